@@ -1,0 +1,49 @@
+# `make demo` and `make test` set up all that they need in .venv: Python 3.11 or newer, make and git are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint setup bench quality parity scale chaos golden clean
+
+demo: $(READY)
+	$(BIN)/corpusmill run recipes/demo.yaml
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup: $(READY)
+
+# uv is used where it is there, because it is faster; the packages are the same.
+$(READY): pyproject.toml constraints.txt
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'; \
+	else \
+		$(PYTHON) -m venv $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+	fi
+	@touch $@
+
+# Kill -9 at many random moments, for longer than a test may take.
+chaos: $(READY)
+	$(BIN)/python -m pytest tests/test_every_executor.py -k killed --kills 50
+
+# The bytes that the demo must give. Only after a change that is meant to change them.
+golden: $(READY)
+	$(BIN)/python -m pytest tests/test_golden.py --write-golden
+
+# Measurements need the workload: WORKLOAD=DIR, made by benchmarks/workload.py.
+WORKLOAD ?= build/workload
+bench: $(READY)
+	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
+	$(BIN)/python -m benchmarks --workload $(WORKLOAD)
+
+clean:
+	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache

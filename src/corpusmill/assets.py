@@ -1,0 +1,67 @@
+"""Read-only things that steps need, by name or path: models, tokenizers, word lists.
+
+A shipped asset has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and licence.
+Anything else is a path. An asset is loaded once a process, whichever steps ask for it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from corpusmill.errors import AssetError, did_you_mean
+
+FOLDER = Path(__file__).parent / "data"
+T = TypeVar("T")
+
+
+@cache
+def manifest() -> dict[str, dict[str, Any]]:
+    """name -> {file, sha256, source, licence, note} of every asset that ships."""
+    found = json.loads((FOLDER / "MANIFEST.json").read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+@cache
+def locate(name: str) -> Path:
+    """Where the asset is: the file of a shipped name, or a path that exists.
+
+    Raises AssetError for an unknown name, a missing file, or a shipped file that is not what was shipped.
+    """
+    entry = manifest().get(name)
+    if entry is None:
+        path = Path(name).expanduser()
+        if path.exists():
+            return path
+        raise AssetError(
+            f'no asset "{name}": it is neither a file nor one that ships{did_you_mean(name, manifest())} '
+            f"These ship: {', '.join(sorted(manifest()))}."
+        )
+    path = FOLDER / entry["file"]
+    if not path.exists():
+        raise AssetError(f"{path}: missing. The installation is damaged; install corpusmill again.")
+    if (found := fingerprint(path)) != entry["sha256"]:
+        raise AssetError(f"{path}: sha256 is {found[:12]}…, was shipped as {entry['sha256'][:12]}…. Install corpusmill again.")
+    return path
+
+
+@cache
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file's bytes, read once a process."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_loaded: dict[tuple[Callable[[Path], Any], Path], Any] = {}
+
+
+def load(name: str, loader: Callable[[Path], T]) -> T:
+    """`loader(path)` for the asset, called once a process."""
+    path = locate(name)
+    if (loader, path) not in _loaded:
+        _loaded[loader, path] = loader(path)
+    found: T = _loaded[loader, path]
+    return found

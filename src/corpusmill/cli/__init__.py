@@ -1,0 +1,34 @@
+"""The command line: one verb a file, the same words as recipes and Python."""
+
+import sys
+
+import typer
+
+from corpusmill.cli import check, peek, report, run, steps, verify
+
+app = typer.Typer(
+    name="corpusmill",
+    help="Mill raw text into training tokens: one recipe from a raw crawl to training shards.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for verb in (run, check, steps, peek, verify, report):
+    verb.add_to(app)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    if show:
+        import corpusmill
+
+        print(f"corpusmill {corpusmill.__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The `corpusmill` command."""
+    from corpusmill.cli.common import guarded
+
+    sys.exit(guarded(app))

@@ -1,0 +1,40 @@
+"""corpusmill check RECIPE"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corpusmill.cli.common import Json, number, print_json, size
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("check", epilog="Example: corpusmill check recipes/demo.yaml")(check)
+
+
+def check(
+    recipe: Annotated[Path, typer.Argument(help="A recipe in YAML.", show_default=False)],
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
+    json: Json = False,
+) -> None:
+    """Say whether a recipe can run, on what, and in which stages. Reads no document."""
+    from corpusmill.recipe.lower import lower
+    from corpusmill.recipe.model import Recipe
+
+    loaded = Recipe.load(recipe, settings or ())
+    plan = lower(loaded)
+    sources = {
+        source.source: {"files": len(files), "bytes": sum(file.size for file in files)}
+        for source, files in zip(loaded.read, plan.inputs)
+    }
+    stages = [stage.name for stage in plan.stages]
+    if json:
+        print_json({"name": loaded.name, "folder": str(loaded.folder), "sources": sources, "stages": stages})
+        return
+    print(f"{recipe}: can run")
+    for name, found in sources.items():
+        print(f"  read {name}: {number(found['files'])} files, {size(found['bytes'])}")
+    for info in plan.passes:
+        print(f"  {info.stage}: {' → '.join(info.labels) or 'documents and verdicts'}")
+    print(f"  stages: {' → '.join(stages)}")
+    print(f"  folder: {loaded.folder}")

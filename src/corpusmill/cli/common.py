@@ -1,0 +1,88 @@
+"""What all verbs share: messages, exit statuses, JSON, tables."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corpusmill.errors import CorpusmillError, InputError, RecipeError, ResumeError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Folder = Annotated[Path, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
+
+WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
+FAILED = 1  # something ran, and the run is not whole
+INTERRUPTED = 130
+
+
+def guarded(app: Callable[..., Any]) -> int:
+    """Run the app; errors become one message on stderr and an exit status, never a traceback for the user's own slip."""
+    try:
+        status = app(standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except typer.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        say("\ninterrupted. What is committed is safe: run the same command again to continue.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE if os.name != "nt" else FAILED
+    except CorpusmillError as error:
+        say(f"error: {error}")
+        return WRONG if isinstance(error, RecipeError | InputError) else FAILED
+    except Exception as error:
+        if not hasattr(error, "show"):
+            raise
+        error.show()  # a slip in the command line itself; the class depends on the version of typer
+        return WRONG
+
+
+def say(message: str) -> None:
+    """A line for people, on stderr, so that stdout stays for results."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+
+
+def open_run(folder: Path) -> dict[str, Any]:
+    """run.json of a run folder. Raises ResumeError if it is none, naming those that are near."""
+    path = folder / "run.json"
+    if not path.exists():
+        near = sorted(
+            str(p.parent) for base in (folder, Path("runs")) if base.is_dir() for p in base.glob("*/run.json")
+        )
+        hint = f" There are: {', '.join(near[:5])}." if near else " `corpusmill run RECIPE` makes one."
+        raise ResumeError(f"{folder}: no run here (there is no run.json).{hint}")
+    record = json.loads(path.read_text("utf-8"))
+    assert isinstance(record, dict)
+    return record
+
+
+def number(value: float) -> str:
+    """1234567 -> 1,234,567"""
+    return f"{value:,.0f}"
+
+
+def size(value: float) -> str:
+    """Bytes in units of 1000.
+
+    >>> size(1234567), size(999)
+    ('1.2 MB', '999 B')
+    """
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError
+
+
+def share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"

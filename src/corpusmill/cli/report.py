@@ -1,0 +1,25 @@
+"""corpusmill report RUN"""
+
+import typer
+
+from corpusmill.cli.common import Folder, Json, open_run, print_json
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("report", epilog="Example: corpusmill report runs/demo")(report)
+
+
+def report(run: Folder, json: Json = False) -> None:
+    """Write the report page of a run again, and print its waterfall."""
+    from corpusmill.cli.tables import print_waterfall
+    from corpusmill.report.page import write_page
+    from corpusmill.report.tables import RunTables
+
+    open_run(run)
+    path = write_page(run)
+    flow = RunTables(run).waterfall()
+    if json:
+        print_json({"report": str(path), **flow.to_json()})
+    else:
+        print_waterfall(flow)
+        print(f"\nreport: {path}")

@@ -1,0 +1,173 @@
+"""corpusmill run RECIPE"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corpusmill.cli.common import Json, number, print_json, say, size
+from corpusmill.units import Commit, Stage
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("run", epilog="Example: corpusmill run recipes/demo.yaml --workers 2")(run)
+
+
+def run(
+    recipe: Annotated[Path, typer.Argument(help="A recipe in YAML.", show_default=False)],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change the recipe: --set steps.gopher_quality.min_words=30. May be repeated."),
+    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where the run keeps everything, instead of run.folder.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes at work, instead of run.workers.")] = None,
+    restart: Annotated[bool, typer.Option(help="Remove what the folder holds of earlier runs first.")] = False,
+    json: Json = False,
+) -> None:
+    """Do what a recipe says, or go on where an earlier run of it stopped."""
+    from corpusmill.recipe.model import Recipe
+    from corpusmill.report.page import write_page
+    from corpusmill.runs import forget
+    from corpusmill.runs import run as carry_out
+
+    loaded = Recipe.load(recipe, settings or ())
+    place = folder or loaded.folder
+    if restart:
+        forget(place)
+    watcher = Plain() if json or not sys.stderr.isatty() else Bars()
+    with watcher:
+        done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
+        problems = verify_output(done.shards, watcher)
+        write_page(done.folder)
+    facts = {
+        "folder": str(done.folder),
+        "seconds": done.seconds,
+        "report": str(done.report),
+        "shards": str(done.shards) if done.shards else None,
+        "problems": problems,
+        **done.waterfall.to_json(),
+    }
+    if json:
+        print_json(facts)
+    else:
+        from corpusmill.cli.tables import print_waterfall
+
+        print_waterfall(done.waterfall)
+        print(closing(done))
+    if problems:
+        raise typer.Exit(1)
+
+
+def verify_output(shards: Path | None, watcher: Any) -> list[str]:
+    """Read the training shards back; what is wrong with them."""
+    if shards is None:
+        return []
+    from corpusmill.shards import open_shards
+
+    watcher.note("verify: reading the shards back")
+    problems = open_shards(shards).verify()
+    for problem in problems:
+        say(f"error: {problem}")
+    return [str(problem) for problem in problems]
+
+
+def closing(done: Any) -> str:
+    """Where everything is, and how to load a batch."""
+    flow = done.waterfall
+    lines = [
+        f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",
+        f"  report    {done.report}",
+    ]
+    if done.shards:
+        lines += [
+            f"  shards    {done.shards}   (verified)",
+            '  load      python -c "import corpusmill.loader as l; '
+            f"print(l.open('{done.shards}').batch(step=0, batch_size=4)['tokens'])\"",
+        ]
+    lines += [f"  output    {path}" for path in sorted(done.output.iterdir()) if path != done.shards]
+    return "\n".join(lines)
+
+
+class Plain:
+    """A line a stage and one every few seconds, for logs."""
+
+    EVERY = 5.0  # seconds
+
+    def __enter__(self) -> "Plain":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def compiling(self) -> None:
+        say("compiling the text kernels for this machine (once, up to a minute) …")
+
+    def stage(self, stage: Stage, units: int, done: int) -> None:
+        self.name, self.units, self.done, self.read = stage.name, units, 0, 0
+        self.started = self.told = time.monotonic()
+        if done:
+            say(f"{stage.name}: {done} of {units} units are done already")
+
+    def commit(self, stage: Stage, commit: Commit) -> None:
+        self.done += 1
+        self.read += sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
+        at = time.monotonic()
+        if self.done == self.units or at - self.told >= self.EVERY:
+            self.told = at
+            rate = f", {size(self.read / max(at - self.started, 1e-9))}/s of input" if self.read else ""
+            say(f"{stage.name}: {self.done}/{self.units} units, {at - self.started:.1f} s{rate}")
+
+    def note(self, message: str) -> None:
+        say(message)
+
+
+class Bars:
+    """Bars with rate and time left, for a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self.progress = Progress(
+            TextColumn("{task.description:<18}"),
+            BarColumn(30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[rate]}"),
+            console=Console(stderr=True),
+        )
+        self.task: Any = None
+        self.read = 0
+        self.started = 0.0
+
+    def __enter__(self) -> "Bars":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def compiling(self) -> None:
+        self.progress.console.print("compiling the text kernels for this machine (once, up to a minute) …")
+
+    def stage(self, stage: Stage, units: int, done: int) -> None:
+        self.read, self.started = 0, time.monotonic()
+        self.task = self.progress.add_task(stage.name, total=units, rate="")
+
+    def commit(self, stage: Stage, commit: Commit) -> None:
+        self.read += sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
+        elapsed = max(time.monotonic() - self.started, 1e-9)
+        self.progress.update(self.task, advance=1, rate=f"{size(self.read / elapsed)}/s" if self.read else "")
+
+    def note(self, message: str) -> None:
+        self.progress.console.print(message)

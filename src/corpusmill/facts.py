@@ -1,0 +1,37 @@
+"""Counts that a run keeps: nested dictionaries of numbers, summed over units."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Facts = dict[str, Any]
+
+
+def add(facts: Facts, *path: str, count: int = 1) -> None:
+    """Add `count` at facts[path[0]][path[1]]…
+
+    >>> facts = {}
+    >>> add(facts, "dead", "bad_json", count=2)
+    >>> add(facts, "dead", "bad_json")
+    >>> facts
+    {'dead': {'bad_json': 3}}
+    """
+    *folders, name = path
+    for folder in folders:
+        facts = facts.setdefault(folder, {})
+    facts[name] = facts.get(name, 0) + count
+
+
+def total(many: Iterable[Mapping[str, Any]]) -> Facts:
+    """The sum of facts, branch by branch. Keys keep the order in which they first come.
+
+    >>> total([{"a": 1, "b": {"c": 2}}, {"b": {"c": 3, "d": 1}}])
+    {'a': 1, 'b': {'c': 5, 'd': 1}}
+    """
+    result: Facts = {}
+    for facts in many:
+        for name, value in facts.items():
+            if isinstance(value, Mapping):
+                result[name] = total([result.get(name, {}), value])
+            else:
+                result[name] = result[name] + value if name in result else value
+    return result

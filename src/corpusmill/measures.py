@@ -1,0 +1,135 @@
+"""Measures: the numbers of a document that filters judge by, by family.
+
+    MEASURES["stats"](docs) -> columns      one pass over the text, see the tables below
+    MEASURES["basic"](docs) -> columns      from the same pass
+
+Counts are int64, ratios float64. A null text counts as "". A ratio whose denominator is 0 is 0.0.
+"Words" are `text.split()`, characters are code points. `stats.STATS` has the exact definition of every count.
+
+Family "stats" (Gopher: arXiv:2112.11446, A1.1 and table A1; FineWeb: arXiv:2406.17557)
+
+    chars                           characters
+    words                           words
+    content_words                   words that are more than punctuation: Gopher's word count as datatrove takes it
+    mean_word_length                characters of content words / content words
+    hash_ratio                      "#" / words
+    ellipsis_ratio                  ("..." + "…") / words
+    bullet_line_ratio               lines beginning with "•" or "-" / lines; lines of str.splitlines()
+    ellipsis_line_ratio             lines ending in "..." or "…" / lines
+    alpha_word_ratio                words with a letter / words
+    stop_words                      how many of the, be, to, of, and, that, have, with occur (case as written)
+    duplicate_line_ratio            lines that occurred before / lines; lines of re.split(r"\\n+", text)
+    duplicate_paragraph_ratio       paragraphs that occurred before / paragraphs; of re.split(r"\\n{2,}", text.strip())
+    duplicate_line_char_ratio       characters of those lines / chars
+    duplicate_paragraph_char_ratio  characters of those paragraphs / chars
+    top_N_gram_char_ratio           len(most frequent N-gram, joined by spaces) * its count / chars; N = 2, 3, 4
+    duplicate_N_gram_char_ratio     characters in N-grams that occurred before, without overlap / chars; N = 5..10
+    line_punctuation_ratio          lines ending in terminal punctuation / lines; non-blank lines of text.split("\\n")
+    short_line_ratio                lines of at most 30 characters / lines; the same lines
+    repeated_line_char_ratio        characters of those lines that occurred before / characters that are no line feed
+    newline_ratio                   line feeds / words
+
+Given the same words, thresholds on these decide as datatrove 0.10 does, except
+    - without content words the mean word length is 0.0 here and NaN, which no threshold drops, there (such a document
+      fails Gopher's least number of words in both);
+    - without words or without filled lines the other ratios are 0.0 here, where datatrove calls the document empty or
+      divides by zero;
+    - duplicate N-grams are compared word by word here, and joined without spaces there ("can not" repeats "cannot").
+
+Family "basic"
+
+    uppercase_word_ratio     words for which str.isupper() / words
+    uppercase_char_ratio     characters for which str.isupper() / chars
+    special_char_ratio       characters that are no letter, number, combining mark or white space / chars
+    digit_ratio              decimal digits / chars
+    punctuation_ratio        characters of Unicode category P* and ASCII symbols / chars
+    distinct_word_ratio      different words / words
+    repeat_ratio             3-grams of words that occurred before / 3-grams
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.grams import REPEAT, REPEATED, TOP
+from corpusmill.text.stats import document_stats
+
+Measure = Callable[[pa.RecordBatch], dict[str, pa.Array]]
+
+
+def stats(docs: pa.RecordBatch) -> dict[str, pa.Array]:
+    """Gopher's and FineWeb's numbers of each document; see the module."""
+    s = _measured(docs)
+    chars, words = s["chars"], s["words"]
+    columns = {
+        "chars": chars,
+        "words": words,
+        "content_words": s["content_words"],
+        "mean_word_length": ratio(s["content_word_chars"], s["content_words"]),
+        "hash_ratio": ratio(s["hashes"], words),
+        "ellipsis_ratio": ratio(s["ellipses"], words),
+        "bullet_line_ratio": ratio(s["bullet_lines"], s["lines"]),
+        "ellipsis_line_ratio": ratio(s["ellipsis_lines"], s["lines"]),
+        "alpha_word_ratio": ratio(s["alpha_words"], words),
+        "stop_words": s["stop_words"],
+        "duplicate_line_ratio": ratio(s["duplicate_lines"], s["filled_lines"]),
+        "duplicate_paragraph_ratio": ratio(s["duplicate_paragraphs"], s["paragraphs"]),
+        "duplicate_line_char_ratio": ratio(s["duplicate_line_chars"], chars),
+        "duplicate_paragraph_char_ratio": ratio(s["duplicate_paragraph_chars"], chars),
+    }
+    for i, n in enumerate(TOP):
+        columns[f"top_{n}_gram_char_ratio"] = ratio(s["top_gram_chars"][:, i], chars)
+    for i, n in enumerate(REPEATED):
+        columns[f"duplicate_{n}_gram_char_ratio"] = ratio(s["duplicate_gram_chars"][:, i], chars)
+    columns |= {
+        "line_punctuation_ratio": ratio(s["terminal_lines"], s["full_lines"]),
+        "short_line_ratio": ratio(s["short_lines"], s["full_lines"]),
+        "repeated_line_char_ratio": ratio(s["repeated_line_chars"], chars - s["newlines"]),
+        "newline_ratio": ratio(s["newlines"], words),
+    }
+    return {name: pa.array(values) for name, values in columns.items()}
+
+
+def basic(docs: pa.RecordBatch) -> dict[str, pa.Array]:
+    """Shares of characters and words of a kind; see the module."""
+    s = _measured(docs)
+    chars, words = s["chars"], s["words"]
+    columns = {
+        "uppercase_word_ratio": ratio(s["upper_words"], words),
+        "uppercase_char_ratio": ratio(s["upper_chars"], chars),
+        "special_char_ratio": ratio(s["special_chars"], chars),
+        "digit_ratio": ratio(s["digits"], chars),
+        "punctuation_ratio": ratio(s["marks"], chars),
+        "distinct_word_ratio": ratio(s["distinct_words"], words),
+        "repeat_ratio": ratio(s["repeats"], np.maximum(words - REPEAT + 1, 0)),
+    }
+    return {name: pa.array(values) for name, values in columns.items()}
+
+
+MEASURES: dict[str, Measure] = {"stats": stats, "basic": basic}
+
+
+def ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    """part / whole, and 0.0 where whole is 0."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole != 0)
+
+
+_last: tuple[pa.LargeStringArray, NDArray[Any]] | None = None
+
+
+def _measured(docs: pa.RecordBatch) -> NDArray[Any]:
+    """The statistics of the texts; when the next family asks for the same texts, they are not measured again."""
+    global _last
+    texts = docs["text"]
+    last = _last
+    # The array kept here keeps its memory, so nothing else can be at the same address.
+    if last is None or _memory(last[0]) != _memory(texts):
+        last = _last = (texts, document_stats(texts))
+    return last[1]
+
+
+def _memory(array: pa.LargeStringArray) -> tuple[object, ...]:
+    return array.offset, len(array), *(buffer and (buffer.address, buffer.size) for buffer in array.buffers())

@@ -1,0 +1,264 @@
+"""The file format of fastText models: `.bin`, and `.ftz` where vectors are product-quantised.
+
+Everything is little-endian, one after another (fastText's own save and load, format versions 11 and 12):
+
+    magic 793712314, version                    int32 each
+    dim ws epoch minCount neg wordNgrams loss model bucket minn maxn lrUpdateRate    int32 each; t float64
+    entries words labels int32, tokens int64, pruned int64       pruned = -1: nothing was pruned
+    per entry: spelling, a zero byte, count int64, type int8     0 is a word, 1 a label; words come first
+    per pruned bucket: bucket int32, row int32                   the buckets of character n-grams that are left
+    quantised bool, input matrix                                 a row per word, then a row per bucket
+    quantised bool, output matrix                                a row per label, or per inner node of the Huffman tree
+
+    dense matrix       rows int64, columns int64, float32 by rows
+    quantised matrix   norms bool, rows int64, columns int64, codes int32, code bytes, quantiser,
+                       and if norms: a code byte per row, quantiser
+    quantiser          dim int32, parts int32, part int32, last part int32, float32[dim * 256] centroids
+"""
+
+import mmap
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import AssetError
+
+MAGIC = 793712314
+NEWEST = 12
+OLD = 11  # its supervised models knew no character n-grams, whatever their minn and maxn say
+SUPERVISED = 3
+LABEL = "__label__"
+CENTROIDS = 256  # a code is one byte
+
+# Above this size a file is mapped, not read: worker processes share its pages and touch only the rows that they need.
+MAPPED = 64 << 20  # bytes
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+class Loss(IntEnum):
+    HIERARCHICAL = 1
+    NEGATIVE = 2
+    SOFTMAX = 3
+    ONE_VS_ALL = 4
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A supervised model as it stands in its file, with quantised matrices multiplied out.
+
+    content      (bytes of the file,) uint8
+    start, end   (words + labels,) int64: spelling i is content[start[i]:end[i]]; words first, then labels
+    counts       (labels,) int64: how often each label occurred in training
+    buckets      (kept,) int32: the buckets that pruning left, None where nothing was pruned
+    rows         (kept,) int32: the row of each of them, counted from the last word
+    input        (words + buckets, dim) float32
+    output       (labels, dim) float32, or (labels - 1, dim) inner nodes; hierarchical softmax may have one row more
+    """
+
+    dim: int
+    word_ngrams: int
+    loss: Loss
+    bucket: int
+    minn: int
+    maxn: int
+    words: int
+    labels: list[str]  # without the prefix __label__
+    content: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    buckets: NDArray[np.int32] | None
+    rows: NDArray[np.int32]
+    input: NDArray[np.float32]
+    output: NDArray[np.float32]
+
+
+def read_model(path: Path) -> ModelFile:
+    """Read a supervised fastText model.
+
+    Raises AssetError if the file is not one, is cut short, or belongs to an unsupervised or newer model.
+    """
+    reader = Reader(path)
+    head = reader.header()
+    entries = reader.dictionary(head)
+    kept = reader.array(np.int32, 2 * max(head.pruned, 0)).reshape(-1, 2)
+    quantised = bool(reader.numbers("?")[0])
+    if head.pruned >= 0 and not quantised:
+        raise AssetError(
+            f"{path}: a pruned dictionary with a dense matrix; fastText refuses it too. Get the model again."
+        )
+    matrix = reader.quantised_matrix() if quantised else reader.dense_matrix()
+    output_quantised = bool(reader.numbers("?")[0])  # written true by some dense models, which then means nothing
+    output = reader.quantised_matrix() if quantised and output_quantised else reader.dense_matrix()
+    model = ModelFile(
+        dim=head.dim,
+        word_ngrams=head.word_ngrams,
+        loss=head.loss,
+        bucket=head.bucket,
+        minn=head.minn,
+        maxn=head.maxn,
+        words=head.words,
+        labels=entries.labels,
+        content=np.frombuffer(reader.content, np.uint8),
+        start=entries.start,
+        end=entries.end,
+        counts=entries.counts,
+        buckets=kept[:, 0] if head.pruned >= 0 else None,
+        rows=kept[:, 1],
+        input=matrix,
+        output=output,
+    )
+    _check_shapes(path, model)
+    return model
+
+
+def read_labels(path: Path) -> list[str]:
+    """The labels of a model, without the prefix `__label__`, in the model's order. Reads no vectors."""
+    reader = Reader(path)
+    return reader.dictionary(reader.header()).labels
+
+
+@dataclass(frozen=True)
+class Header:
+    dim: int
+    word_ngrams: int
+    loss: Loss
+    bucket: int
+    minn: int
+    maxn: int
+    entries: int
+    words: int
+    labels: int
+    pruned: int
+
+
+@dataclass(frozen=True)
+class Entries:
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    labels: list[str]
+
+
+class Reader:
+    """Reads the parts of a model file in their order."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.at = 0
+        with path.open("rb") as file:
+            large = path.stat().st_size > MAPPED
+            self.content: bytes | mmap.mmap = (
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if large else file.read()
+            )
+
+    def take(self, size: int) -> int:
+        """Move on by `size` bytes and return where they began."""
+        if size < 0 or self.at + size > len(self.content):
+            raise AssetError(
+                f"{self.path}: ends at byte {len(self.content)}, in the middle of the model. Get the file again."
+            )
+        self.at += size
+        return self.at - size
+
+    def numbers(self, layout: str) -> tuple[int, ...]:
+        return struct.unpack_from("<" + layout, self.content, self.take(struct.calcsize("<" + layout)))
+
+    def array(self, dtype: type[T], count: int) -> NDArray[T]:
+        """The next `count` items, in place: aligned or not, as the file has them."""
+        size = count * np.dtype(dtype).itemsize
+        return np.frombuffer(self.content, np.dtype(dtype).newbyteorder("<"), count, self.take(size))
+
+    def header(self) -> Header:
+        if len(self.content) < 8 or self.numbers("i")[0] != MAGIC:
+            raise AssetError(f"{self.path}: not a fastText model (its first four bytes are not fastText's)")
+        (version,) = self.numbers("i")
+        if version not in (OLD, NEWEST):
+            raise AssetError(f"{self.path}: fastText format {version}; this reads {OLD} and {NEWEST}")
+        dim, _, _, _, _, word_ngrams, loss, model, bucket, minn, maxn, _, _ = self.numbers("12id")
+        if model != SUPERVISED:
+            raise AssetError(f"{self.path}: word vectors, not a classifier. Train it with `fasttext supervised`.")
+        if loss not in tuple(Loss):
+            raise AssetError(f"{self.path}: unknown loss {loss}; known are {', '.join(f'{x} {x.name}' for x in Loss)}")
+        entries, words, labels, _, pruned = self.numbers("3i2q")
+        if dim <= 0 or labels <= 0 or words < 0 or words + labels != entries:
+            raise AssetError(
+                f"{self.path}: {words} words, {labels} labels, {dim} dimensions: damaged. Get the file again."
+            )
+        if bucket <= 0:  # no buckets, no n-grams of either kind
+            bucket, maxn, word_ngrams = 1, 0, 1
+        if version == OLD:
+            maxn = 0
+        return Header(dim, word_ngrams, Loss(loss), bucket, minn, maxn, entries, words, labels, pruned)
+
+    def dictionary(self, head: Header) -> Entries:
+        start = np.empty(head.entries, np.int64)
+        end = np.empty(head.entries, np.int64)
+        for i in range(head.entries):
+            start[i] = self.at
+            end[i] = stop = self.content.find(b"\0", self.at)
+            if stop < 0:
+                stop = len(self.content)
+            self.take(stop - self.at + 1 + 9)  # the zero byte, the count and the type
+        counts = [struct.unpack_from("<q", self.content, int(at) + 1)[0] for at in end[head.words :]]
+        spelled = [self.content[a:b].decode("utf-8", "replace") for a, b in zip(start[head.words :], end[head.words :])]
+        return Entries(start, end, np.array(counts, np.int64), [label.removeprefix(LABEL) for label in spelled])
+
+    def dense_matrix(self) -> NDArray[np.float32]:
+        rows, columns = self.numbers("2q")
+        return self.array(np.float32, rows * columns).reshape(rows, columns)
+
+    def quantised_matrix(self) -> NDArray[np.float32]:
+        norms, rows, columns, size = self.numbers("?2qi")
+        codes = self.array(np.uint8, size).reshape(rows, -1)
+        matrix = self.quantiser(codes)
+        if norms:
+            norm_codes = self.array(np.uint8, rows).reshape(rows, 1)
+            matrix *= self.quantiser(norm_codes)
+        if matrix.shape[1] != columns:
+            raise AssetError(
+                f"{self.path}: a quantiser of {matrix.shape[1]} columns in a matrix of {columns}. Damaged."
+            )
+        return matrix
+
+    def quantiser(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Each row put together from the parts that its codes name."""
+        dim, parts, part, last = self.numbers("4i")
+        centroids = self.array(np.float32, dim * CENTROIDS)
+        if codes.shape[1] != parts or (parts - 1) * part + last != dim:
+            raise AssetError(f"{self.path}: {codes.shape[1]} codes a row for a quantiser of {parts} parts. Damaged.")
+        matrix = np.empty((len(codes), dim), np.float32)
+        for i in range(parts):
+            width = part if i < parts - 1 else last
+            first = i * part
+            book = centroids[first * CENTROIDS :][: width * CENTROIDS].reshape(CENTROIDS, width)
+            matrix[:, first : first + width] = book[codes[:, i]]
+        return matrix
+
+
+def _check_shapes(path: Path, model: ModelFile) -> None:
+    """Every row that scoring may read must be there: a kernel does not look."""
+    ngrams = model.bucket if model.buckets is None else len(model.buckets)
+    needs_ngrams = model.maxn > 0 or model.word_ngrams > 1
+    rows = model.words + (ngrams if needs_ngrams else 0)
+    outputs = len(model.labels) - (model.loss is Loss.HIERARCHICAL)
+    kept = [] if model.buckets is None else [(model.rows, ngrams), (model.buckets, model.bucket)]
+    fits = (
+        model.input.shape[0] >= rows
+        and model.input.shape[1] == model.dim
+        and model.output.shape[0] >= outputs
+        and model.output.shape[1] == model.dim
+        and all(at.min() >= 0 and at.max() < limit for at, limit in kept if len(at))
+    )
+    if not fits:
+        raise AssetError(
+            f"{path}: matrices of {model.input.shape} and {model.output.shape} do not fit {model.words} words, "
+            f"{ngrams} buckets, {len(model.labels)} labels and {model.dim} dimensions. Get the file again."
+        )

@@ -1,0 +1,459 @@
+"""Kernels: the labels of texts under a fastText model, from UTF-8 bytes.
+
+A text is a bag of features, each a row of float32 numbers: its words, their character n-grams, and word n-grams. The
+mean of the rows goes through the output matrix. What fastText computes is kept to the letter (dictionary.cc, loss.cc);
+only the order of additions differs, so scores agree to about 1e-6. Three things make it fast:
+
+- the rows of a known word and of its character n-grams are added up when the model is loaded, and are one row here;
+- which buckets a pruned model kept is one bit each, with a running count: one cache line says whether and where;
+- hierarchical softmax goes down the likelier branch first and leaves out what cannot be among the k best.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill import assets
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import Bits, count_bits, high_product, load8
+
+BASIS = np.uint32(2166136261)
+PRIME = np.uint32(16777619)
+WORD_PRIME = np.uint64(116049371)  # of word n-grams
+FLOOR = 1e-5  # fastText's std_log(x) is log(x + 1e-5)
+NO_LABEL = -1
+
+HIERARCHICAL, NEGATIVE, SOFTMAX, ONE_VS_ALL = 1, 2, 3, 4
+
+# The bytes at which fastText cuts words: NUL, tab, line feed, vertical tab, form feed, carriage return, space.
+SPACES = np.uint64(sum(1 << byte for byte in b"\0\t\n\v\f\r "))
+SPACE = ord(" ")
+BEFORE, AFTER = ord("<"), ord(">")  # stand round a word while its n-grams are taken
+LABEL = np.frombuffer(b"__label__", np.uint8)
+END = np.frombuffer(b"</s>", np.uint8)
+
+BUFFER = 1024  # rows that are collected before they are added up: 8 KiB, which stays in the first-level cache
+
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Positions: TypeAlias = NDArray[np.int64]
+Row: TypeAlias = NDArray[np.float32]
+Rows: TypeAlias = NDArray[np.float32]
+
+
+class Model(NamedTuple):
+    """What scoring needs of a model, read-only.
+
+    slots       (slots, 2) int32: open addressing by the hash of a spelling; its hash and entry, -1 where free
+    content     uint8; start, end (entries,) int64: entry i is spelled content[start[i]:end[i]]; words, then labels
+    words       (words, dim) float32: the row of a word, with the rows of its character n-grams added where `whole`
+    features    (words,) int64: how many rows went into it
+    ngrams      (buckets, dim) float32: by bucket, or where `pruned` those that are left, by rank
+    kept        (buckets / 64 + 1, 2) uint64 where `pruned`: one bit a bucket, and the number of bits before
+    output      (dim, labels) float32, transposed; for hierarchical softmax (inner nodes, dim)
+    children    (inner nodes, 2) int32: the tree, where node i < labels is a label and labels + i is an inner node
+    gain        by how much the logarithm of a score may rise on the way down the tree: log(1 + 1e-5) at a branch
+    sigmoid     (513,) float32: fastText's table of the logistic function on [-8, 8]
+    """
+
+    slots: NDArray[np.int32]
+    content: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    words: NDArray[np.float32]
+    features: NDArray[np.int64]
+    ngrams: NDArray[np.float32]
+    kept: NDArray[np.uint64]
+    output: NDArray[np.float32]
+    children: NDArray[np.int32]
+    sigmoid: NDArray[np.float32]
+    labels: int
+    loss: int
+    bucket: int
+    inverse: np.uint64  # 2**64 // bucket + 1, modulo 2**64
+    minn: int
+    maxn: int
+    word_ngrams: int
+    whole: bool
+    pruned: bool
+    gain: np.float32
+
+
+@kernel
+def predict(
+    data: Bytes,
+    first: Positions,
+    last: Positions,
+    model: Model,
+    k: int,
+    labels: NDArray[np.int32],
+    scores: NDArray[np.float32],
+) -> None:
+    """Write the k likeliest labels of each text data[first[i]:last[i]], the likeliest first.
+
+    data          uint8
+    first, last   (texts,) int64
+    labels        (texts, k) int32, written: -1 where there is none
+    scores        (texts, k) float32, written: 0 where there is none
+
+    A text without a word has no label. Equal scores keep the order in which the model lists the labels, except
+    in hierarchical softmax, where they keep the order of the tree.
+    """
+    dim = model.words.shape[1]
+    hidden = np.empty(dim, np.float32)
+    rows = np.empty(BUFFER, np.int64)
+    history = np.empty(model.word_ngrams, np.uint64)
+    node = np.empty(model.labels + 1, np.int32)
+    score = np.empty(model.labels + 1, np.float32)
+    for i in range(len(first)):
+        labels[i, :] = NO_LABEL
+        scores[i, :] = 0
+        features = embed(data, first[i], last[i], model, hidden, rows, history)
+        if features == 0:
+            continue
+        share = np.float32(1.0 / features)
+        for d in range(dim):
+            hidden[d] *= share
+        if model.loss == HIERARCHICAL:
+            descend(model, hidden, k, labels[i], scores[i], node, score)
+        else:
+            outputs(model, hidden, score)
+            for label in range(model.labels):
+                keep(label, score[label], k, labels[i], scores[i])
+            for j in range(min(k, model.labels)):
+                scores[i, j] = log(scores[i, j])
+        for j in range(k):
+            if labels[i, j] != NO_LABEL:
+                scores[i, j] = np.exp(
+                    scores[i, j]
+                )  # so every score is about 1e-5 more than it should be, as in fastText
+
+
+@kernel
+def embed(
+    data: Bytes, first: int, last: int, model: Model, hidden: Row, rows: Positions, history: NDArray[np.uint64]
+) -> int:
+    """Add up the rows of all features of data[first:last] into `hidden`; returns how many they are."""
+    hidden[:] = 0
+    features = 0
+    filled = 0
+    tokens = 0
+    at = first
+    while True:
+        while at < last and is_space(load8(data, at)):
+            at += 1
+        begin = at
+        h = BASIS
+        while at < last and not is_space(load8(data, at)):
+            h = step(h, load8(data, at))
+            at += 1
+        if at == begin or same(data, begin, at, END):  # fastText stops at a written "</s>" as at the end of the line
+            break
+        entry = find(data, begin, at, h, model)
+        if entry >= len(model.words) or (entry < 0 and is_label(data, begin, at)):
+            continue
+        tokens += 1
+        if entry >= 0:
+            add(model.words, entry, hidden)
+            features += int(model.features[entry])
+        if entry < 0 or not model.whole:
+            filled, features = collect_characters(data, begin, at, model, hidden, rows, filled, features)
+        if model.word_ngrams > 1:
+            filled, features = collect_words(h, tokens, model, hidden, rows, filled, features, history)
+    if tokens == 0:
+        return 0
+    h = BASIS
+    for byte in END:
+        h = step(h, byte)
+    entry = find(END, 0, len(END), h, model)
+    if entry >= 0:
+        add(model.words, entry, hidden)
+        features += int(model.features[entry])
+    if model.word_ngrams > 1:
+        filled, features = collect_words(h, tokens + 1, model, hidden, rows, filled, features, history)
+    add_rows(model.ngrams, rows, filled, hidden)
+    return features
+
+
+@kernel
+def collect_characters(
+    data: Bytes, begin: int, end: int, model: Model, hidden: Row, rows: Positions, filled: int, features: int
+) -> tuple[int, int]:
+    """Put the rows of the character n-grams of the word data[begin:end] into `rows`.
+
+    They are the runs of minn to maxn characters of "<word>", but not "<" or ">" alone.
+    """
+    start = begin - 1  # stands for "<"
+    while start < end:
+        if start < begin:
+            h, at, characters = step(BASIS, BEFORE), begin, 1
+        else:
+            h, at, characters = BASIS, start, 0
+        while characters < model.maxn and at <= end:
+            if at == end:
+                h = step(h, AFTER)
+                at += 1
+            else:
+                h = step(h, load8(data, at))
+                at += 1
+                while at < end and is_continuation(load8(data, at)):
+                    h = step(h, load8(data, at))
+                    at += 1
+            characters += 1
+            if characters >= model.minn:
+                row = row_of(remainder(h, model), model)
+                if row >= 0:
+                    if filled == len(rows):
+                        add_rows(model.ngrams, rows, filled, hidden)
+                        filled = 0
+                    rows[filled] = row
+                    filled += 1
+                    features += 1
+        start += 1
+        while start < end and is_continuation(load8(data, start)):
+            start += 1
+    return filled, features
+
+
+@kernel
+def collect_words(
+    h: Bits,
+    tokens: int,
+    model: Model,
+    hidden: Row,
+    rows: Positions,
+    filled: int,
+    features: int,
+    history: NDArray[np.uint64],
+) -> tuple[int, int]:
+    """Put the rows of the word n-grams that end in the `tokens`-th word, of hash `h`, into `rows`.
+
+    history   (word n-grams,) uint64: the running hash of the n-grams that began with each of the last words, in a ring
+    """
+    signed = np.uint64(np.int64(np.int32(h)))  # fastText keeps word hashes as int32 and widens them with their sign
+    for back in range(1, min(tokens, model.word_ngrams)):
+        slot = (tokens - back) % model.word_ngrams
+        history[slot] = history[slot] * WORD_PRIME + signed
+        row = row_of(np.int64(history[slot] % np.uint64(model.bucket)), model)
+        if row >= 0:
+            if filled == len(rows):
+                add_rows(model.ngrams, rows, filled, hidden)
+                filled = 0
+            rows[filled] = row
+            filled += 1
+            features += 1
+    history[tokens % model.word_ngrams] = signed
+    return filled, features
+
+
+@inlined
+def remainder(h: Bits, model: Model) -> Bits:
+    """h % model.bucket without a division (Lemire et al. 2019, arXiv:1902.01961): exact for 32 bits."""
+    return np.int64(high_product(np.uint64(h) * model.inverse, np.uint64(model.bucket)))
+
+
+@inlined
+def row_of(bucket: Bits, model: Model) -> Bits:
+    """The row of a bucket in `ngrams`, or -1 where it was pruned."""
+    if not model.pruned:
+        return bucket
+    bits = model.kept[bucket >> 6, 0]
+    bit = np.uint64(1) << np.uint64(bucket & 63)
+    if bits & bit == 0:
+        return np.int64(-1)
+    return np.int64(model.kept[bucket >> 6, 1]) + count_bits(bits & (bit - np.uint64(1)))
+
+
+@inlined
+def add(matrix: Rows, row: int, hidden: Row) -> None:
+    for d in range(len(hidden)):
+        hidden[d] += matrix[row, d]
+
+
+@kernel
+def add_rows(matrix: Rows, rows: Positions, count: int, hidden: Row) -> None:
+    """Add matrix[rows[:count]] to `hidden`, four rows at a time."""
+    four = count - count % 4
+    for i in range(0, four, 4):
+        a, b, c, e = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for d in range(len(hidden)):
+            hidden[d] += (matrix[a, d] + matrix[b, d]) + (matrix[c, d] + matrix[e, d])
+    for i in range(four, count):
+        add(matrix, rows[i], hidden)
+
+
+@inlined
+def find(data: Bytes, begin: int, end: int, h: Bits, model: Model) -> Bits:
+    """The entry spelled data[begin:end], whose hash is h, or -1."""
+    mask = len(model.slots) - 1
+    slot = np.int64(h) & mask
+    while model.slots[slot, 1] >= 0:
+        entry = model.slots[slot, 1]
+        if model.slots[slot, 0] == np.int32(h) and model.end[entry] - model.start[entry] == end - begin:
+            offset = model.start[entry] - begin
+            i = begin
+            while i < end and data[i] == model.content[i + offset]:
+                i += 1
+            if i == end:
+                return np.int64(entry)
+        slot = (slot + 1) & mask
+    return np.int64(-1)
+
+
+@kernel
+def fill_slots(slots: NDArray[np.int32], content: Bytes, start: Positions, end: Positions) -> None:
+    """Enter every spelling under its hash."""
+    mask = len(slots) - 1
+    for entry in range(len(start)):
+        h = BASIS
+        for i in range(start[entry], end[entry]):
+            h = step(h, content[i])
+        slot = np.int64(h) & mask
+        while slots[slot, 1] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot, 0] = np.int32(h)
+        slots[slot, 1] = entry
+
+
+@kernel
+def gather_words(model: Model, count: int, words: Rows, features: Positions) -> None:
+    """Add the rows of each word's character n-grams to its own in `words`; `features` counts them, with its own."""
+    rows = np.empty(BUFFER, np.int64)
+    for entry in range(count):
+        begin, end = model.start[entry], model.end[entry]
+        features[entry] = 1
+        if model.maxn > 0 and not same(model.content, begin, end, END):
+            filled, found = collect_characters(model.content, begin, end, model, words[entry], rows, 0, 0)
+            add_rows(model.ngrams, rows, filled, words[entry])
+            features[entry] += found
+
+
+@kernel
+def descend(
+    model: Model,
+    hidden: Row,
+    k: int,
+    labels: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    node: NDArray[np.int32],
+    score: Row,
+) -> None:
+    """The k likeliest labels of hierarchical softmax, with the logarithms of their scores.
+
+    node, score   scratch of labels + 1: the branches still to see
+    """
+    waiting = 1
+    node[0] = 2 * model.labels - 2
+    score[0] = 0
+    while waiting > 0:
+        waiting -= 1
+        at, so_far = node[waiting], score[waiting]
+        # fastText leaves out what falls below the logarithm of its threshold 0.
+        if so_far < np.float32(np.log(FLOOR)):
+            continue
+        if labels[k - 1] != NO_LABEL and so_far + model.gain < scores[k - 1]:
+            continue
+        if at < model.labels:
+            keep(at, so_far, k, labels, scores)
+            continue
+        inner = at - model.labels
+        x = np.float32(0)
+        for d in range(len(hidden)):
+            x += model.output[inner, d] * hidden[d]
+        p = np.float32(1.0 / np.float64(np.float32(1) + np.exp(-x)))
+        left = np.float32(so_far + log(np.float32(1.0 - np.float64(p))))
+        right = np.float32(so_far + log(p))
+        likelier = 1 if right > left else 0
+        node[waiting] = model.children[inner, 1 - likelier]
+        score[waiting] = min(left, right)
+        node[waiting + 1] = model.children[inner, likelier]
+        score[waiting + 1] = max(left, right)
+        waiting += 2
+
+
+@kernel
+def outputs(model: Model, hidden: Row, score: Row) -> None:
+    """The score of every label: softmax, or the logistic function of each."""
+    score[: model.labels] = 0
+    for d in range(len(hidden)):
+        for label in range(model.labels):
+            score[label] += model.output[d, label] * hidden[d]
+    if model.loss != SOFTMAX:
+        for label in range(model.labels):
+            x = score[label]
+            if x < -8:
+                score[label] = 0
+            elif x > 8:
+                score[label] = 1
+            else:
+                score[label] = model.sigmoid[
+                    np.int64((x + np.float32(8)) * np.float32(512) / np.float32(8) / np.float32(2))
+                ]
+        return
+    largest = score[0]
+    for label in range(model.labels):
+        largest = max(largest, score[label])
+    total = np.float32(0)
+    for label in range(model.labels):
+        score[label] = np.exp(score[label] - largest)
+        total += score[label]
+    for label in range(model.labels):
+        score[label] /= total
+
+
+@inlined
+def keep(label: int, score: Bits, k: int, labels: NDArray[np.int32], scores: NDArray[np.float32]) -> None:
+    """Insert into the k best, after its equals."""
+    at = k
+    while at > 0 and (labels[at - 1] == NO_LABEL or scores[at - 1] < score):
+        at -= 1
+    if at == k:
+        return
+    for j in range(k - 1, at, -1):
+        labels[j] = labels[j - 1]
+        scores[j] = scores[j - 1]
+    labels[at] = label
+    scores[at] = score
+
+
+@inlined
+def log(x: Bits) -> Bits:
+    return np.float32(np.log(np.float64(x) + FLOOR))
+
+
+@inlined
+def step(h: Bits, byte: Bits) -> Bits:
+    """One byte of FNV-1a, as fastText has it: the byte is widened with its sign."""
+    return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * PRIME)
+
+
+@inlined
+def is_space(byte: Bits) -> Bits:
+    return byte <= SPACE and (SPACES >> np.uint64(byte)) & np.uint64(1) != 0
+
+
+@inlined
+def is_continuation(byte: Bits) -> Bits:
+    return byte & 0xC0 == 0x80
+
+
+@inlined
+def same(data: Bytes, begin: int, end: int, spelling: Bytes) -> bool:
+    i = 0
+    while i < len(spelling) and begin + i < end and data[begin + i] == spelling[i]:
+        i += 1
+    return i == len(spelling) and begin + i == end
+
+
+@inlined
+def is_label(data: Bytes, begin: int, end: int) -> bool:
+    return end - begin >= len(LABEL) and same(data, begin, begin + len(LABEL), LABEL)
+
+
+def warm_up() -> None:
+    """Compile all of this file."""
+    from corpusmill.models.fasttext import FastText
+
+    assets.load("lid.176.ftz", FastText.load).predict(pa.array(["a"], pa.large_string()))

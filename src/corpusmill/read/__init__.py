@@ -1,0 +1,138 @@
+"""How files become documents, one format a file.
+
+A format's name in a recipe is its file's name here: `jsonl` is the class Jsonl in jsonl.py. Files whose
+name begins with "_" are shared by several formats. A reader of your own is written `module:Class`.
+
+A reader is a frozen dataclass whose fields are its parameters. It cuts files into pieces, in the plan, and reads
+one piece, in a worker. What it reads depends on the piece alone, and the pieces of a file hold what one
+piece of the whole file would hold.
+
+Nothing is lost silently: every record that a reader meets is a document, a dead letter, or counted by
+kind as no candidate at all; `records` of the tally is the sum of the three.
+"""
+
+import importlib
+import pkgutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.schema import DEAD
+from corpusmill.storage import FileInfo
+
+BATCH_BYTES = 8 << 20  # of text and raw: a batch, its copies and its measures stay within a few times this
+BATCH_ROWS = 2048
+END = 1 << 62  # as the stop of a piece: to the end of the file
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of one file that a worker reads: records that begin in [start, stop)."""
+
+    file: FileInfo
+    start: int = 0  # a byte offset, or a row group or batch number: the reader's own unit
+    stop: int = END
+    size: int = 0  # bytes of the file that the piece covers, for sharing the work evenly
+
+
+@dataclass
+class Tally:
+    """What became of the records of the pieces that were read with it."""
+
+    records: int = 0
+    documents: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)  # kind -> records that could not be documents
+    letters: list[dict[str, Any]] = field(default_factory=list)  # dead letters not yet drained, columns of DEAD
+    dead_letters: int = 0  # all, drained or not
+    faults: int = 0  # dead letters that were not expected: what the error budget counts
+
+    def dead(self, *, kind: str, reason: str, expected: bool = False, **address: Any) -> None:
+        """A record that should have been a document, and is none.
+
+        kind       a short stable name
+        reason     a sentence for people
+        expected   nothing is wrong (an image, a 404): it is explained, and not charged to the error budget
+        address    id, source, file, position, url, step, as in DEAD
+        """
+        self.records += 1
+        self.dead_letters += 1
+        self.faults += not expected
+        self.letters.append({**address, "kind": kind, "reason": reason, "expected": expected})
+
+    def skip(self, kind: str, count: int = 1) -> None:
+        """A record that could not have been a document, counted under its kind."""
+        self.records += count
+        self.skipped[kind] += count
+
+    def drain(self) -> pa.RecordBatch:
+        """The dead letters since the last call, with the columns of DEAD."""
+        letters, self.letters = self.letters, []
+        return pa.RecordBatch.from_pylist(letters, schema=DEAD)
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads one format.
+
+    `suffixes` are the endings of its files, for choosing among the files of a folder.
+    """
+
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        """Pieces of about `target_bytes`, in document order; a function of the files and the target alone.
+
+        Raises InputError where the files cannot be what the reader was told, a wrong column for example.
+        """
+        ...
+
+    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+        """The documents of a piece, with the columns of DOCUMENT, in the order of the file.
+
+        A batch holds at most BATCH_ROWS documents and stops growing at BATCH_BYTES of text and raw.
+        """
+        ...
+
+
+def split_bytes(file: FileInfo, target_bytes: int) -> list[Piece]:
+    """A file in equal byte ranges of at most `target_bytes`."""
+    count = max(1, -(-file.size // max(1, target_bytes)))
+    cuts = [file.size * i // count for i in range(count)] + [END]
+    return [Piece(file, a, b, min(b, file.size) - a) for a, b in pairwise(cuts)]
+
+
+def whole(file: FileInfo) -> Piece:
+    """A file in one piece."""
+    return Piece(file, size=file.size)
+
+
+def names() -> list[str]:
+    """Every format that ships, as a recipe would write it."""
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def find(name: str) -> type[Any]:
+    """The class behind a format's name: `jsonl`, or `my.module:MyReader` of your own.
+
+    Raises RecipeError if there is none, naming the nearest that exists.
+    """
+    if ":" in name:
+        module, _, wanted = name.partition(":")
+        try:
+            found = getattr(importlib.import_module(module), wanted)
+        except (ImportError, AttributeError) as error:
+            raise RecipeError(f'cannot import the reader "{name}": {error}') from error
+        if not isinstance(found, type):
+            raise RecipeError(f'"{name}" is not a class')
+        return found
+    if name not in names():
+        raise RecipeError(f'there is no format "{name}"{did_you_mean(name, names())} These ship: {", ".join(names())}.')
+    found = getattr(importlib.import_module(f"{__name__}.{name}"), "".join(part.title() for part in name.split("_")))
+    assert isinstance(found, type)
+    return found

@@ -1,0 +1,311 @@
+"""The records of web archives: WARC 0.17 to 1.1 and ARC 1, plain or compressed, split, cut off or damaged.
+
+An archive is compressed record by record: each record is a gzip member or zstd frame of its own. So a
+member's start is where a reader can begin, and an archive can be cut into pieces. Members that hold part
+of a record, or many records, are read too: a *run* is a member that begins with a record and the
+members after it that do not. A run belongs to the piece that it starts in.
+
+The offset of a record is where it begins in the file as stored. In a run, the first record has the
+offset of the run and the i-th that offset plus i, so that offsets are distinct and in order. In a file that is
+compressed otherwise (bz2, xz, lz4) offsets count inflated bytes and there is one piece.
+
+A piece does not trust the first thing in it that looks like a record, for archives hold archives. It starts LOOK_BACK
+bytes earlier and follows the chain of records from there; an archive inside a record ends with that record, where the
+chain breaks and is found again.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import IO, Literal
+
+from corpusmill.errors import RecordError
+from corpusmill.read import END, Piece
+from corpusmill.read._bytes import (
+    ERRORS,
+    FEED,
+    Damaged,
+    Inflater,
+    Stream,
+    Truncated,
+    blocks,
+    inflater,
+    sniff,
+    zstd_dictionary,
+)
+from corpusmill.storage import open_read
+
+LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 30 ms a piece
+MAX_HEAD = 64 << 10  # bytes of a record's header
+HEAD_END = re.compile(rb"\r?\n\r?\n")
+LINE_END = re.compile(rb"\n")
+FIELD_NAME = rb"[A-Za-z][A-Za-z0-9_-]*:"
+WARC_HEAD = rb"WARC/\d\.\d{1,2}\r?\n" + FIELD_NAME
+ARC_HEAD = rb"[A-Za-z][A-Za-z0-9+.-]{0,15}:[^\r\n]{0,4000} [0-9A-Fa-f.:]{3,45} \d{14} [^\r\n]{0,200} \d{1,12}\r?\n"
+RECORD = re.compile(rb"[\r\n\0]*(?:" + WARC_HEAD + rb"|" + ARC_HEAD + rb")")
+NEXT = re.compile(rb"(?<=\n)(?:" + WARC_HEAD + rb"|" + ARC_HEAD + rb")")
+ARC_LINE = re.compile(rb"(.*) (\S+) (\d{14}) (.*) (\d+)\r?\n")
+PROBE = 5120  # bytes that show whether a record begins here: longer than RECORD
+MEMBER = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}
+
+
+@dataclass(slots=True)
+class Record:
+    """One record, its body at most as long as was asked for."""
+
+    offset: int
+    kind: str  # WARC-Type in lower case; of ARC records "response", and "filedesc" for the first
+    fields: dict[str, str]  # the header by lower-case name; of ARC records named as in WARC
+    body: bytes
+    length: int  # of the whole body
+
+
+@dataclass(slots=True)
+class Damage:
+    """A place where records are lost."""
+
+    offset: int
+    kind: Literal["truncated", "damaged"]
+    reason: str
+    url: str | None = None
+
+
+def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Record | Damage]:
+    """What begins in a piece of an archive, in order. Of a body only the first `limit` bytes are kept."""
+    path = piece.file.path
+    kind = sniff(path)
+    if kind in MEMBER:
+        with open_read(path) as file:
+            members = Members(file, kind, zstd_dictionary(path))
+            yield from _compressed(members, piece.start, piece.stop, limit, look_back)
+    elif kind:
+        yield from _records(Stream(blocks(path)), limit) if piece.start == 0 else ()
+    else:
+        begin = max(0, piece.start - look_back)
+        with open_read(path, begin) as file:
+            stream = Stream(iter(lambda: file.read(1 << 20), b""), begin)
+            if begin == 0 or stream.search(NEXT, PROBE):
+                found = _records(stream, limit, piece.stop)
+                yield from (item for item in found if item.offset >= piece.start)
+
+
+def _compressed(members: "Members", start: int, stop: int, limit: int, look_back: int) -> Iterator[Record | Damage]:
+    """The records of the runs that start in [start, stop)."""
+    begin = max(0, start - look_back)
+    there = members.seek(0) if begin == 0 else members.search(begin, stop)
+    while there and members.start < stop:
+        first = members.start
+        if members.trouble:
+            if first >= start:
+                yield _damage(first, members.trouble)
+            there = isinstance(members.trouble, Damaged) and members.search(first + 1, stop)
+            continue
+        stream = Stream(members.run())
+        if first >= start:
+            yield from _records(stream, limit, offsets=count(first))
+        while stream.drop(FEED):
+            pass
+        if stream.error:
+            there = isinstance(stream.error, Damaged) and members.search(members.start + 1, stop)
+        else:
+            there = members.opened
+
+
+class Members:
+    """Walks the members of a gzip or zstd file."""
+
+    def __init__(self, file: IO[bytes], kind: str, dictionary: bytes) -> None:
+        self.file = file
+        self.kind = kind
+        self.dictionary = dictionary
+        self.start = 0  # of the member that is open
+        self.opened = False
+        self.trouble: RecordError | None = None  # what is wrong with the beginning of the member that is open
+        self.data = b""  # compressed, read and not yet used
+        self.offset = 0  # of data[0]
+        self.head = b""  # inflated from the member that is open, not yet given
+        self.member: Inflater
+
+    def seek(self, offset: int) -> bool:
+        """Open the member at `offset`; False at the end of the file."""
+        self.file.seek(offset)
+        self.data, self.offset = b"", offset
+        return self.open()
+
+    def open(self) -> bool:
+        """Open the member that follows; False at the end of the file. Zeros between members are padding."""
+        self.opened = False
+        self.trouble = None
+        self.head = b""
+        while (data := self._compressed()) and not (left := data.lstrip(b"\0")):
+            self._use(len(data))
+        if not data:
+            return False
+        self._use(len(data) - len(left))
+        self.start = self.offset
+        self.opened = True
+        self.member = inflater(self.kind, self.dictionary)
+        try:
+            while len(self.head) < PROBE and (more := self.inflate()):
+                self.head += more
+        except (Damaged, Truncated) as error:
+            # With a record's beginning in hand, the record says what is lost; without, the member does.
+            if not RECORD.match(self.head):
+                self.trouble = error
+        return True
+
+    def run(self) -> Iterator[bytes]:
+        """Inflated bytes from the open member on, through the members that begin no record. Opens the one after."""
+        while True:
+            if self.head:
+                yield self.head
+            while out := self.inflate():
+                yield out
+            if not self.open() or self.trouble or not self.head or RECORD.match(self.head):
+                return
+
+    def inflate(self) -> bytes:
+        """More bytes of the open member, b"" at its end. Raises Truncated or Damaged."""
+        while not self.member.eof:
+            data = self._compressed()
+            if not data:
+                raise Truncated(f"the file ends inside its {self.kind} data")
+            self.data = b""
+            try:
+                out = self.member.decompress(data)
+            except ERRORS as error:
+                raise Damaged(f"the {self.kind} data is damaged: {error}") from error
+            self.data = self.member.unused_data
+            self.offset += len(data) - len(self.data)
+            if out:
+                return out
+        return b""
+
+    def search(self, offset: int, stop: int) -> bool:
+        """Open the first member in [offset, stop) that begins a record; False if there is none."""
+        magic = MEMBER[self.kind]
+        while offset < stop:
+            self.file.seek(offset)
+            window = self.file.read(1 << 20)
+            at = window.find(magic)
+            while at >= 0 and offset + at < stop:
+                if self._begins_record(offset + at):
+                    return self.seek(offset + at)
+                at = window.find(magic, at + 1)
+            if len(window) < 1 << 20:
+                return False
+            offset += len(window) - len(magic) + 1
+        return False
+
+    def _begins_record(self, offset: int) -> bool:
+        self.file.seek(offset)
+        try:
+            head = inflater(self.kind, self.dictionary).decompress(self.file.read(FEED))
+        except ERRORS:
+            return False
+        return RECORD.match(head) is not None
+
+    def _compressed(self) -> bytes:
+        if not self.data:
+            self.data = self.file.read(FEED)
+        return self.data
+
+    def _use(self, count: int) -> None:
+        self.data = self.data[count:]
+        self.offset += count
+
+
+def _records(
+    stream: Stream, limit: int, stop: int = END, offsets: Iterator[int] | None = None
+) -> Iterator[Record | Damage]:
+    """The records of a stream of inflated bytes that begin before `stop`, and the places where some are lost."""
+    lost = False
+    while True:
+        stream.skip_any(b"\r\n\0")
+        if not stream.peek(1) or (offsets is None and stream.position >= stop):
+            break
+        offset = stream.position if offsets is None else next(offsets)
+        item = _record(stream, limit, offset)
+        lost = isinstance(item, Damage)
+        yield item
+    if stream.error and not lost:
+        yield _damage(stream.position if offsets is None else next(offsets), stream.error)
+
+
+def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
+    """The record that begins here, with the stream left where the next one begins."""
+    head = _warc_head(stream) if stream.peek(5) == b"WARC/" else _arc_head(stream)
+    if isinstance(head, str):
+        stream.search(NEXT, PROBE)
+        return _damage(offset, stream.error) if stream.error else Damage(offset, "damaged", head)
+    kind, fields, length = head
+    url = fields.get("warc-target-uri")
+    body = stream.take(min(length, limit))
+    got = len(body) + stream.drop(length - len(body))
+    after = stream.peek(PROBE)
+    follows = not after.strip(b"\r\n\0") or RECORD.match(after) is not None
+    if got < length or not follows:
+        # A wrong length: either the next record stands inside what was taken for this one, or there is junk after it.
+        inside = NEXT.search(body) if length <= limit else None
+        if inside:
+            stream.back(body[inside.start() :])
+            reason = (
+                f"the record is cut off: its length is {length} bytes, but another record begins after {inside.start()}"
+            )
+            return Damage(offset, "truncated", reason, url)
+        if got < length:
+            where = f"the record is cut off: its length is {length} bytes, but only {got} follow"
+            if isinstance(stream.error, Damaged):
+                return Damage(offset, "damaged", str(stream.error), url)
+            return Damage(offset, "truncated", where, url)
+    if not after and isinstance(stream.error, Damaged):
+        return Damage(offset, "damaged", f"{stream.error}: the record cannot be trusted", url)
+    return Record(offset, kind, fields, body, length)
+
+
+def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
+    """Type, fields and length of the WARC record that begins here, or what is wrong with it."""
+    head = stream.until(HEAD_END, MAX_HEAD)
+    if head is None:
+        stream.drop(5)
+        return "the record's header has no end"
+    fields: dict[str, str] = {}
+    name = ""
+    for line in head.decode("utf-8", "replace").splitlines()[1:]:
+        if line[:1] in (" ", "\t") and name:
+            fields[name] += " " + line.strip()
+        elif line:
+            name, _, value = line.partition(":")
+            name = name.strip().lower()
+            fields[name] = value.strip()
+    length = fields.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        return f'the record has no Content-Length that is a number: "{length}"'
+    if url := fields.get("warc-target-uri"):
+        fields["warc-target-uri"] = url.strip("<>")  # WARC 1.0 writes <uri> in its grammar, and wget follows it
+    return fields.get("warc-type", "unknown").lower(), fields, int(length)
+
+
+def _arc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
+    """The same of an ARC record: `URL IP date type length` on one line (version 1 of the format)."""
+    line = stream.until(LINE_END, PROBE)
+    match = ARC_LINE.fullmatch(line) if line else None
+    if line is None or match is None:
+        found = line or stream.peek(32)
+        if line is None:
+            stream.drop(1)
+        return f"no record begins here: found {found[:32]!r}"
+    url, address, date, mime, length = (part.decode("utf-8", "replace") for part in match.groups())
+    fields = {
+        "warc-target-uri": url,
+        "warc-ip-address": address,
+        "warc-date": f"{date[:4]}-{date[4:6]}-{date[6:8]}T{date[8:10]}:{date[10:12]}:{date[12:]}Z",
+        "content-type": "application/http" if url.lower().startswith(("http:", "https:")) else mime,
+        "arc-type": mime,
+    }
+    return "filedesc" if url.startswith("filedesc:") else "response", fields, int(length)
+
+
+def _damage(offset: int, error: RecordError) -> Damage:
+    return Damage(offset, "truncated" if isinstance(error, Truncated) else "damaged", str(error))

@@ -1,0 +1,212 @@
+"""Which columns of an input hold the text, the id, the address and the date of a document."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
+from re import compile as pattern
+from typing import Any
+
+from corpusmill.errors import InputError, did_you_mean
+from corpusmill.read._documents import Documents, as_json
+
+TEXT = ("text", "content", "body", "raw_content", "document")
+ID = ("id", "doc_id", "document_id", "docid", "_id", "uuid")
+URL = ("url", "uri", "source_url", "link", "warc_target_uri", "metadata.url", "meta.url", "metadata.WARC-Target-URI")
+DATE = (
+    "date", "timestamp", "created", "published", "date_download", "crawl_date", "warc_date",
+    "metadata.date", "metadata.timestamp", "meta.date", "meta.timestamp", "metadata.WARC-Date",
+)  # fmt: skip
+ISO = pattern(r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d[0-9:.,]*\s*(?:Z|[+-]\d\d:?\d\d)?)?)?|\d{4}")
+PLAIN = pattern(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
+MISSING = object()
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each column is for. A name may be nested with dots; None looks for a usual name and does without.
+
+    Among usual names the first that is a column is taken, and a row is not read from another one if it is null there.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    url: str | None = None
+    date: str | None = None
+    keep: tuple[str, ...] | None = None  # other columns to keep as metadata; None keeps all
+
+    def check(self, columns: Iterable[str], where: str, nested: Mapping[str, Any] | None = None) -> None:
+        """Raise InputError unless the columns of an input can play these roles.
+
+        nested   a row, to look into; without one, the part of a name after its first dot is taken on trust
+        """
+        columns = list(columns)
+        for role, name in (("text", self.text), ("id", self.id), ("url", self.url), ("date", self.date)):
+            if name is not None and not _has(columns, name, nested):
+                raise InputError(
+                    f'{where}: there is no column "{name}" for the {role}{did_you_mean(name, columns)} '
+                    f"It has: {_listed(columns)}."
+                )
+        if self.text is None and not any(name in columns for name in TEXT):
+            raise InputError(
+                f"{where}: none of its columns is called {', '.join(TEXT[:-1])} or {TEXT[-1]}. "
+                f"Name the one with the text, for example `text: {columns[0] if columns else 'story'}`. "
+                f"It has: {_listed(columns)}."
+            )
+
+    def needed(self, columns: Iterable[str]) -> list[str]:
+        """The columns of a table that must be read, in the table's order."""
+        columns = list(columns)
+        if self.keep is None:
+            return columns
+        plan = _plan(self, tuple(columns))
+        heads = {path[0] for path in (plan.text, *plan.id, *plan.url, *plan.date) if path}
+        return [name for name in columns if name in heads or name in self.keep]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where to look in rows that have the same columns: paths in order of preference."""
+
+    text: Path
+    id: tuple[Path, ...]
+    url: tuple[Path, ...]
+    date: tuple[Path, ...]
+
+
+@dataclass
+class Rows:
+    """Turns rows into documents."""
+
+    roles: Roles
+    docs: Documents
+    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
+
+    def add(self, position: int, row: dict[str, Any]) -> None:
+        """The document of a row, or its dead letter: `no_text` if the text is missing or no string, `empty_text`.
+
+        The columns that have a role are not repeated in the metadata, but for the id, of which the document's
+        id is a hash. `row` is used up.
+        """
+        columns = tuple(row)
+        plan = self.plans.get(columns)
+        if plan is None:
+            if len(self.plans) > 1000:  # rows of ever new shapes
+                self.plans.clear()
+            plan = self.plans[columns] = _plan(self.roles, columns)
+        text = _get(row, plan.text)
+        given = url = day = None
+        for path in plan.id:
+            found = _get(row, path)
+            # A number that nobody named is as a rule a count that begins anew in every file: no id.
+            if found != "" and isinstance(found, str if self.roles.id is None else str | int):
+                given = str(found)
+                break
+        for path in plan.url:
+            found = _get(row, path)
+            if isinstance(found, str):
+                url = found
+                _remove(row, path)
+                break
+        for path in plan.date:
+            day = iso(_get(row, path))
+            if day is not None:
+                _remove(row, path)
+                break
+        if not isinstance(text, str):
+            found = "is missing" if text is MISSING else f"is {type(text).__name__}" if text is not None else "is null"
+            what = f'"{".".join(plan.text)}"' if plan.text else f"{', '.join(TEXT)}: all missing, the text"
+            self.docs.dead(position, "no_text", f"{what} {found}, not a string", url=url)
+            return
+        if not text or text.isspace():
+            self.docs.dead(position, "empty_text", "the text is empty", url=url, expected=True)
+            return
+        _remove(row, plan.text)
+        if self.roles.keep is not None:
+            row = {name: row[name] for name in self.roles.keep if name in row}
+        self.docs.add(position, text=text, given=given, url=url, date=day, metadata=as_json(row))
+
+
+def iso(value: object) -> str | None:
+    """A date as ISO 8601, None if it cannot be understood.
+
+    Takes ISO 8601, 8 or 14 digits, RFC 5322, a year, and seconds or milliseconds since 1970; no zone is UTC.
+
+    >>> iso("20190425125754"), iso("Thu, 25 Apr 2019 12:57:54 GMT"), iso(1556197074), iso("soon")
+    ('2019-04-25T12:57:54Z', '2019-04-25T12:57:54Z', '2019-04-25T12:57:54Z', None)
+    """
+    if isinstance(value, datetime | date):
+        return _utc(value.isoformat())
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, str):
+        value = value.strip()
+        if ISO.fullmatch(value):
+            return value
+        if digits := PLAIN.fullmatch(value):
+            year, month, day, hour, minute, second = digits.groups()
+            return f"{year}-{month}-{day}" + (f"T{hour}:{minute}:{second}Z" if hour else "")
+        try:
+            return _utc(parsedate_to_datetime(value).isoformat())
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+    if isinstance(value, int) and 1000 <= value < 3000:
+        return str(value)
+    try:
+        return _utc(datetime.fromtimestamp(value / 1000 if abs(value) > 1e11 else value, UTC).isoformat())
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _utc(text: str) -> str:
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def _plan(roles: Roles, columns: tuple[str, ...]) -> Plan:
+    text = roles.text or next((name for name in TEXT if name in columns), None)
+    return Plan(
+        _path(text, columns) if text else (),
+        _paths(roles.id, ID, columns),
+        _paths(roles.url, URL, columns),
+        _paths(roles.date, DATE, columns),
+    )
+
+
+def _paths(named: str | None, usual: tuple[str, ...], columns: tuple[str, ...]) -> tuple[Path, ...]:
+    if named is not None:
+        return (_path(named, columns),)
+    flat = next((name for name in usual if name in columns), None)
+    if flat is not None:
+        return ((flat,),)
+    return tuple(path for name in usual if "." in name and (path := _path(name, columns))[0] in columns)
+
+
+def _path(name: str, columns: tuple[str, ...]) -> Path:
+    """A column whose name has dots is that column; otherwise dots lead into it."""
+    return (name,) if name in columns else tuple(name.split("."))
+
+
+def _get(row: Any, path: Path) -> Any:
+    for name in path:
+        if not isinstance(row, dict):
+            return MISSING
+        row = row.get(name, MISSING)
+    return row if path else MISSING
+
+
+def _remove(row: Any, path: Path) -> None:
+    for name in path[:-1]:
+        row = row[name]
+    row.pop(path[-1], None)  # it may have had another role, too
+
+
+def _has(columns: list[str], name: str, nested: Mapping[str, Any] | None) -> bool:
+    if name in columns:
+        return True
+    head, dot, _ = name.partition(".")
+    return bool(dot) and head in columns and (nested is None or _get(nested, tuple(name.split("."))) is not MISSING)
+
+
+def _listed(columns: list[str]) -> str:
+    return ", ".join(columns[:30]) + (" …" if len(columns) > 30 else "") if columns else "none"

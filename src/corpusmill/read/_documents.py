@@ -1,0 +1,101 @@
+"""Where readers put what they find: documents go into batches, everything else into the tally."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, Tally
+from corpusmill.schema import DOCUMENT, document_id
+
+COLUMNS = tuple(field.name for field in DOCUMENT)
+
+
+class Documents:
+    """Collects the documents of one piece into batches: `add` each, then yield from `full`, and last from `rest`."""
+
+    def __init__(self, piece: Piece, source: str, step: str, tally: Tally) -> None:
+        self.piece = piece
+        self.source = source
+        self.step = step
+        self.tally = tally
+        self._start()
+
+    def _start(self) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        self.rows = 0
+        self.bytes = 0
+
+    def add(
+        self,
+        position: int,
+        *,
+        text: str | bytes | None = None,
+        raw: bytes | None = None,
+        given: str | None = None,
+        url: str | None = None,
+        date: str | None = None,
+        charset: str | None = None,
+        metadata: str | bytes | None = None,
+    ) -> None:
+        """One document at `position`; `given` is the id that the input gives it, if any."""
+        columns = self.columns
+        columns["id"].append(self.id(position, given))
+        columns["position"].append(position)
+        columns["url"].append(url)
+        columns["date"].append(date)
+        columns["text"].append(text)
+        columns["raw"].append(raw)
+        columns["charset"].append(charset)
+        columns["metadata"].append(metadata)
+        self.rows += 1
+        self.bytes += len(text or b"") + len(raw or b"")
+
+    def dead(self, position: int, kind: str, reason: str, *, url: str | None = None, expected: bool = False) -> None:
+        """The record at `position` is no document, and why."""
+        self.tally.dead(
+            id=self.id(position),
+            source=self.source,
+            file=self.piece.file.path,
+            position=position,
+            url=url,
+            step=self.step,
+            kind=kind,
+            reason=reason,
+            expected=expected,
+        )
+
+    def id(self, position: int, given: str | None = None) -> str:
+        """The document's id, from the id that the input gives or else from its address."""
+        return document_id(self.source, given if given is not None else f"{self.piece.file.name}:{position}")
+
+    def full(self) -> Iterator[pa.RecordBatch]:
+        """The batch, if it is full."""
+        if self.rows >= BATCH_ROWS or self.bytes >= BATCH_BYTES:
+            yield self._take()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """The batch, if there is anything in it."""
+        if self.rows:
+            yield self._take()
+
+    def _take(self) -> pa.RecordBatch:
+        columns, rows = self.columns, self.rows
+        columns["source"] = [self.source] * rows
+        columns["file"] = [self.piece.file.path] * rows
+        batch = pa.record_batch([pa.array(columns[field.name], field.type) for field in DOCUMENT], schema=DOCUMENT)
+        self.tally.records += rows
+        self.tally.documents += rows
+        self._start()
+        return batch
+
+
+def as_json(values: dict[str, Any]) -> bytes | None:
+    """Metadata as it is stored: JSON with sorted keys, None where there is nothing."""
+    return orjson.dumps(values, _str, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS) if values else None
+
+
+def _str(value: object) -> object:
+    """What JSON has no type for: bytes as text, anything else as Python writes it."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

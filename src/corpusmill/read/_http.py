@@ -1,0 +1,170 @@
+"""HTTP responses as archives keep them: often not quite as they were sent.
+
+Crawlers store bodies with the transfer or content coding already undone and the header still naming it, cut
+bodies at a limit, and write headers that no standard knows. So a coding is undone where the body shows it, a
+body that ends early gives what it holds, and only a body that cannot be understood at all is an error.
+"""
+
+import io
+import re
+from dataclasses import dataclass
+
+import zstandard
+from isal import isal_zlib
+
+from corpusmill.errors import RecordError
+from corpusmill.read._bytes import ERRORS
+
+STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
+HEAD_END = re.compile(rb"\r?\n\r?\n")
+CHUNK = re.compile(rb"\s{0,4}([0-9A-Fa-f]{1,15})[^\r\n]{0,200}\r?\n")
+CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^"'\s;,]+)""", re.I)
+
+
+class BadEncoding(RecordError):
+    """The body of a response cannot be decoded."""
+
+
+class TooLarge(RecordError):
+    """The body of a response is larger than allowed once it is decoded."""
+
+
+@dataclass(slots=True)
+class Response:
+    """The parts of a response that matter here."""
+
+    status: int
+    fields: dict[str, str]  # the header by lower-case name; of repeated fields the values joined by commas
+    body: bytes  # as stored
+
+
+def parse(record: bytes) -> Response | None:
+    """A stored response, None if it does not begin as one. A header without an end has no body."""
+    status = STATUS.match(record)
+    if status is None:
+        return None
+    end = HEAD_END.search(record)
+    head, body = (record[: end.start()], record[end.end() :]) if end else (record, b"")
+    fields: dict[str, str] = {}
+    for line in head.decode("utf-8", "replace").split("\n")[1:]:
+        name, colon, value = line.partition(":")
+        if colon:
+            name = name.strip().lower()
+            fields[name] = f"{fields[name]}, {value.strip()}" if name in fields else value.strip()
+    return Response(int(status[1]), fields, body)
+
+
+def content(response: Response, limit: int) -> bytes:
+    """The body with its transfer and content codings undone.
+
+    Raises TooLarge if it exceeds `limit` bytes, BadEncoding if a coding that shows in the body cannot be undone.
+    """
+    body = response.body
+    if "chunked" in response.fields.get("transfer-encoding", "").lower():
+        body = dechunk(body)
+    codings = [part.strip().lower() for part in response.fields.get("content-encoding", "").split(",")]
+    for coding in reversed(codings):
+        body = _undo(body, coding, limit)
+    if len(body) > limit:
+        raise TooLarge(f"the page has {len(body)} bytes, more than {limit}")
+    return body
+
+
+def dechunk(body: bytes) -> bytes:
+    """The chunks of a chunked body, joined; a body that is not chunked (any more) as it is."""
+    parts: list[bytes] = []
+    at = 0
+    while size := CHUNK.match(body, at):
+        count = int(size[1], 16)
+        if count == 0:
+            return b"".join(parts)
+        parts.append(body[size.end() : size.end() + count])
+        at = size.end() + count
+    if at < len(body.rstrip(b"\r\n")):
+        if not parts:
+            return body
+        raise BadEncoding(f"the chunked body has no chunk size at byte {at}")
+    return b"".join(parts)
+
+
+def media_type(content_type: str) -> str:
+    """`text/html` of `Text/HTML; charset=utf-8`."""
+    return content_type.partition(";")[0].partition(",")[0].strip().lower()
+
+
+def charset(content_type: str) -> str | None:
+    """`utf-8` of `text/html; charset="utf-8"`, None where there is none."""
+    found = CHARSET.search(content_type)
+    return found[1] if found else None
+
+
+def _undo(body: bytes, coding: str, limit: int) -> bytes:
+    match coding:
+        case "gzip" | "x-gzip":
+            return _inflate(body, 31, limit) if body.startswith(b"\x1f\x8b") else body
+        case "deflate":
+            # The standard says zlib, many servers send bare deflate, and some archives keep neither.
+            for wbits in (15, -15):
+                try:
+                    return _inflate(body, wbits, limit)
+                except BadEncoding:
+                    continue
+            return body
+        case "br":
+            return _brotli(body, limit)
+        case "zstd":
+            return _zstd(body, limit) if body.startswith(b"\x28\xb5\x2f\xfd") else body
+        case _:
+            return body
+
+
+def _inflate(body: bytes, wbits: int, limit: int) -> bytes:
+    """All members of a gzip or deflate body; of one that is cut off, what it holds."""
+    parts: list[bytes] = []
+    size = 0
+    while body:
+        member = isal_zlib.decompressobj(wbits)
+        try:
+            part = member.decompress(body, limit + 1 - size)
+        except ERRORS as error:
+            if parts:
+                break  # bytes after the last member
+            raise BadEncoding(f"the compressed body is damaged: {error}") from error
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+        body = member.unused_data
+    return b"".join(parts)
+
+
+def _brotli(body: bytes, limit: int) -> bytes:
+    from fastwarc.stream_io import BrotliReader
+
+    reader = BrotliReader(io.BytesIO(body))
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while part := reader.read(1 << 16):
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+    except OSError as error:
+        # Brotli has no magic. A body that looks like markup was stored decoded; one that gave something was cut off.
+        if body.lstrip()[:1] == b"<":
+            return body
+        if not parts:
+            raise BadEncoding(f"the brotli body is damaged: {error}") from error
+    return b"".join(parts)
+
+
+def _zstd(body: bytes, limit: int) -> bytes:
+    with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body, read_across_frames=True) as reader:
+        try:
+            data: bytes = reader.read(limit + 1)
+        except zstandard.ZstdError as error:
+            raise BadEncoding(f"the zstd body is damaged: {error}") from error
+    if len(data) > limit:
+        raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+    return data

@@ -1,0 +1,137 @@
+"""One JSON object a line."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from corpusmill.errors import InputError, RecipeError, RecordError
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, Tally, split_bytes, whole
+from corpusmill.read._bytes import Damaged, Truncated, sniff
+from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._documents import Documents
+from corpusmill.read._lines import TooLong, lines
+from corpusmill.storage import FileInfo
+
+STEP = "read/jsonl"
+SURROGATE = re.compile("[\ud800-\udfff]")
+KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jsonl:
+    """Documents from JSON lines: plain, gzip, bz2, xz, zstd or lz4.
+
+    The text is the column `text`, which may be nested with dots (`body.text`), or else the first of text, content,
+    body, raw_content and document that a record has. id, url and date are looked for likewise and may be missing. The
+    other columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
+
+    A document's position is the byte offset of its line, inflated if need be. Beyond the standard, NaN and Infinity
+    are read (and kept as null), and bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD.
+    Faults: `bad_json`, `no_text` (missing or no string), `too_long`, `truncated`, `damaged`; empty text is
+    `empty_text`, and expected. Blank lines are counted as `blank_line`. Uncompressed files are cut at lines.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    url: str | None = None
+    date: str | None = None
+    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
+    max_line_mb: float = 256.0
+    suffixes = tuple(
+        f".{name}{packed}"
+        for name in ("jsonl", "json", "ndjson")
+        for packed in ("", ".gz", ".zst", ".bz2", ".xz", ".lz4")
+    )
+
+    def __post_init__(self) -> None:
+        if self.max_line_mb <= 0:
+            raise RecipeError(f"need max_line_mb > 0, got {self.max_line_mb}")
+        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        self._check(next((file for file in files if file.size), None))
+        pieces: list[Piece] = []
+        for file in files:
+            cut = file.size > target_bytes and not sniff(file.path)
+            pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
+        return pieces
+
+    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, tally)
+        rows = Rows(self._roles(), docs)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        loads = orjson.loads
+        for position, line in lines(piece, int(self.max_line_mb * 1e6)):
+            if isinstance(line, RecordError):
+                docs.dead(position, KINDS[type(line)], str(line))
+                continue
+            try:
+                row = loads(line)
+            except orjson.JSONDecodeError as error:
+                if not line or line.isspace():
+                    tally.skip("blank_line")
+                    continue
+                row = parse_leniently(line)
+                if row is None:
+                    docs.dead(position, "bad_json", f"{error}: {shown(line)}")
+                    continue
+            if not isinstance(row, dict):
+                docs.dead(position, "bad_json", f"the line is no JSON object: {shown(line)}")
+                continue
+            rows.add(position, row)
+            if docs.rows >= BATCH_ROWS or docs.bytes >= BATCH_BYTES:
+                yield from docs.full()
+        yield from docs.rest()
+
+    def _roles(self) -> Roles:
+        return Roles(self.text, self.id, self.url, self.date, self.keep)
+
+    def _check(self, file: FileInfo | None) -> None:
+        """Look at the first record of an input, before anything runs. Bad records are left to `read`."""
+        found = (line for _, line in lines(whole(file), int(self.max_line_mb * 1e6))) if file else iter(())
+        first = next((line for line in found if not isinstance(line, bytes) or line.strip()), None)
+        if file is None or not isinstance(first, bytes):
+            return
+        if first.lstrip().startswith(b"["):
+            raise InputError(
+                f"{file.path}: holds a JSON list, not one object a line. Convert it, for example with: jq -c '.[]'"
+            )
+        try:
+            row = orjson.loads(first)
+        except orjson.JSONDecodeError:
+            row = parse_leniently(first)
+        if isinstance(row, dict):
+            self._roles().check(row, f"{file.path}, first record", row)
+
+
+def parse_leniently(line: bytes) -> Any:
+    """What can be read of a line that is not quite JSON: bad UTF-8, half surrogates, NaN. None if nothing can."""
+    try:
+        return _clean(json.loads(line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _clean(value: Any) -> Any:
+    """A JSON value with half surrogates replaced, which UTF-8 cannot write, and integers of 64 bits or floats."""
+    if isinstance(value, str):
+        return SURROGATE.sub("\ufffd", value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(str(value))
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(name): _clean(item) for name, item in value.items()}
+    return value
+
+
+def shown(line: bytes) -> str:
+    """The beginning of a line, as a dead letter shows it."""
+    head = line[:80].decode("utf-8", "replace")
+    return f"{head} …" if len(line) > 80 else head

@@ -1,0 +1,109 @@
+"""Tables in Parquet files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.read import Piece, Tally, whole
+from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._documents import Documents
+from corpusmill.read._tables import ROWS, add_rows, check, is_damage, opened
+from corpusmill.storage import FileInfo
+
+STEP = "read/parquet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parquet:
+    """Documents from the rows of Parquet files, of which only the columns that are needed are read.
+
+    Columns are found and kept as by `jsonl`. A document's position is its row number in the file. A file without the
+    text column, or with one that holds no text, is an InputError. Faults: `no_text` (null), `damaged` (a file or the
+    rest of a row group that cannot be read); empty text is `empty_text`, and expected. Files are cut at row groups; a
+    row group is never cut, so write them small (64 MB) if many workers are to share a file.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    url: str | None = None
+    date: str | None = None
+    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
+    suffixes = (".parquet", ".parq", ".pq")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        pieces: list[Piece] = []
+        checked = False
+        for file in files:
+            cuts = [whole(file)]
+            if file.size > target_bytes or (file.size and not checked):
+                try:
+                    cuts = self._cuts(file, target_bytes)
+                    checked = True
+                except (pa.ArrowException, OSError) as error:
+                    if not is_damage(error):
+                        raise
+            pieces += cuts
+        return pieces
+
+    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        docs = Documents(piece, source, STEP, tally)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+            return
+        try:
+            file = pq.ParquetFile(opened(piece.file.path))
+        except (pa.ArrowException, OSError) as error:
+            if not is_damage(error):
+                raise
+            docs.dead(0, "damaged", f"the file is no Parquet file, or its footer is damaged: {error}")
+            return
+        with file:
+            roles = self._roles()
+            check(file.schema_arrow, roles, piece.file.path)
+            rows = Rows(roles, docs)
+            columns = roles.needed(file.schema_arrow.names)
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            for group in range(piece.start, min(piece.stop, file.num_row_groups)):
+                position = sum(sizes[:group])
+                end = position + sizes[group]
+                try:
+                    for batch in file.iter_batches(ROWS, row_groups=[group], columns=columns):
+                        yield from add_rows(batch, position, rows)
+                        position += batch.num_rows
+                except (pa.ArrowException, OSError) as error:
+                    if not is_damage(error):
+                        raise
+                    reason = f"row group {group} is damaged, rows {position} to {end - 1} are lost: {error}"
+                    docs.dead(position, "damaged", reason)
+        yield from docs.rest()
+
+    def _roles(self) -> Roles:
+        return Roles(self.text, self.id, self.url, self.date, self.keep)
+
+    def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
+        """Runs of row groups of about `target_bytes`; checks the columns, too."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(opened(file.path)) as found:
+            check(found.schema_arrow, self._roles(), file.path)
+            if file.size <= target_bytes:
+                return [whole(file)]
+            meta = found.metadata
+            sizes = []
+            for group in range(meta.num_row_groups):
+                columns = meta.row_group(group)
+                sizes.append(sum(columns.column(i).total_compressed_size for i in range(columns.num_columns)))
+        pieces: list[Piece] = []
+        start = size = 0
+        for group, bytes_ in enumerate(sizes):
+            size += bytes_
+            if size >= target_bytes or group == len(sizes) - 1:
+                pieces.append(Piece(file, start, group + 1, size))
+                start, size = group + 1, 0
+        return pieces or [whole(file)]

@@ -1,0 +1,190 @@
+"""Text files: a file is a document, or holds many."""
+
+import codecs
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.read import Piece, Tally, split_bytes, whole
+from corpusmill.read._bytes import Damaged, Truncated, blocks, sniff
+from corpusmill.read._documents import Documents
+from corpusmill.read._lines import TooLong, lines
+from corpusmill.storage import FileInfo
+
+STEP = "read/text"
+KINDS = {TooLong: "too_large", Truncated: "truncated", Damaged: "damaged"}
+LOOK_BACK = 4096  # bytes: shows whether the line before a piece is blank
+# ` = Title = ` begins an article, ` = = Section = = ` only a section of it.
+HEADING = re.compile(rb" ?= (?!=).*(?<!=) = ?\r?")
+START_OF_EBOOK = re.compile(
+    r"^[ \t]*\*{3} ?START OF (?:THIS |THE )?PROJECT GUTENBERG[^*]*\*{3}.*$|^\*END\*?THE SMALL PRINT!.*$", re.I | re.M
+)
+END_OF_EBOOK = re.compile(
+    r"^[ \t]*\*{3} ?END OF (?:THIS |THE )?PROJECT GUTENBERG|^[ \t]*End of (?:The |this )?Project Gutenberg", re.I | re.M
+)
+Found = Iterator[tuple[int, bytes | RecordError]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """Documents from text files, compressed or not.
+
+    document    what one is: the whole `file`; a `paragraph`, which blank lines end; or an `article` of a file like
+                WikiText, which begins at a line ` = Title = `
+    separator   or else what stands between documents, such as `<|endoftext|>`
+    gutenberg   cut away the head and tail that Project Gutenberg puts around its books
+
+    A document's position is the byte offset where it begins, inflated if need be. Documents that are cut out of a file
+    lose the white space around them; what is blank then is counted as `blank`. Bytes that are not of the charset
+    become U+FFFD; a UTF-8 or UTF-16 byte order mark is obeyed. Faults: `truncated`, `damaged`; `too_large` and
+    `empty_text` (a blank file) are expected. Uncompressed files with many documents are cut between them.
+    """
+
+    document: Literal["file", "paragraph", "article"] = "file"
+    separator: str | None = None
+    gutenberg: bool = False
+    charset: str = "utf-8"
+    max_mb: float = 256.0  # of one document
+    suffixes = tuple(
+        f".{name}{packed}" for name in ("txt", "md", "text") for packed in ("", ".gz", ".zst", ".bz2", ".xz")
+    )
+
+    def __post_init__(self) -> None:
+        kinds = ("file", "paragraph", "article")
+        if self.document not in kinds:
+            raise RecipeError(
+                f'document must be one of {", ".join(kinds)}, got "{self.document}"{did_you_mean(self.document, kinds)}'
+            )
+        if self.separator is not None and (self.separator == "" or self.document != "file"):
+            raise RecipeError('separator must not be empty, and stands alone: leave "document" out')
+        if self.max_mb <= 0:
+            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+        try:
+            many = codecs.lookup(self.charset).name.startswith(("utf-16", "utf-32")) and not self._is_whole()
+        except LookupError as error:
+            raise RecipeError(f'charset "{self.charset}" is not known') from error
+        if many:
+            raise RecipeError(f"files in {self.charset} can be read as one document each, not cut")
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        pieces: list[Piece] = []
+        splits = not self._is_whole() and not overlaps(self._separator())
+        for file in files:
+            cut = splits and file.size > target_bytes and not sniff(file.path)
+            pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
+        return pieces
+
+    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, tally)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        else:
+            for position, data in self._found(piece, int(self.max_mb * 1e6)):
+                if isinstance(data, RecordError):
+                    kind = KINDS[type(data)]
+                    docs.dead(position, kind, str(data), expected=kind == "too_large")
+                    continue
+                text = decode(data, self.charset)
+                if self.gutenberg:
+                    text = strip_gutenberg(text)
+                if text and not text.isspace():
+                    docs.add(position, text=text if self._is_whole() else text.strip())
+                elif self._is_whole():
+                    docs.dead(position, "empty_text", "the file has no text", expected=True)
+                else:
+                    tally.skip("blank")
+                yield from docs.full()
+        yield from docs.rest()
+
+    def _is_whole(self) -> bool:
+        return self.document == "file" and self.separator is None
+
+    def _separator(self) -> bytes:
+        return (self.separator or "\n").encode(self.charset)
+
+    def _found(self, piece: Piece, limit: int) -> Found:
+        if self.document == "paragraph":
+            return _groups(piece, limit, lambda before, line: bool(line.strip()) and not before.strip())
+        if self.document == "article":
+            return _groups(piece, limit, lambda _, line: HEADING.fullmatch(line) is not None)
+        return iter([(0, content(piece, limit))]) if self._is_whole() else lines(piece, limit, self._separator())
+
+
+def content(piece: Piece, limit: int) -> bytes | RecordError:
+    """All of a file, inflated; or what is wrong with it."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        for block in blocks(piece.file.path):
+            size += len(block)
+            if size > limit:
+                return TooLong(f"the file has more than {limit} bytes")
+            parts.append(block)
+    except RecordError as error:
+        return error
+    return b"".join(parts)
+
+
+def decode(data: bytes, charset: str) -> str:
+    """Text of bytes; a byte order mark has the last word."""
+    if data.startswith(codecs.BOM_UTF8):
+        return data[3:].decode("utf-8", "replace")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    return data.decode(charset, "replace")
+
+
+def strip_gutenberg(text: str) -> str:
+    """A book without the head and tail of Project Gutenberg; text that has neither as it is."""
+    start = START_OF_EBOOK.search(text)
+    begin = start.end() if start else 0
+    end = END_OF_EBOOK.search(text, begin)
+    return text[begin : end.start() if end else len(text)].strip() if start or end else text
+
+
+def overlaps(separator: bytes) -> bool:
+    """Whether an occurrence can begin inside another: then where documents begin depends on all that stands before."""
+    return any(separator.endswith(separator[:size]) for size in range(1, len(separator)))
+
+
+def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) -> Found:
+    """(offset, lines) of the documents that begin in a piece; `begins` says so of a line and the one before it.
+
+    Lines at the beginning of a file are a document even if `begins` does not say so.
+    """
+    look = max(0, piece.start - LOOK_BACK)
+    before = b"" if look == 0 else b"text"  # of the line that holds the byte at `look`, all that is certain
+    group: list[bytes] | None = [] if piece.start == 0 else None  # None: the lines belong to the piece before
+    at = size = 0
+    for position, found in lines(Piece(piece.file, look), limit):
+        if isinstance(found, Truncated | Damaged):
+            yield at if group else position, found
+            return
+        line = b"text" if isinstance(found, RecordError) else found
+        if position >= piece.start and begins(before, line):
+            if group:
+                yield at, _joined(group, size, limit)
+            if position >= piece.stop:
+                return
+            group, at, size = [], position, 0
+        elif position >= piece.stop and group is None:
+            return
+        before = line
+        if group is not None:
+            size += limit + 1 if isinstance(found, RecordError) else len(line) + 1
+            if size <= limit or not group:
+                group.append(line)
+    if group:
+        yield at, _joined(group, size, limit)
+
+
+def _joined(group: list[bytes], size: int, limit: int) -> bytes | RecordError:
+    return (
+        b"\n".join(group)
+        if size <= limit
+        else TooLong(f"the document has {size} bytes, and at most {limit} are allowed")
+    )

@@ -1,0 +1,127 @@
+"""Pages of web archives: WARC, and ARC as it was before."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError
+from corpusmill.read import Piece, Tally, _http, split_bytes, whole
+from corpusmill.read._archive import Damage, Record, records
+from corpusmill.read._bytes import sniff
+from corpusmill.read._documents import Documents, as_json
+from corpusmill.storage import FileInfo
+
+STEP = "read/warc"
+HTML_BEGINS = re.compile(
+    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
+)
+UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # says nothing: look at the page
+DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warc:
+    """HTML pages as they were served, from WARC 0.17 to 1.1 and ARC 1 files; gzip or zstd by record, or plain.
+
+    A `response` record (and a `resource` record that is HTML) with status 200 is a document: `raw` has the page with
+    transfer and content codings undone, `charset` what the HTTP header says, `url` and `date` what the record says. The
+    text is made by an `extract/…` step. `metadata` keeps the record's id, and why the crawler cut it, if it did.
+
+    Other responses are dead letters that are expected: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
+    `truncated` and `damaged` (a record, or the part of the file that is unreadable) and `bad_encoding`. Requests,
+    metadata, revisits and the like could not be documents and are counted as `warc_request` and so on.
+
+    Files are cut at record starts; a file in one single gzip member, in bz2, xz or lz4 is one piece.
+    """
+
+    types: tuple[str, ...] = ("text/html", "application/xhtml+xml")  # media types that are pages
+    max_mb: float = 16.0  # of a page once decoded; Common Crawl cuts at 5
+    suffixes = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4", ".arc", ".arc.gz")
+
+    def __post_init__(self) -> None:
+        if self.max_mb <= 0:
+            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+        object.__setattr__(self, "types", tuple(self.types))
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        return split_archives(files, target_bytes)
+
+    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, tally)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        limit = int(self.max_mb * 1e6)
+        for record in records(piece, limit + (1 << 16)):
+            if isinstance(record, Damage):
+                docs.dead(record.offset, record.kind, record.reason, url=record.url)
+            elif record.kind == "response" or (record.kind == "resource" and self._is_page(record)):
+                self._page(record, docs, limit)
+            else:
+                docs.tally.skip(f"warc_{record.kind}")
+            yield from docs.full()
+        yield from docs.rest()
+
+    def _is_page(self, record: Record) -> bool:
+        return _http.media_type(record.fields.get("content-type", "")) in self.types
+
+    def _page(self, record: Record, docs: Documents, limit: int) -> None:
+        """The document of a record, or the dead letter that says why it is none."""
+        at, url = record.offset, record.fields.get("warc-target-uri")
+        response = _http.parse(record.body)
+        if response is None:  # stored without its HTTP header: the record's own header describes the page
+            stated = record.fields.get("arc-type") or record.fields.get("content-type", "")
+            stated = "" if stated.startswith("application/http") else stated
+            response = _http.Response(200, {"content-type": stated}, record.body)
+        if response.status != 200:
+            docs.dead(at, "http_status", f"status {response.status}", url=url, expected=True)
+            return
+        stated = response.fields.get("content-type", "")
+        media = _http.media_type(stated)
+        if media in UNTYPED:
+            media = _http.media_type(record.fields.get("warc-identified-payload-type", ""))
+        if media and media not in self.types:
+            docs.dead(at, "not_html", media, url=url, expected=True)
+            return
+        try:
+            if record.length > len(record.body):
+                raise _http.TooLarge(f"the record has {record.length} bytes, and a page at most {limit}")
+            raw = _http.content(response, limit)
+        except _http.TooLarge as error:
+            docs.dead(at, "too_large", str(error), url=url, expected=True)
+            return
+        except _http.BadEncoding as error:
+            docs.dead(at, "bad_encoding", str(error), url=url)
+            return
+        if not raw.strip():
+            docs.dead(at, "empty_page", "the page has no bytes", url=url, expected=True)
+        elif not media and not HTML_BEGINS.match(raw[:4096]):
+            docs.dead(at, "not_html", "no media type is stated, and it does not begin as HTML", url=url, expected=True)
+        else:
+            docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=metadata(record))
+
+
+def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+    """Byte ranges of plain, gzip and zstd archives, one piece of any other."""
+    pieces: list[Piece] = []
+    for file in files:
+        cut = file.size > target_bytes and sniff(file.path) in ("", "gzip", "zstd")
+        pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
+    return pieces
+
+
+def date(record: Record) -> str | None:
+    """WARC-Date where it is a date."""
+    found = record.fields.get("warc-date", "")
+    return found if DATE.fullmatch(found) else None
+
+
+def metadata(record: Record) -> bytes | None:
+    """What is worth keeping of a record's header."""
+    kept = {
+        "warc_record_id": record.fields.get("warc-record-id"),
+        "warc_truncated": record.fields.get("warc-truncated"),
+        "warc_languages": record.fields.get("warc-identified-content-language"),
+    }
+    return as_json({name: value for name, value in kept.items() if value})

@@ -1,0 +1,160 @@
+"""A batch of documents on its way through the steps of a pass, with all that is found out about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.errors import CorpusmillError, DocumentError
+from corpusmill.measures import MEASURES
+from corpusmill.schema import DOCUMENT
+from corpusmill.steps import Annotate, Columns, Filter, Transform
+
+KEPT = -1
+
+
+@dataclass
+class Failed:
+    """A document that a step could not process."""
+
+    document: dict[str, Any]  # id, source, file, position, url
+    step: str
+    reason: str
+
+
+@dataclass
+class Batch:
+    """Documents, their signals, and which step dropped each.
+
+    docs        the documents as they are now, the dropped ones too: they are measured to the end of the pass
+    signals     `<step>.<column>` -> (documents,) for every signal that is kept
+    dropped     (documents,) index of the step that dropped each, KEPT where none has
+    reasons     one (label, (documents,) string) a filter: every rule that each document fails there
+    sizes       one (documents,) int64 a step, and one more: bytes of each document before each step, and at the end
+    failed      documents that a step could not process; they are no longer in the batch
+    """
+
+    docs: pa.RecordBatch
+    signals: dict[str, pa.Array] = field(default_factory=dict)
+    dropped: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    reasons: list[tuple[str, pa.Array]] = field(default_factory=list)
+    sizes: list[NDArray[np.int64]] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.dropped = np.full(len(self.docs), KEPT, np.int32)
+
+    def apply(self, index: int, label: str, step: Any) -> None:
+        """Put the batch through one step."""
+        self.sizes.append(sizes(self.docs))
+        if isinstance(step, Transform):
+            changed = self._guarded(label, lambda docs, _: step.transform(docs))
+            text = changed["text"]
+            columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": pc.fill_null(text, "")}
+            self.docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
+            self._measured.clear()
+            self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
+            self._drop(index, label, pc.if_else(pc.is_null(text), "empty", pa.scalar(None, pa.string())))
+        if isinstance(step, Annotate):
+            self._note(label, self._guarded(label, lambda docs, _: step.signals(docs)))
+        if isinstance(step, Filter):
+            signals = {name: column for family in step.needs for name, column in self._measure(label, family).items()}
+            own = len(label) + 1
+            signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
+            self._drop(index, label, self._guarded(label, step.reasons, signals))
+            self._note(label, {rule.signal: signals[rule.signal] for rule in getattr(step, "RULES", ())})
+
+    def _note(self, label: str, columns: Columns) -> None:
+        self.signals.update({f"{label}.{name}": column for name, column in columns.items()})
+
+    def finish(self) -> None:
+        self.sizes.append(sizes(self.docs))
+
+    def all_reasons(self) -> pa.Array:
+        """(documents,) every failing rule of every step as `step.rule`, joined by commas; null for the kept."""
+        joined = pa.array([""] * len(self.docs), pa.string())
+        for label, reasons in self.reasons:
+            named = pc.replace_substring(pc.fill_null(reasons, ""), ",", f",{label}.")
+            part = pc.if_else(reasons.is_valid(), pc.binary_join_element_wise(f",{label}.", named, ""), "")
+            joined = pc.binary_join_element_wise(joined, part, "")
+        return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), pc.utf8_ltrim(joined, ","))
+
+    def drop(self, index: int, label: str, reasons: pa.Array) -> None:
+        """Drop documents for reasons that were found elsewhere: the verdicts of a corpus step."""
+        self.sizes.append(sizes(self.docs))
+        self._drop(index, label, reasons)
+
+    def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
+        if reasons.null_count == len(reasons):
+            return
+        self.reasons.append((label, reasons))
+        failing = reasons.is_valid().to_numpy(zero_copy_only=False)
+        self.dropped[failing & (self.dropped == KEPT)] = index
+
+    def _measure(self, label: str, family: str) -> dict[str, pa.Array]:
+        """A family of measures of the text as it is now, computed once a version of the text."""
+        if family not in self._measured:
+            self._measured[family] = self._guarded(label, lambda docs, _: MEASURES[family](docs))
+        return self._measured[family]
+
+    def _guarded(
+        self, label: str, work: Callable[[pa.RecordBatch, Columns], Any], columns: dict[str, pa.Array] | None = None
+    ) -> Any:
+        """`work(docs, columns)`. If it raises, the documents that raise alone leave the batch, and the rest goes on.
+
+        `columns` are filtered in place when documents leave. Errors that say something about the recipe, an asset or
+        the machine, not about a document, are let through.
+        """
+        columns = {} if columns is None else columns
+        try:
+            return work(self.docs, columns)
+        except (MemoryError, OSError):
+            raise
+        except CorpusmillError as error:
+            if not isinstance(error, DocumentError):
+                raise
+        except Exception:
+            pass
+        good = np.ones(len(self.docs), bool)
+        for row in range(len(self.docs)):
+            try:
+                work(self.docs.slice(row, 1), {name: column.slice(row, 1) for name, column in columns.items()})
+            except (MemoryError, OSError):
+                raise
+            except Exception as error:
+                if isinstance(error, CorpusmillError) and not isinstance(error, DocumentError):
+                    raise
+                good[row] = False
+                about = self.docs.select(["id", "source", "file", "position", "url"]).slice(row, 1).to_pylist()[0]
+                reason = str(error) if isinstance(error, DocumentError) else f"{type(error).__name__}: {error}"
+                self.failed.append(Failed(about, label, reason))
+        if good.all():
+            raise DocumentError(f"{label}: fails on a batch of {len(self.docs)} documents and on none of them alone")
+        self._keep(good)
+        for name, column in columns.items():
+            columns[name] = column.filter(pa.array(good))
+        return work(self.docs, columns)
+
+    def _keep(self, rows: NDArray[np.bool_]) -> None:
+        mask = pa.array(rows)
+        self.docs = self.docs.filter(mask)
+        self.signals = {name: column.filter(mask) for name, column in self.signals.items()}
+        self.dropped = self.dropped[rows]
+        self.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
+        self.sizes = [size[rows] for size in self.sizes]
+        self._measured = {
+            family: {name: column.filter(mask) for name, column in columns.items()}
+            for family, columns in self._measured.items()
+        }
+
+
+def sizes(docs: pa.RecordBatch) -> NDArray[np.int64]:
+    """(documents,) bytes of text, or of the page where there is no text yet."""
+    text = pc.binary_length(docs["text"])
+    raw = pc.binary_length(docs["raw"])
+    return pc.fill_null(pc.coalesce(text, raw), 0).to_numpy(zero_copy_only=False).astype(np.int64)

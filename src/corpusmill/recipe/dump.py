@@ -1,0 +1,104 @@
+"""A recipe as YAML that `load` reads back to the same recipe."""
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from corpusmill.recipe.names import name_of, short_name
+from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
+from corpusmill.recipe.values import is_required, parameters, plain
+
+if TYPE_CHECKING:
+    from corpusmill.recipe.model import Recipe, Source
+
+
+def dump(recipe: "Recipe") -> str:
+    """The recipe in YAML. Parameters that are as by default are left out."""
+    settings = changed(recipe.run)
+    sections: list[tuple[str, Any]] = []
+    if recipe.name != "recipe":
+        sections.append(("name", _node(recipe.name)))
+    if recipe.seed:
+        sections.append(("seed", _node(recipe.seed)))
+    sections.append(("read", _block([_item(name_of(s.reader), _said_of_source(s)) for s in recipe.read])))
+    for key, things in (("steps", recipe.steps), ("write", recipe.write)):
+        if things:
+            sections.append((key, _block([_item(name_of(thing), changed(thing)) for thing in things])))
+    if settings:
+        sections.append(("run", _block_map([(key, _node(value)) for key, value in settings.items()])))
+    text = yaml.serialize(_block_map(sections), Dumper=_Dumper, allow_unicode=True, width=120)
+    assert isinstance(text, str)
+    return text
+
+
+def changed(thing: Any) -> dict[str, Any]:
+    """parameter -> plain value, of those that are not as by default."""
+    wanted = parameters(type(thing))
+    said: dict[str, Any] = {}
+    for field in dataclasses.fields(thing):
+        if field.name not in wanted:
+            continue
+        value = plain(getattr(thing, field.name), wanted[field.name])
+        if not is_required(field):
+            default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+            # As text, for 1 equals True and 1.0 but is not the same setting.
+            if repr(value) == repr(plain(default, wanted[field.name])):
+                continue
+        said[field.name] = value
+    return said
+
+
+def _said_of_source(source: "Source") -> Any:
+    """What stands after a reader's name: its paths alone, where there is nothing else to say."""
+    said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
+    if source.source != short_name(name_of(source.reader)):
+        said["source"] = source.source
+    said |= changed(source.reader)
+    return said if len(said) > 1 else said["paths"]
+
+
+def _item(name: str, said: Any) -> Any:
+    return _block_map([(name, _node(said))]) if said else _node(name)
+
+
+def _block(nodes: list[Any]) -> Any:
+    return yaml.SequenceNode(LIST, nodes, flow_style=False)
+
+
+def _block_map(pairs: list[tuple[str, Any]]) -> Any:
+    return yaml.MappingNode(MAP, [(_text(key), node) for key, node in pairs], flow_style=False)
+
+
+def _text(text: str) -> Any:
+    # PyYAML leaves some line breaks of Unicode bare, and a reader folds them to a space.
+    return yaml.ScalarNode(TEXT, text, style=None if text.isprintable() else '"')
+
+
+def _node(value: Any) -> Any:
+    if isinstance(value, dict):
+        pairs = [(_text(key), _node(item)) for key, item in value.items()]
+        return yaml.MappingNode(MAP, pairs, flow_style=True)
+    if isinstance(value, list):
+        return yaml.SequenceNode(LIST, [_node(item) for item in value], flow_style=True)
+    if isinstance(value, str):
+        return _text(escape(value))
+    if value is None or isinstance(value, bool):
+        return yaml.ScalarNode(BARE, {None: "null", True: "true", False: "false"}[value])
+    if isinstance(value, float) and math.isinf(value):
+        return yaml.ScalarNode(BARE, ".inf" if value > 0 else "-.inf")
+    return yaml.ScalarNode(BARE, repr(value))
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types
+    """Leaves the quotes away only where a reader of YAML 1.1 and one of 1.2 both see text; indents lists."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)
+        if kind is not yaml.ScalarNode or not implicit[0]:
+            return tag
+        return TEXT if tag == TEXT and isinstance(read_scalar(value), str) else BARE

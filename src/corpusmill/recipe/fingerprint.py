@@ -1,0 +1,69 @@
+"""Fingerprints: the same work has the same one, and any change to what is done gives another."""
+
+import hashlib
+import inspect
+import json
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from corpusmill.errors import RecipeError
+from corpusmill.recipe.names import name_of
+from corpusmill.recipe.values import plain
+
+if TYPE_CHECKING:
+    from corpusmill.recipe.model import Recipe
+
+
+def step_fingerprint(step: Any, upstream: str = "") -> str:
+    """SHA-256 of a step's name, its parameters with the defaults, the version of its code, and what comes before it.
+
+    step       a step, reader or writer
+    upstream   the fingerprint of what the step works on
+    """
+    return digest({**describe(step), "upstream": upstream})
+
+
+def recipe_fingerprint(recipe: "Recipe") -> str:
+    """SHA-256 of what a recipe does: seed, sources, steps in order, writers. Neither its name nor `run:` counts.
+
+    Sources count with their paths as written; what the files hold is for the run to check.
+    """
+    sources = [{**describe(s.reader), "paths": list(s.paths), "source": s.source} for s in recipe.read]
+    chain = digest({"seed": recipe.seed, "read": sources})
+    for step in recipe.steps:
+        chain = step_fingerprint(step, chain)
+    return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write]})
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """What a step, reader or writer is: its name, all its parameters, the version of its code."""
+    return {"name": name_of(thing), "parameters": plain(thing), "code": code_version(thing)}
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a value of None, bool, int, float, str, list and dict, as 64 hexadecimal digits."""
+    # Keys stay in order: tables with an order that means nothing were sorted by `plain`.
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def code_version(thing: Any) -> str:
+    """SHA-256 of the source of the module that a class, or the class of an object, comes from.
+
+    Of a class made at a prompt or in a notebook, its own source. Raises RecipeError if there is no source.
+    """
+    return _code_version(thing if isinstance(thing, type) else type(thing))
+
+
+@cache
+def _code_version(cls: type[Any]) -> str:
+    module = sys.modules.get(cls.__module__)
+    try:
+        source = inspect.getsource(module if getattr(module, "__file__", None) else cls)  # type: ignore[arg-type]
+    except (OSError, TypeError):
+        raise RecipeError(
+            f"{cls.__module__}:{cls.__qualname__} has no source, so that a run could not tell when it changes; "
+            "put the class into a file and import it"
+        ) from None
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,340 @@
+"""A recipe from YAML: strictly, with the line of everything that is wrong, and all of it in one go."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from corpusmill import read, steps, write
+from corpusmill.errors import CorpusmillError, RecipeError, did_you_mean
+from corpusmill.recipe.model import Recipe, RunSettings, Source, check_name, check_seed, same_name
+from corpusmill.recipe.names import labels_of_names, short_name
+from corpusmill.recipe.order import Part, check_order, misplaced, place
+from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand
+from corpusmill.recipe.tree import parse as parse_tree
+from corpusmill.recipe.values import Mismatch, convert, found, make
+
+SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
+KEYS = ("name", "seed", *SECTIONS, "run")
+T = TypeVar("T")
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """The recipe in a file, named for the file if it gives no name. See `parse`."""
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise RecipeError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RecipeError(
+            f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
+        ) from None
+    return parse(text, str(path), overrides, name=Path(path).stem)
+
+
+def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), name: str = "recipe") -> Recipe:
+    """The recipe in a text.
+
+    where       names the text in messages
+    overrides   settings like "run.workers=4", see `override`
+    name        the recipe's name if the text gives none
+
+    Raises RecipeError with a line for every problem, in the order of the file.
+    """
+    problems = Problems()
+    tree = parse_tree(text, where, problems)
+    for setting in overrides:
+        tree = override(tree, setting, problems)
+    return build(tree, name, problems)
+
+
+def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Recipe:
+    """The recipe that a tree says. Raises RecipeError with its problems, after those already found."""
+    problems = Problems() if problems is None else problems
+    if not isinstance(tree, Table):
+        problems.add(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
+        problems.check()
+        raise AssertionError("unreachable: a problem was just added")
+    for key, entry in tree.entries.items():
+        if key not in KEYS:
+            hint = did_you_mean(key, KEYS) or "."
+            problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(KEYS)}.')
+    if "read" not in tree.entries:
+        problems.add(
+            At(tree.at.file), 'the recipe needs "read", which says what to read, as in: read: {jsonl: docs.jsonl}'
+        )
+    name = _checked(tree, "name", str, check_name, problems) or name
+    seed = _checked(tree, "seed", int, check_seed, problems) or 0
+    run = RunSettings()
+    if "run" in tree.entries:
+        run = _run(tree.entries["run"], problems) or run
+    written = {section: _things(tree, section, problems) for section in SECTIONS}
+    classes = {section: [_find(thing, section, problems) for thing in things] for section, things in written.items()}
+    sources = _sources(written["read"], classes["read"], problems)
+    made = {
+        section: [
+            make(cls, thing.name, thing.at, _parameters(thing, problems), problems)
+            for thing, cls in zip(written[section], classes[section])
+            if cls is not None
+        ]
+        for section in ("steps", "write")
+    }
+    if problems:
+        parts = [
+            Part(section, thing.index, thing.name, cls)
+            for section, things in written.items()
+            for thing, cls in zip(things, classes[section])
+        ]
+        for part, message in misplaced(parts):
+            problems.add(place(tree, part), f"{part.name} {message}")
+    problems.check()
+    recipe = Recipe(name=name, seed=seed, read=sources, steps=made["steps"], write=made["write"], run=run)
+    check_order(recipe, tree)
+    return recipe
+
+
+def _checked(tree: Table, key: str, want: type[T], check: Callable[[T], None], problems: Problems) -> T | None:
+    """A setting at the top of the recipe that is one value; None if it is not given, or wrong."""
+    if key not in tree.entries:
+        return None
+    node = tree.entries[key].value
+    try:
+        value: T = convert(node, want)
+        check(value)
+        return value
+    except Mismatch as error:
+        problems.add(error.at, f"{key} {error.message}")
+    except RecipeError as error:
+        problems.add(node.at, f"{key}: {error}")
+    return None
+
+
+def _run(entry: Entry, problems: Problems) -> RunSettings | None:
+    if not isinstance(entry.value, Table):
+        problems.add(entry.value.at, f"run wants a mapping of settings, got {found(entry.value)}")
+        return None
+    return make(RunSettings, "run", entry.at, entry.value.entries, problems)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A reader, step or writer as it is written: its name, and what stands after the name."""
+
+    at: At
+    index: int
+    name: str
+    said: Node | None
+
+
+def _things(tree: Table, section: str, problems: Problems) -> list[Thing]:
+    """What a section lists. One thing may stand there without a list."""
+    if section not in tree.entries:
+        return []
+    node = tree.entries[section].value
+    if isinstance(node, Scalar) and node.value is None:
+        problems.add(tree.entries[section].at, f'"{section}" is empty; name a {SECTIONS[section][1]}, or leave it out')
+        return []
+    nodes = node.items if isinstance(node, Items) else (node,)
+    if section == "read" and not nodes:
+        problems.add(tree.entries[section].at, '"read" is empty; name a reader and its paths')
+    things = [_thing(item, index, SECTIONS[section][1], problems) for index, item in enumerate(nodes)]
+    return [thing for thing in things if thing is not None]
+
+
+def _thing(node: Node, index: int, kind: str, problems: Problems) -> Thing | None:
+    match node:
+        case Scalar() if isinstance(node.value, str):
+            return Thing(node.at, index, node.text, None)
+        case Table() if len(node.entries) == 1:
+            (name, entry), *_ = node.entries.items()
+            empty = isinstance(entry.value, Scalar) and entry.value.value is None
+            return Thing(entry.at, index, name, None if empty else entry.value)
+        case Table() if len(node.entries) > 1:
+            name, *others = node.entries
+            problems.add(
+                node.at,
+                f"a {kind} is one name with its parameters, got {len(node.entries)} keys: {name}, {', '.join(others)}. "
+                f"If {', '.join(others)} belong to {name}, indent them further; if not, begin each with a dash.",
+            )
+        case _:
+            problems.add(node.at, f"a {kind} is a name, or a name with its parameters; got {found(node)}")
+    return None
+
+
+def _find(thing: Thing, section: str, problems: Problems) -> type[Any] | None:
+    registry, kind = SECTIONS[section]
+    module, colon, own = thing.name.partition(":")
+    if colon and not all(part.isidentifier() for part in (*module.split("."), own)):
+        problems.add(thing.at, f'"{thing.name}" names no {kind}; one of your own is written module:Class')
+        return None
+    try:
+        cls: type[Any] = registry.find(thing.name)
+        return cls
+    except CorpusmillError as error:
+        problems.add(thing.at, str(error))
+        return None
+
+
+def _parameters(thing: Thing, problems: Problems) -> Mapping[str, Entry]:
+    if isinstance(thing.said, Table):
+        return thing.said.entries
+    if thing.said is not None:
+        problems.add(thing.said.at, f"{thing.name} wants a mapping of its parameters, got {found(thing.said)}")
+    return {}
+
+
+def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Problems) -> list[Source]:
+    sources: list[Source] = []
+    taken: set[str] = set()
+    for thing, cls in zip(things, classes):
+        said = dict(_source_entries(thing))
+        own: dict[str, Entry] = {key: said.pop(key) for key in ("paths", "source") if key in said}
+        label = short_name(thing.name)
+        try:
+            if "source" in own:
+                label = convert(own["source"].value, str) or label
+        except Mismatch as error:
+            problems.add(error.at, f"{thing.name}: source {error.message}")
+        if label in taken:
+            problems.add(own["source"].at if "source" in own else thing.at, f"{thing.name}: {same_name(label)}")
+        taken.add(label)
+        paths = _paths(thing, own, problems)
+        reader = None if cls is None else make(cls, thing.name, thing.at, said, problems)
+        if reader is not None and paths is not None:
+            try:
+                sources.append(Source(reader, paths, label))
+            except RecipeError as error:
+                problems.add(thing.at, f"{thing.name}: {error}")
+    return sources
+
+
+def _source_entries(thing: Thing) -> Mapping[str, Entry]:
+    """What is said of a source; in the short form only its paths."""
+    if isinstance(thing.said, Table):
+        return thing.said.entries
+    return {} if thing.said is None else {"paths": Entry(thing.said.at, thing.said)}
+
+
+def _paths(thing: Thing, own: Mapping[str, Entry], problems: Problems) -> tuple[str, ...] | None:
+    if "paths" not in own:
+        problems.add(thing.at, f"{thing.name} needs paths, as in: {thing.name}: {{paths: data/*}}")
+        return None
+    try:
+        said: str | tuple[str, ...] = convert(own["paths"].value, str | tuple[str, ...])
+    except Mismatch as error:
+        problems.add(error.at, f"{thing.name}: paths{error.inside} {error.message}")
+        return None
+    return (said,) if isinstance(said, str) else said
+
+
+def override(tree: Node, setting: str, problems: Problems | None = None) -> Node:
+    """The tree with one setting replaced or added, as `--set` does.
+
+    setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER`, `write.LABEL.PARAMETER`
+               or `read.SOURCE.PARAMETER`, with the labels of `labels` and the names of sources; deeper parts of a
+               parameter follow after more dots. The value is read as in a recipe; if it begins with [, {, " or ' it is
+               YAML, if not it is taken as it stands, so that *.gz needs no quotes
+
+    Raises RecipeError if the key leads nowhere. A wrong parameter or value is found by `build`, as if it stood in the
+    text, and goes by the name of `--set SETTING` in its message.
+    """
+    at = At(f"--set {setting}")
+    key, equals, text = setting.partition("=")
+    path = key.strip().split(".")
+    if not equals or not all(path):
+        raise RecipeError(f"{at}: a setting is KEY=VALUE, as in run.workers=4 or steps.gopher_quality.min_words=30")
+    own = Problems()
+    value = _value(text.strip(), at, own)
+    if problems is None:
+        own.check()
+    else:
+        problems.extend(own)
+    if not isinstance(tree, Table):
+        raise RecipeError(f"{tree.at}: a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
+    top, rest = path[0], path[1:]
+    if top not in KEYS:
+        raise RecipeError(
+            f'{at}: a recipe has no key "{top}"{did_you_mean(top, KEYS) or "."} It takes: {", ".join(KEYS)}.'
+        )
+    if top not in SECTIONS:
+        if (top == "run") != bool(rest):
+            wants = "run.PARAMETER, as in run.workers=4" if top == "run" else f"{top} alone"
+            raise RecipeError(f"{at}: the key must be {wants}")
+        return _put(tree, path, value, at)
+    if len(rest) < 2:
+        raise RecipeError(f"{at}: the key must be {top}.NAME.PARAMETER, as in {_example(tree, top)}")
+    label, parameter = rest[0], rest[1:]
+    known = _labels(tree, top)
+    if label not in known:
+        what = "source" if top == "read" else SECTIONS[top][1]
+        has = f"It has: {', '.join(known)}." if known else "It has none."
+        raise RecipeError(f'{at}: the recipe has no {what} "{label}"{did_you_mean(label, known) or "."} {has}')
+    section = tree.entries[top]
+    items = section.value.items if isinstance(section.value, Items) else (section.value,)
+    index = known[label]
+    changed = _put_in_thing(items[index], top, parameter, value, at)
+    listed = Items(section.value.at, (*items[:index], changed, *items[index + 1 :]))
+    return replace(tree, entries={**tree.entries, top: Entry(section.at, listed)})
+
+
+def _value(text: str, at: At, problems: Problems) -> Node:
+    if text[:1] not in ("[", "{", '"', "'"):
+        return expand(Scalar(at, text), problems)
+    return _moved(parse_tree(text, at.file, problems), at)
+
+
+def _moved(node: Node, at: At) -> Node:
+    """The node with all of it standing at one place."""
+    match node:
+        case Scalar():
+            return replace(node, at=at)
+        case Items():
+            return Items(at, tuple(_moved(item, at) for item in node.items))
+        case Table():
+            return Table(at, {key: Entry(at, _moved(entry.value, at)) for key, entry in node.entries.items()})
+
+
+def _labels(tree: Table, section: str) -> dict[str, int]:
+    """The label of each well-formed thing of a section -> its index; sources go by their names."""
+    if section not in tree.entries:
+        return {}
+    things = _things(tree, section, Problems())
+    labels = labels_of_names(thing.name for thing in things)
+    if section == "read":
+        entries = [_source_entries(thing).get("source") for thing in things]
+        named = [entry.value.text if entry and isinstance(entry.value, Scalar) else "" for entry in entries]
+        labels = [name or short_name(thing.name) for name, thing in zip(named, things)]
+    return {label: thing.index for label, thing in zip(labels, things)}
+
+
+def _example(tree: Table, section: str) -> str:
+    label = next(iter(_labels(tree, section)), "name")
+    return f"{section}.{label}.{'paths' if section == 'read' else 'parameter'}=value"
+
+
+def _put(table: Table, path: Sequence[str], value: Node, at: At) -> Table:
+    """The table with the value at the end of a path of keys."""
+    key, rest = path[0], path[1:]
+    if rest:
+        inside = table.entries[key].value if key in table.entries else Table(at, {})
+        if isinstance(inside, Scalar) and inside.value is None:
+            inside = Table(at, {})
+        if not isinstance(inside, Table):
+            raise RecipeError(f'{at}: "{key}" is {found(inside)}, which has no "{rest[0]}" inside; set all of it')
+        value = _put(inside, rest, value, at)
+    return replace(table, entries={**table.entries, key: Entry(at, value)})
+
+
+def _put_in_thing(node: Node, section: str, path: Sequence[str], value: Node, at: At) -> Table:
+    """A reader, step or writer with a parameter set, whichever way it was written."""
+    thing = _thing(node, 0, "", Problems())
+    assert thing is not None  # `_labels` has found its name
+    said = Table(thing.at, dict(_source_entries(thing)))
+    if section != "read" and thing.said is not None and not isinstance(thing.said, Table):
+        raise RecipeError(f"{thing.said.at}: {thing.name} wants a mapping of its parameters, got {found(thing.said)}")
+    return Table(node.at, {thing.name: Entry(thing.at, _put(said, path, value, at))})

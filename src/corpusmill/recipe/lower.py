@@ -1,0 +1,242 @@
+"""From a recipe to the stages that carry it out.
+
+Neighbouring steps that see a batch are fused into one pass. Corpus steps that follow each other take their keys from
+the pass before them, one after the other, and the next pass brings their verdicts together with the documents:
+
+    pass-1    read, steps, keys          one unit for every `unit_mb` of input
+    LABEL-…   the stages of each corpus step, ending in LABEL-verdicts
+    pass-2    documents and verdicts, steps
+    tokens    token ids of the documents that stay
+    WRITER    what each writer writes: packed rows, one unit a training shard, or documents
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from corpusmill import assets
+from corpusmill.errors import InputError
+from corpusmill.keys import Signed, bases
+from corpusmill.recipe.fingerprint import describe
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.recipe.passes import Pass, Sign
+from corpusmill.recipe.writing import PackRows, TokenizeDocuments, WriteDocuments
+from corpusmill.steps import CorpusStep, Pack, Tokenize
+from corpusmill.storage import FileInfo, expand
+from corpusmill.units import Committed, Stage, Unit
+from corpusmill.write import DocumentWriter
+
+SLICE = 2 << 30  # bytes of input for each slice of a band: about a million records a partition
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".parquet")
+EXPANDS = 4  # how much larger text is than its compressed file, roughly: only the size of partitions depends on it
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """What a report needs to know of a pass: its stage, and the labels of its steps in order."""
+
+    stage: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe with its inputs, as stages.
+
+    stages    in the order in which they run
+    passes    those of the stages that carry documents through steps
+    inputs    the files of each source, as they were found
+    """
+
+    recipe: Recipe
+    stages: tuple[Stage, ...]
+    passes: tuple[PassInfo, ...]
+    inputs: tuple[tuple[FileInfo, ...], ...]
+
+
+def lower(recipe: Recipe) -> Plan:
+    """The plan of a recipe. Looks up which input files there are, and reads none of them.
+
+    Raises InputError if a source has no files, RecipeError if a step cannot work with what comes before it.
+    """
+    inputs = tuple(tuple(expand(source.paths, getattr(source.reader, "suffixes", ()))) for source in recipe.read)
+    if not any(file.size for files in inputs for file in files):
+        raise InputError("all input files are empty: " + ", ".join(f.path for files in inputs for f in files)[:500])
+    return _Lowering(recipe, inputs).plan()
+
+
+class _Lowering:
+    def __init__(self, recipe: Recipe, inputs: tuple[tuple[FileInfo, ...], ...]) -> None:
+        self.recipe = recipe
+        self.inputs = inputs
+        self.stages: list[Stage] = []
+        self.passes: list[PassInfo] = []
+        named = list(zip(labels(recipe.steps), recipe.steps))
+        self.tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
+        self.pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
+        self.steps = [(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]
+        size = sum(file.size * (EXPANDS if file.path.endswith(COMPRESSED) else 1) for files in inputs for file in files)
+        self.slices = 1 << max((size // SLICE).bit_length(), 0)
+
+    def plan(self) -> Plan:
+        steps = list(self.steps)
+        judged: tuple[tuple[str, str], ...] = ()  # label and verdict stage of the corpus steps before the next pass
+        upstream = _inputs_print(self.recipe, self.inputs)
+        while True:
+            batch = _take(steps, lambda step: not isinstance(step, CorpusStep))
+            corpus = _take(steps, lambda step: isinstance(step, CorpusStep))
+            upstream = self._add_pass(batch, corpus, judged, upstream)
+            judged = ()
+            for label, step in corpus:
+                upstream = _print(upstream, label, _describe(step))
+                signed = Signed(
+                    self.passes[-1].stage, label, upstream, self.slices, tuple(stage for _, stage in judged)
+                )
+                self.stages += step.stages(signed)
+                judged += ((label, self.stages[-1].name),)
+            if not steps and not judged:
+                break
+        self._add_outputs(upstream)
+        return Plan(self.recipe, tuple(self.stages), tuple(self.passes), self.inputs)
+
+    def _add_pass(
+        self,
+        steps: list[tuple[str, Any]],
+        corpus: list[tuple[str, Any]],
+        judged: tuple[tuple[str, str], ...],
+        upstream: str,
+    ) -> str:
+        name = f"pass-{len(self.passes) + 1}"
+        first = not self.passes
+        work = Pass(
+            readers=tuple((source.source, source.reader) for source in self.recipe.read) if first else (),
+            judged=tuple(label for label, _ in judged),
+            steps=tuple(steps),
+            signs=tuple(Sign(label, step, self.slices) for label, step in corpus),
+            tokenizer=self.tokenize,
+        )
+        described = [[label, _describe(step)] for label, step in [*steps, *corpus]]
+        counting = _describe(self.tokenize) if self.tokenize else None
+        fingerprint = _print(upstream, name, described, counting, code())
+        if first:
+            files, sources, target = self.inputs, self.recipe.read, self.recipe.run.unit_mb << 20
+            self.stages.append(
+                Stage(
+                    name,
+                    fingerprint,
+                    work,
+                    (),
+                    lambda done, root: _first_units([s.reader for s in sources], files, target),
+                )
+            )
+        else:
+            before = self.passes[-1].stage
+            verdicts = tuple(stage for _, stage in judged)
+            self.stages.append(
+                Stage(
+                    name,
+                    fingerprint,
+                    work,
+                    (before, *verdicts),
+                    lambda done, root: _later_units(done, before, verdicts),
+                )
+            )
+        self.passes.append(PassInfo(name, (*work.judged, *(label for label, _ in steps))))
+        return fingerprint
+
+    def _add_outputs(self, upstream: str) -> None:
+        last = self.passes[-1].stage
+        named = dict(zip(labels(self.recipe.write), self.recipe.write))
+        for name, writer in named.items():
+            if isinstance(writer, DocumentWriter):
+                print_ = _print(upstream, describe(writer), code())
+                work = WriteDocuments(writer)
+                self.stages.append(Stage(name, print_, work, (last,), lambda done, root: _document_units(done, last)))
+        rows = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
+        if self.tokenize is None or self.pack is None or not rows:
+            return
+        tokens = _print(upstream, _describe(self.tokenize), code())
+        tokenizing = TokenizeDocuments(self.tokenize)
+        self.stages.append(Stage("tokens", tokens, tokenizing, (last,), lambda done, root: _document_units(done, last)))
+        for name, writer in rows.items():
+            packing = PackRows(self.pack, self.tokenize, writer)
+            print_ = _print(tokens, describe(self.pack), describe(writer))
+            self.stages.append(Stage(name, print_, packing, (last, "tokens"), partial(_row_units, packing, last)))
+
+
+def _take(steps: list[tuple[str, Any]], wanted: Any) -> list[tuple[str, Any]]:
+    """Take the steps from the front that are wanted."""
+    taken = []
+    while steps and wanted(steps[0][1]):
+        taken.append(steps.pop(0))
+    return taken
+
+
+def _first_units(readers: Sequence[Any], inputs: Sequence[Sequence[FileInfo]], target: int) -> list[Unit]:
+    """Pieces of the inputs, in order, as many to a unit as make `target` bytes."""
+    units: list[Unit] = []
+    waiting: list[tuple[int, Any]] = []
+    size = 0
+    for index, (reader, files) in enumerate(zip(readers, inputs)):
+        for piece in reader.split(files, target):
+            if waiting and size + piece.size > target:
+                units.append(Unit(len(units), tuple(waiting)))
+                waiting, size = [], 0
+            waiting.append((index, piece))
+            size += piece.size
+    units.append(Unit(len(units), tuple(waiting)))
+    return units
+
+
+def _later_units(done: Committed, before: str, verdicts: tuple[str, ...]) -> list[Unit]:
+    files = tuple(done[stage][0].outputs["verdicts"].path for stage in verdicts)
+    base = bases(done[before], "docs")
+    return [Unit(i, (c.outputs["docs"].path, int(base[i]), files)) for i, c in enumerate(done[before])]
+
+
+def _document_units(done: Committed, last: str) -> list[Unit]:
+    return [Unit(i, (commit.outputs["docs"].path,)) for i, commit in enumerate(done[last])]
+
+
+def _row_units(work: PackRows, last: str, done: Committed, root: Path) -> list[Unit]:
+    return work.units(done[last], done["tokens"], root)
+
+
+def _describe(step: Any) -> dict[str, Any]:
+    """A step with the checksums of the assets that it names."""
+    names = getattr(step, "assets", ())
+    return {**describe(step), "assets": [assets.fingerprint(assets.locate(name)) for name in names]}
+
+
+def _inputs_print(recipe: Recipe, inputs: Sequence[Sequence[FileInfo]]) -> str:
+    """What the first pass depends on beside its steps: sources, files as they are, how they are cut, the seed."""
+    sources = [
+        [source.source, describe(source.reader), [[f.path, f.name, f.size, f.fingerprint] for f in files]]
+        for source, files in zip(recipe.read, inputs)
+    ]
+    return _print(sources, recipe.run.unit_mb, recipe.seed)
+
+
+def _print(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def code() -> str:
+    """SHA-256 of the code that every pass runs: the engine of passes, the measures and the kernels.
+
+    The code of a step itself is part of the step's own description.
+    """
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    shared = [package / name for name in ("measures.py", "tables.py", "units.py", "keys.py", "schema.py")]
+    for path in sorted(
+        [*shared, *package.glob("text/*.py"), *package.glob("recipe/*.py"), *package.glob("models/*.py")]
+    ):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

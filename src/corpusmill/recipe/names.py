@@ -1,0 +1,57 @@
+"""What a recipe calls the things in it."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from corpusmill import read, steps, write
+
+REGISTRIES = {registry.__name__: registry for registry in (steps, read, write)}
+
+
+def name_of(thing: Any) -> str:
+    """The recipe's name for a step, reader or writer, or for its class: `filter/gopher_quality`, `my.module:MyStep`."""
+    return _name(thing if isinstance(thing, type) else type(thing))
+
+
+@cache
+def _name(cls: type[Any]) -> str:
+    for package, registry in REGISTRIES.items():
+        if cls.__module__.startswith(f"{package}."):
+            name = cls.__module__.removeprefix(f"{package}.").replace(".", "/")
+            if name in registry.names() and registry.find(name) is cls:
+                return name
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def labels(things: Iterable[Any]) -> list[str]:
+    """A short name for each, all different, as reports and `--set` use them: see `labels_of_names`."""
+    return labels_of_names(name_of(thing) for thing in things)
+
+
+def labels_of_names(names: Iterable[str]) -> list[str]:
+    """The last part of each name; one that is taken gets the first free number from 2 on.
+
+    >>> labels_of_names(["filter/url", "dedup/minhash", "dedup/url", "my_steps:KeepPoems"])
+    ['url', 'minhash', 'url_2', 'keep_poems']
+    """
+    taken: dict[str, None] = {}
+    for name in names:
+        label = short = short_name(name)
+        number = 2
+        while label in taken:
+            label = f"{short}_{number}"
+            number += 1
+        taken[label] = None
+    return list(taken)
+
+
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def short_name(name: str) -> str:
+    """`gopher_quality` for `filter/gopher_quality`; for one of your own, its class name in snake case."""
+    if ":" in name:
+        return HUMP.sub("_", re.split("[:.]", name)[-1]).lower()
+    return name.rpartition("/")[2]

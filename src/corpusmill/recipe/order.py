@@ -1,0 +1,134 @@
+"""Do the parts of a recipe fit together? Text before tokens before rows, and pages need their text extracted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import name_of
+from corpusmill.recipe.tree import At, Node, Problems, Table
+
+Kind = Literal["extract", "text", "tokenize", "pack", "any"]
+
+PAGES = ("warc", "html")  # readers that give pages as they were served, without their text
+FOLDERS: dict[str, Kind] = {
+    "extract": "extract",
+    "clean": "text",
+    "annotate": "text",
+    "filter": "text",
+    "redact": "text",
+    "dedup": "text",
+    "decontaminate": "text",
+    "tokenize": "tokenize",
+    "pack": "pack",
+}
+MEMBERS: dict[str, Kind] = {  # that tell the protocols of corpusmill.steps from each other
+    "transform": "text",
+    "signals": "text",
+    "reasons": "text",
+    "keys": "text",
+    "encode": "tokenize",
+    "remainder": "pack",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing of a recipe: its section and place there, its name, its class where that is known."""
+
+    section: str
+    index: int
+    name: str
+    cls: type[Any] | None
+
+
+def check_order(recipe: Recipe, tree: Node | None = None) -> None:
+    """Raises RecipeError with everything that stands where it cannot work, and what to do about it.
+
+    tree   where the recipe comes from, for the lines in the messages; without it they say steps[3]
+    """
+    problems = Problems()
+    parts = [
+        Part(section, index, name_of(thing), type(thing))
+        for section, things in (
+            ("read", [source.reader for source in recipe.read]),
+            ("steps", recipe.steps),
+            ("write", recipe.write),
+        )
+        for index, thing in enumerate(things)
+    ]
+    for part, message in misplaced(parts):
+        problems.add(place(tree, part), f"{part.name} {message}")
+    problems.check()
+
+
+def place(tree: Node | None, part: Part) -> At:
+    """Where a part stands in the text of the recipe."""
+    if isinstance(tree, Table) and part.section in tree.entries:
+        section = tree.entries[part.section].value
+        return getattr(section, "items", (section,))[part.index].at
+    return At(f"{part.section}[{part.index}]")
+
+
+def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
+    """Each part that cannot work where it stands, with the reason and the remedy.
+
+    While a step is unknown, or is none, only what is no step is found: the rest may be because of it.
+    """
+    kinds = [(part, kind_of(part)) for part in parts if part.section == "steps"]
+    found = [
+        (part, f"is no step: its class has none of {', '.join(MEMBERS)}, see corpusmill.steps")
+        for part, kind in kinds
+        if kind is None and part.cls is not None
+    ]
+    if any(kind is None for _, kind in kinds):
+        return found
+    pages = [part for part in parts if part.section == "read" and part.name in PAGES]
+    extractors = [part for part, kind in kinds if kind == "extract"]
+    if not extractors:
+        found += [
+            (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")
+            for part in pages
+        ]
+    tokenizer: Part | None = None
+    packer: Part | None = None
+    for part, kind in kinds:
+        if packer is not None and kind == "pack":
+            found.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
+        elif packer is not None:
+            found.append((part, f"cannot follow {packer.name}, which makes the rows to write; move it above"))
+        elif kind == "tokenize" and tokenizer is not None:
+            found.append((part, f"is a second step that tokenizes, after {tokenizer.name}; keep one of them"))
+        elif kind in ("text", "extract") and tokenizer is not None:
+            found.append(
+                (part, f"works on text, but {tokenizer.name} stands before it; move it above {tokenizer.name}")
+            )
+        elif kind == "pack" and tokenizer is None:
+            found.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
+        elif pages and extractors and part.index < extractors[0].index and _measures_text(part):
+            found.append((part, f"measures text, but {extractors[0].name} stands after it; move it below"))
+        tokenizer = part if kind == "tokenize" else tokenizer
+        packer = part if kind == "pack" else packer
+    if packer is None:
+        remedy = (
+            "add pack/concat as the last step" if tokenizer else "add tokenize/bpe and pack/concat as the last steps"
+        )
+        found += [
+            (part, f"writes packed tokens, and no step packs; {remedy}")
+            for part in parts
+            if part.section == "write" and hasattr(part.cls, "write_rows")
+        ]
+    return found
+
+
+def kind_of(part: Part) -> Kind | None:
+    """What a step works on, by its folder, or by its members if it is one of your own; None if neither says."""
+    folder, slash, _ = part.name.partition("/")
+    if slash and ":" not in part.name:
+        return FOLDERS.get(folder, "any" if part.cls else None)
+    return next((kind for member, kind in MEMBERS.items() if hasattr(part.cls, member)), None)
+
+
+def _measures_text(part: Part) -> bool:
+    needs = getattr(part.cls, "needs", ())
+    return isinstance(needs, tuple) and any("." not in need for need in needs)

@@ -1,0 +1,217 @@
+"""A pass over documents: read them, or take them with the verdicts of corpus steps; put them through the steps that
+see a batch; write them, beside what was measured, and the keys that the next corpus steps want.
+
+Outputs of a unit:
+
+    docs        the documents that stay
+    signals     a row for every document that came in: what was measured, which rules it fails, where it was dropped
+    dropped     the documents that go, with their text
+    dead        records that could not be read and documents that a step failed on
+    verdicts    for passes after a corpus step: the documents that it drops, with their twins
+    keys-LABEL  one file for every corpus step that follows
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.facts import Facts, add
+from corpusmill.keys import Keys
+from corpusmill.read import Tally
+from corpusmill.recipe.batch import KEPT, Batch
+from corpusmill.schema import DEAD, DOCUMENT, STORED
+from corpusmill.steps import CorpusStep
+from corpusmill.text.buckets import scatter
+from corpusmill.units import Unit, UnitIO
+
+COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
+ABOUT = ["id", "source", "file", "position", "url", "date"]
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A corpus step that follows the pass: its label, and the slices that each band of its keys is cut into."""
+
+    label: str
+    step: CorpusStep
+    slices: int
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The work of a pass.
+
+    readers     one a source, with the source's name, for the first pass; a unit's inputs are (source index, piece)
+    judged      labels of the corpus steps whose verdicts come in, for a later pass; a unit's inputs are its file of
+                documents, the number of its first document, and one file of verdicts a label
+    steps       label and step, in order
+    signs       the corpus steps that follow
+    tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
+    """
+
+    readers: tuple[tuple[str, Any], ...]
+    judged: tuple[str, ...]
+    steps: tuple[tuple[str, Any], ...]
+    signs: tuple[Sign, ...]
+    tokenizer: Any
+
+    def run(self, unit: Unit, io: UnitIO) -> None:
+        keys: dict[str, list[Keys]] = {sign.label: [] for sign in self.signs}
+        for batch in self._read(unit, io):
+            start = len(self.judged)
+            for index, (label, step) in enumerate(self.steps, start):
+                batch.apply(index, label, step)
+            batch.finish()
+            self._note_failures(batch, io)
+            tokens = self._count(batch)
+            self._tell(batch, tokens, io.facts)
+            stays = pa.array(batch.dropped == KEPT)
+            stored = _stored(batch.docs, tokens)
+            kept = stored.filter(stays)
+            io.write("docs", kept)
+            io.write("signals", self._signals(batch, tokens))
+            io.write("dropped", self._dropped(batch, stored).filter(pc.invert(stays)))
+            for sign in self.signs:
+                keys[sign.label].append(sign.step.keys(kept))
+        for sign in self.signs:
+            _write_keys(io, sign, keys[sign.label])
+
+    def _labels(self) -> list[str]:
+        return [*self.judged, *(label for label, _ in self.steps)]
+
+    def _read(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
+        """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
+        yield from self._read_pieces(unit, io) if self.readers else self._read_judged(unit, io)
+
+    def _read_pieces(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
+        io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
+        yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
+        for index, piece in unit.inputs:
+            source, reader = self.readers[index]
+            tally = Tally()
+            for docs in reader.read(piece, source, tally):
+                add(io.facts, "read", source, "documents", count=len(docs))
+                _write_dead(io, source, tally)
+                yield Batch(docs)
+            _write_dead(io, source, tally)
+            for kind, count in sorted(tally.skipped.items()):
+                add(io.facts, "read", source, "skipped", kind, count=count)
+            add(io.facts, "read", source, "records", count=tally.records)
+            add(io.facts, "read", source, "bytes", count=piece.size)
+
+    def _read_judged(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
+        path, number, verdict_files = unit.inputs
+        file = io.parquet(path)
+        stop = number + file.metadata.num_rows
+        io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
+        verdicts = [
+            io.table(verdicts, filters=[("document", ">=", number), ("document", "<", stop)]).combine_chunks()
+            for verdicts in verdict_files
+        ]
+        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), number, verdicts)
+        for stored in file.iter_batches(1024, use_threads=False):
+            docs = stored.select(STORED.names)
+            for name in ("raw", "charset"):
+                docs = docs.append_column(DOCUMENT.field(name), pa.nulls(len(docs), DOCUMENT.field(name).type))
+            yield self._judged(docs.select(DOCUMENT.names).cast(DOCUMENT), number, verdicts)
+            number += len(docs)
+
+    def _judged(self, docs: pa.RecordBatch, number: int, verdicts: list[pa.Table]) -> Batch:
+        """A batch with the verdicts on its documents, the first of which has this number."""
+        batch = Batch(docs)
+        for index, (label, found) in enumerate(zip(self.judged, verdicts)):
+            place = found["document"].to_numpy() - number
+            here = np.flatnonzero((place >= 0) & (place < len(docs)))
+            # Row i of the batch has verdict at[i] of the table; null, where it has none, takes a null.
+            at = np.full(len(docs), -1, np.int64)
+            at[place[here]] = here
+            taken = found.take(pa.array(at, mask=at < 0)).combine_chunks()
+            columns = {name: _one(taken[name]) for name in ("reason", "twin_id", "similarity")}
+            batch.drop(index, label, columns.pop("reason"))
+            batch.signals.update({f"{label}.{name}": column for name, column in columns.items()})
+        return batch
+
+    def _count(self, batch: Batch) -> pa.Array:
+        if self.tokenizer is None:
+            return pa.nulls(len(batch.docs), pa.int64())
+        return pa.array(self.tokenizer.count(batch.docs["text"]), pa.int64())
+
+    def _tell(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
+        """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
+        counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
+        sources = batch.docs["source"].to_numpy(zero_copy_only=False)
+        reasons = dict(batch.reasons)
+        for source in sorted(set(sources)):
+            here = sources == source
+            for index, label in enumerate(self._labels()):
+                comes = here & ((batch.dropped == KEPT) | (batch.dropped >= index))
+                goes = here & (batch.dropped == index)
+                stays = comes & ~goes
+                for name, value in (
+                    ("documents_in", int(comes.sum())),
+                    ("documents_out", int(stays.sum())),
+                    ("bytes_in", int(batch.sizes[index][comes].sum())),
+                    ("bytes_out", int(batch.sizes[index + 1][stays].sum())),
+                    ("tokens_in", int(counted[comes].sum())),
+                    ("tokens_out", int(counted[stays].sum())),
+                ):
+                    add(facts, "steps", label, source, name, count=value)
+                if goes.any():
+                    why = reasons[label].filter(pa.array(goes)).to_pylist()
+                    for reason in why:
+                        add(facts, "reasons", label, source, reason.split(",")[0])
+
+    def _note_failures(self, batch: Batch, io: UnitIO) -> None:
+        for failed in batch.failed:
+            row = {
+                **failed.document,
+                "step": failed.step,
+                "kind": "step_failed",
+                "reason": failed.reason,
+                "expected": False,
+            }
+            io.write("dead", pa.RecordBatch.from_pylist([row], schema=DEAD))
+            add(io.facts, "failed", failed.step, failed.document["source"])
+
+    def _signals(self, batch: Batch, tokens: pa.Array) -> pa.RecordBatch:
+        columns = {name: batch.docs[name] for name in ABOUT}
+        columns |= {"bytes": pa.array(batch.sizes[-1]), "tokens": tokens, "dropped_by": self._dropped_by(batch)}
+        columns |= {"reasons": batch.all_reasons(), **batch.signals}
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _dropped_by(self, batch: Batch) -> pa.Array:
+        """(documents,) the label of the step that dropped each; null for the kept."""
+        labels = self._labels()
+        names = pa.array([*labels, None], pa.string())
+        return names.take(pa.array(np.where(batch.dropped == KEPT, len(labels), batch.dropped)))
+
+    def _dropped(self, batch: Batch, stored: pa.RecordBatch) -> pa.RecordBatch:
+        return stored.append_column("dropped_by", self._dropped_by(batch)).append_column("reasons", batch.all_reasons())
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _stored(docs: pa.RecordBatch, tokens: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([*(docs[name] for name in STORED.names), tokens], schema=COUNTED)
+
+
+def _write_dead(io: UnitIO, source: str, tally: Tally) -> None:
+    """The records that a reader could not make documents of, since it was last asked."""
+    dead = tally.drain()
+    if len(dead):
+        io.write("dead", dead)
+        for kind, expected in zip(dead["kind"].to_pylist(), dead["expected"].to_pylist()):
+            add(io.facts, "read", source, "expected" if expected else "dead", kind)
+
+
+def _write_keys(io: UnitIO, sign: Sign, batches: list[Keys]) -> None:
+    bands = np.concatenate([keys.bands for keys in batches])
+    offsets, keys, row = scatter(bands, sign.slices)
+    arrays = {name: np.concatenate([k.arrays[name] for k in batches]) for name in batches[0].arrays}
+    io.write_arrays(f"keys-{sign.label}", len(bands), offsets=offsets, keys=keys, row=row, **arrays)

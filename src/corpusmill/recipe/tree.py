@@ -1,0 +1,258 @@
+"""The text of a recipe as a tree that knows its lines.
+
+PyYAML reads the grammar of YAML 1.1, but 1.1 reads the language code `no` as false, 0755 as 493, 1:30 as 90,
+1e-3 as text and 2024-01-01 as a date. So its scalars are left as written, and `Scalar.value` reads them by the
+core rules of YAML 1.2 (section 10.3.2). One departure: a whole number with leading zeros is text, because half of
+the readers would take it for octal.
+"""
+
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import yaml
+
+from corpusmill.errors import RecipeError
+
+Plain: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class At:
+    """A place to point at: a line of a file, or something without lines, such as an option of the command line."""
+
+    file: str
+    line: int = 0  # counts from 1; 0 where there are no lines
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One value as it was written."""
+
+    at: At
+    text: str
+    bare: bool = True  # written without quotes, so it may be a number, true, false or null
+    untyped: bool = False  # a key, or the value of an environment variable: whatever type is wanted
+
+    @property
+    def value(self) -> Plain:
+        """What it says by the core rules of YAML 1.2."""
+        return read_scalar(self.text) if self.bare else self.text
+
+
+@dataclass(frozen=True)
+class Items:
+    at: At
+    items: tuple["Node", ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A key's place and its value."""
+
+    at: At
+    value: "Node"
+
+
+@dataclass(frozen=True)
+class Table:
+    at: At
+    entries: dict[str, Entry]
+
+
+Node: TypeAlias = Scalar | Items | Table
+
+
+class Problems:
+    """Everything that is wrong with a recipe, so that one reading finds it all."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[At, str]] = []
+
+    def add(self, at: At, message: str) -> None:
+        self._found.append((at, message))
+
+    def extend(self, others: "Problems") -> None:
+        self._found += others._found
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def in_order(self) -> list[tuple[At, str]]:
+        """What was found, in the order of the file; last what has no line."""
+        return sorted(self._found, key=lambda found: (found[0].line == 0, found[0].line))
+
+    def check(self) -> None:
+        """Raises RecipeError with one line a problem if anything was found."""
+        if self._found:
+            raise RecipeError("\n".join(dict.fromkeys(f"{at}: {message}" for at, message in self.in_order())))
+
+
+WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,99})")  # int() refuses thousands of digits
+OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+WORDS: dict[str, Plain] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: float(sign + "inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+
+
+def read_scalar(text: str) -> Plain:
+    """The value of a bare scalar.
+
+    >>> [read_scalar(text) for text in ("no", "true", "1e-3", "12", "0o17", "0755", "1:30", "2024-01-01", "~")]
+    ['no', True, 0.001, 12, 15, '0755', '1:30', '2024-01-01', None]
+    """
+    if text in WORDS:
+        return WORDS[text]
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if OTHER_BASE.fullmatch(text):
+        return int(text, 0)
+    if DECIMAL.fullmatch(text):
+        return float(text)
+    return text
+
+
+def parse(text: str, file: str, problems: Problems) -> Node:
+    """The tree of a recipe's text.
+
+    Duplicate keys, variables that are not set and the like go to `problems`, and reading goes on. Raises RecipeError
+    where it cannot: if the text is not YAML or is empty.
+    """
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+        if root is None:
+            raise RecipeError(f'{file}: the recipe is empty. It needs at least "read", which says what to read.')
+        return _Walk(file, problems).node(root)
+    except yaml.YAMLError as error:
+        raise RecipeError(_not_yaml(error, text, file)) from None
+    except RecursionError:
+        raise RecipeError(f"{file}: nested too deeply to be a recipe") from None
+
+
+BARE = "bare"
+TEXT, LIST, MAP = (f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
+
+
+class _Loader(yaml.BaseLoader):  # type: ignore[misc]  # PyYAML has no types
+    """Tags a scalar without quotes as BARE, which tells it from one with quotes or an explicit !!str."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        return BARE if kind is yaml.ScalarNode and implicit[0] else super().resolve(kind, value, implicit)
+
+
+class _Walk:
+    """Turns PyYAML's nodes into ours, each once however many aliases name it."""
+
+    def __init__(self, file: str, problems: Problems) -> None:
+        self.file = file
+        self.problems = problems
+        self.done: dict[int, Node | None] = {}  # None while it is being made
+
+    def node(self, node: Any) -> Node:
+        at = self.at(node)
+        if id(node) in self.done:
+            known = self.done[id(node)]
+            if known is None:
+                raise RecipeError(f"{at}: this value contains itself, through its alias")
+            return known
+        self.done[id(node)] = None
+        if node.tag not in (BARE, TEXT, LIST, MAP):
+            self.problems.add(at, f'the tag "{node.tag}" has no meaning in a recipe; write the value without it')
+        made: Node
+        if isinstance(node, yaml.ScalarNode):
+            made = expand(Scalar(at, node.value, bare=node.tag == BARE), self.problems)
+        elif isinstance(node, yaml.SequenceNode):
+            made = Items(at, tuple(self.node(item) for item in node.value))
+        else:
+            made = Table(at, self.entries(node))
+        self.done[id(node)] = made
+        return made
+
+    def entries(self, node: Any) -> dict[str, Entry]:
+        entries: dict[str, Entry] = {}
+        for key, value in node.value:
+            at = self.at(key)
+            if not isinstance(key, yaml.ScalarNode):
+                self.problems.add(at, "a key must be text, got a list or a mapping")
+            elif key.value == "<<" and key.tag == BARE:
+                self.problems.add(at, "YAML 1.2 has no merge key (<<); write the settings out")
+            elif key.value in entries:
+                first = entries[key.value].at.line
+                self.problems.add(at, f'"{key.value}" is written twice, first on line {first}; keep one of them')
+            else:
+                entries[key.value] = Entry(at, self.node(value))
+        return entries
+
+    def at(self, node: Any) -> At:
+        return At(self.file, node.start_mark.line + 1)
+
+
+VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}|\$\{")
+
+
+def expand(scalar: Scalar, problems: Problems) -> Scalar:
+    """The scalar with `${NAME}` and `${NAME:-default}` replaced from the environment, and `$${` by a plain `${`.
+
+    As in a shell, the default also stands in for a variable that is set but empty.
+    """
+    if "${" not in scalar.text:
+        return scalar
+
+    def value(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
+        if match[0] == "$${":
+            return "${"
+        if name is None:
+            problems.add(
+                scalar.at,
+                f'"{scalar.text[match.start() : match.start() + 20]}" does not name a variable; '
+                "write ${NAME}, ${NAME:-default}, or $${ for the characters themselves",
+            )
+            return match[0]
+        found = os.environ.get(name)
+        if default is not None:
+            return found or default[2:]
+        if found is None:
+            problems.add(
+                scalar.at,
+                f"the environment variable {name} is not set; set it, or give a default: ${{{name}:-something}}",
+            )
+            return match[0]
+        return found
+
+    return replace(scalar, text=VARIABLE.sub(value, scalar.text), untyped=True)
+
+
+def escape(text: str) -> str:
+    """The text that `expand` turns into this one."""
+    return text.replace("${", "$${")
+
+
+def _not_yaml(error: Any, text: str, file: str) -> str:
+    """What is wrong with text that PyYAML cannot read, in one sentence."""
+    lines = text.splitlines() or [""]
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is None:  # a character that YAML does not allow: the error knows its place in the text only
+        place = getattr(error, "position", 0)
+        return f"{file}:{text.count(chr(10), 0, place) + 1}: {text[place : place + 1]!r} is not allowed in YAML"
+    here = lines[min(mark.line, len(lines) - 1)]
+    if "\t" in here[: len(here) - len(here.lstrip())]:
+        return f"{file}:{mark.line + 1}: a tab indents this line; YAML wants spaces"
+    problem = str(error.problem or error.context)
+    if "single document" in str(error.context):
+        problem = "a file holds one recipe, and a second begins here"
+    advice = ""
+    if "alias" in f"{error.context} {problem}":
+        advice = '; text that begins with * needs quotes: "*.gz"'
+    elif re.search(r"[\[{,].*\$\{", here):
+        advice = '; inside [ ] or { } put quotes around "${NAME}"'
+    return f"{file}:{mark.line + 1}: not YAML: {problem}{advice}"

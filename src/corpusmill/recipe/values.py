@@ -1,0 +1,347 @@
+"""Between what a recipe says and what a parameter's annotation wants.
+
+`convert` reads a node as the annotation says, or tells exactly what is wrong. `plain` goes back: the value as
+nothing but None, bool, int, float, str, list and dict.
+
+Understood: bool, int, float (takes whole numbers), str, None, Path, Literal, unions, nested dataclasses, lists and
+sets of one type (tuple[X, ...], list, Sequence, frozenset …), tuples of fixed length, and mappings (dict, Mapping, and
+tuple[tuple[str, X], ...], which stays hashable in a frozen step).
+"""
+
+import collections.abc
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from corpusmill.errors import CorpusmillError, did_you_mean
+from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, read_scalar
+
+MANY: dict[Any, Any] = {
+    list: list,
+    set: frozenset,
+    frozenset: frozenset,
+    collections.abc.Sequence: tuple,
+    collections.abc.Collection: tuple,
+    collections.abc.Iterable: tuple,
+    collections.abc.Set: frozenset,
+}
+MAPPINGS = (dict, collections.abc.Mapping)
+
+
+class Mismatch(Exception):
+    """A node does not fit. `inside` says which part of the value it is: `[2]`, `.low`, or nothing for all of it."""
+
+    def __init__(self, at: At, message: str, inside: str = "") -> None:
+        super().__init__(message)
+        self.at, self.message, self.inside = at, message, inside
+
+    def within(self, part: str) -> "Mismatch":
+        return Mismatch(self.at, self.message, part + self.inside)
+
+
+def parameters(cls: type[Any]) -> dict[str, Any]:
+    """parameter -> annotation of a dataclass, in the order of its fields."""
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
+
+
+def make(cls: type[Any], name: str, at: At, given: Mapping[str, Entry], problems: Problems) -> Any | None:
+    """`cls` with the parameters that the recipe gives, or None with everything that is wrong added to `problems`.
+
+    name   what the recipe calls it, for the messages
+    at     the line of that name
+    """
+    if not dataclasses.is_dataclass(cls):
+        problems.add(at, f"{name} is not a dataclass; its parameters must be the fields of a frozen dataclass")
+        return None
+    wanted = parameters(cls)
+    values: dict[str, Any] = {}
+    wrong = False
+    for parameter, entry in given.items():
+        if parameter not in wanted:
+            takes = f"It takes: {', '.join(wanted)}." if wanted else "It takes none."
+            hint = did_you_mean(parameter, wanted) or "."
+            problems.add(entry.at, f'{name} has no parameter "{parameter}"{hint} {takes}')
+            wrong = True
+            continue
+        try:
+            values[parameter] = convert(entry.value, wanted[parameter])
+        except Mismatch as error:
+            problems.add(error.at, f"{name}: {parameter}{error.inside} {error.message}")
+            wrong = True
+    for field in dataclasses.fields(cls):
+        if field.name in wanted and field.name not in given and is_required(field):
+            problems.add(at, f'{name} needs a value for "{field.name}": {words(wanted[field.name])}')
+            wrong = True
+    if wrong:
+        return None
+    try:
+        return cls(**values)
+    except (CorpusmillError, ValueError) as error:
+        problems.add(at, f"{name}: {str(error).removeprefix(f'{name}: ')}")
+        return None
+
+
+def is_required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def convert(node: Node, want: Any) -> Any:
+    """The node as a value of the annotation `want`. Raises Mismatch if it is none."""
+    origin, args = get_origin(want), get_args(want)
+    if want is Any or want is object:
+        return _anything(node)
+    if origin in (Union, types.UnionType):
+        return _one_of(node, want)
+    if origin is Literal:
+        return _literal(node, want)
+    if isinstance(want, type) and dataclasses.is_dataclass(want):
+        return _nested(node, want)
+    if (element := pair_value(want)) is not None and isinstance(node, Table):
+        return tuple((key, _part(entry.value, element, f".{key}")) for key, entry in node.entries.items())
+    if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
+        return tuple(_each(node, want, args[0]))
+    if origin is tuple:
+        if not isinstance(node, Items) or len(node.items) != len(args):
+            raise _mismatch(node, want)
+        return tuple(_part(item, arg, f"[{i}]") for i, (item, arg) in enumerate(zip(node.items, args)))
+    if origin in MANY:
+        return MANY[origin](_each(node, want, args[0]))
+    if origin in MAPPINGS:
+        if not isinstance(node, Table):
+            raise _mismatch(node, want)
+        return {
+            _part(Scalar(entry.at, key, untyped=True), args[0], f".{key}"): _part(entry.value, args[1], f".{key}")
+            for key, entry in node.entries.items()
+        }
+    return _scalar(node, want)
+
+
+def pair_value(want: Any) -> Any | None:
+    """X of tuple[tuple[str, X], ...], the hashable way to annotate a mapping; None for any other annotation."""
+    args: tuple[Any, ...] = get_args(want)
+    if get_origin(want) is tuple and args[1:] == (Ellipsis,) and get_origin(args[0]) is tuple:
+        pair = get_args(args[0])
+        if len(pair) == 2 and pair[0] is str and pair[1:] != (Ellipsis,):
+            return pair[1]
+    return None
+
+
+def _part(node: Node, want: Any, where: str) -> Any:
+    try:
+        return convert(node, want)
+    except Mismatch as error:
+        raise error.within(where) from None
+
+
+def _each(node: Node, want: Any, element: Any) -> list[Any]:
+    if not isinstance(node, Items):
+        raise _mismatch(node, want)
+    return [_part(item, element, f"[{i}]") for i, item in enumerate(node.items)]
+
+
+def _scalar(node: Node, want: Any) -> Any:
+    if isinstance(node, Scalar):
+        value = node.value
+        if want in (str, Path) and (isinstance(value, str) or node.untyped):
+            return want(node.text)
+        if node.untyped and isinstance(value, str):  # quotes around ${N} do not make a number text
+            value = read_scalar(value)
+        if want is float and type(value) is int:
+            return float(value)
+        if want is float and isinstance(value, float) and math.isnan(value):
+            raise _mismatch(node, want)
+        if type(value) is want or (value is None and want in (None, types.NoneType)):
+            return value
+    raise _mismatch(node, want)
+
+
+def _one_of(node: Node, want: Any) -> Any:
+    # 5 must stay whole in `float | int`, and "auto" in `str | Literal["auto"]` is the literal: the narrow types first.
+    narrow = [types.NoneType, bool, int, float]
+    options = sorted(
+        get_args(want), key=lambda o: -1 if get_origin(o) is Literal else narrow.index(o) if o in narrow else 9
+    )
+    nearer: Mismatch | None = None
+    for option in options:
+        try:
+            return convert(node, option)
+        except Mismatch as error:
+            if error.inside:  # the outer shape fits this option, so its complaint is about the true mistake
+                nearer = nearer or error
+    raise nearer or _mismatch(node, want)
+
+
+def _literal(node: Node, want: Any) -> Any:
+    options = get_args(want)
+    if isinstance(node, Scalar):
+        for option in options:
+            if option == node.value and type(option) is type(node.value):
+                return option
+            if isinstance(option, str) and node.untyped and option == node.text:
+                return option
+        if isinstance(node.value, str):
+            near = did_you_mean(node.value, [option for option in options if isinstance(option, str)])
+            raise Mismatch(node.at, f"wants {words(want)}, got {found(node)}{near}")
+    raise _mismatch(node, want)
+
+
+def _nested(node: Node, want: type[Any]) -> Any:
+    if not isinstance(node, Table):
+        raise _mismatch(node, want)
+    problems = Problems()
+    made = make(want, want.__name__, node.at, node.entries, problems)
+    if made is None:
+        at, message = problems.in_order()[0]
+        raise Mismatch(at, f"is wrong: {message}")
+    return made
+
+
+def _anything(node: Node) -> Any:
+    if isinstance(node, Scalar):
+        return read_scalar(node.text) if node.untyped else node.value
+    if isinstance(node, Items):
+        return tuple(_anything(item) for item in node.items)
+    return {key: _anything(entry.value) for key, entry in node.entries.items()}
+
+
+def _mismatch(node: Node, want: Any) -> Mismatch:
+    return Mismatch(node.at, f"wants {words(want)}, got {found(node)}{_advice(node, want)}")
+
+
+NAMES = {
+    bool: ("true or false", "true or false"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    str: ("text", "text"),
+    Path: ("a path", "paths"),
+    None: ("null", "nulls"),
+    types.NoneType: ("null", "nulls"),
+    Any: ("anything", "anything"),
+    object: ("anything", "anything"),
+}
+
+
+def words(want: Any, many: bool = False) -> str:
+    """The annotation in words.
+
+    >>> words(tuple[str, ...]), words(float | None), words(tuple[tuple[int, ...], ...])
+    ('a list of text', 'a number or null', 'a list of lists of whole numbers')
+    """
+    origin, args = get_origin(want), get_args(want)
+    if want in NAMES:
+        return NAMES[want][many]
+    if origin in (Union, types.UnionType):
+        return " or ".join(words(option, many) for option in args)
+    if origin is Literal:
+        return f"one of {', '.join(_quoted(option) for option in args)}"
+    if (value := pair_value(want)) is not None:
+        return f"{'mappings' if many else 'a mapping'} of text to {words(value, many=True)}"
+    if origin in MAPPINGS:
+        return f"{'mappings' if many else 'a mapping'} of {words(args[0], many=True)} to {words(args[1], many=True)}"
+    if origin is tuple and args[1:] != (Ellipsis,):
+        return f"{'lists' if many else 'a list'} of {len(args)}: {', '.join(words(arg) for arg in args)}"
+    if origin is tuple or origin in MANY:
+        return f"{'lists' if many else 'a list'} of {words(args[0], many=True)}"
+    if isinstance(want, type) and dataclasses.is_dataclass(want):
+        return f"a mapping of {', '.join(parameters(want))}"
+    return str(want)
+
+
+def found(node: Node) -> str:
+    """What a recipe says, in words."""
+    if isinstance(node, Items):
+        return f"a list of {len(node.items)}" if node.items else "an empty list"
+    if isinstance(node, Table):
+        return f"a mapping with the keys {', '.join(node.entries)}" if node.entries else "an empty mapping"
+    value = node.value
+    if isinstance(value, str):
+        return f'text "{node.text if len(node.text) <= 60 else node.text[:57] + "…"}"'
+    if value is None:
+        return "null"
+    return node.text if isinstance(value, bool) else f"the number {node.text}"
+
+
+def _advice(node: Node, want: Any) -> str:
+    """What to write instead, where that can be said."""
+    if not isinstance(node, Scalar):
+        return ""
+    options = get_args(want) if get_origin(want) in (Union, types.UnionType) else (want,)
+    value = node.value
+    for option in options:
+        if get_origin(option) in (tuple, *MANY) and len(get_args(option)) in (1, 2) and value is not None:
+            element = get_args(option)[0]
+            try:
+                convert(node, element)
+            except Mismatch:
+                continue
+            return f"; write [{node.text if node.bare else _quoted(node.text)}]"
+        if option is str and value is not None:
+            return f"; write {_quoted(node.text)}"
+        if option is bool and str(value).lower() in ("yes", "on", "true", "no", "off", "false"):
+            return f"; write {'true' if str(value).lower() in ('yes', 'on', 'true') else 'false'}"
+        if option in (int, float) and (number := _number(node, option)) is not None:
+            return f"; write {number}"
+    return ""
+
+
+def _number(node: Scalar, want: Any) -> str | None:
+    """The number that was meant by "30", 0755, 1_000 or 1e6, as it should be written."""
+    try:
+        value = float(node.text.replace("_", ""))
+    except ValueError:
+        return None
+    if not math.isfinite(value) or (want is int and not value.is_integer()):
+        return None
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def plain(value: Any, want: Any = Any) -> Any:
+    """The value as None, bool, int, float, str, list and dict; equal values of one annotation come out the same.
+
+    Numbers of a float parameter are floats, sets are sorted, mappings are sorted by key (their order means nothing),
+    but tuples of pairs keep their order.
+    """
+    args = get_args(want)
+    if get_origin(want) in (Union, types.UnionType):
+        want = _option_of(value, args)
+        args = get_args(want)
+    if isinstance(value, float) or (want is float and type(value) is int):
+        return float(value) + 0.0  # -0.0 equals 0.0, and so must look like it
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        wanted = parameters(type(value))
+        return {name: plain(getattr(value, name), wanted[name]) for name in wanted}
+    if isinstance(value, Mapping):
+        of = args[1] if len(args) == 2 else Any
+        return {str(plain(key)): plain(value[key], of) for key in sorted(value, key=str)}
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item, args[0] if args else Any) for item in value), key=repr)
+    if isinstance(value, tuple | list):
+        if (element := pair_value(want)) is not None and len({key for key, _ in value}) == len(value):
+            return {key: plain(item, element) for key, item in value}
+        same = len(args) < 2 or args[1] is Ellipsis
+        return [plain(item, (args[0] if same else args[i]) if args else Any) for i, item in enumerate(value)]
+    raise TypeError(f"a parameter cannot be a {type(value).__name__}: a recipe could not say it")
+
+
+def _option_of(value: Any, options: tuple[Any, ...]) -> Any:
+    """The option of a union that a value belongs to."""
+    if type(value) is int and int not in options and float in options:
+        return float
+    for option in options:
+        kind = get_origin(option) or option
+        if isinstance(kind, type) and isinstance(value, kind):
+            return option
+    return Any

@@ -1,0 +1,121 @@
+"""How many documents, bytes and tokens came into each step and went out, and why the others did not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from corpusmill.errors import RunError
+from corpusmill.facts import Facts, total
+from corpusmill.recipe.lower import Plan
+from corpusmill.units import Commit
+
+FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
+PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step.
+
+    Tokens are those of each document as it leaves its pass, so a step changes them only by dropping documents;
+    bytes are measured before and after the step itself. `failed` are documents that the step could not process.
+    """
+
+    step: str
+    documents_in: int
+    documents_out: int
+    bytes_in: int
+    bytes_out: int
+    tokens_in: int
+    tokens_out: int
+    failed: int
+    reasons: Mapping[str, int]  # first failing rule -> documents
+    sources: Mapping[str, Mapping[str, int]]  # source -> the same six numbers
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """All of a run.
+
+    read      source -> records, documents, bytes, skipped (kind -> records), expected and dead (kind -> records)
+    rows      the steps in order
+    packed    what the training shards hold: tokens, rows, padding and so on; empty if there are none
+    """
+
+    read: Mapping[str, Mapping[str, Any]]
+    rows: tuple[Row, ...]
+    packed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def documents_in(self) -> int:
+        return sum(source["documents"] for source in self.read.values())
+
+    @property
+    def documents_out(self) -> int:
+        return self.rows[-1].documents_out if self.rows else self.documents_in
+
+    def check(self) -> None:
+        """Raises RunError unless every record is a document, a skipped record or a dead letter, and every document
+        that comes into a step stays, is dropped for a reason or is a dead letter."""
+        for name, source in self.read.items():
+            told = source["documents"] + sum(sum(source[kind].values()) for kind in ("skipped", "expected", "dead"))
+            if told != source["records"]:
+                raise RunError(f"{name}: {source['records']} records were read, and {told} are accounted for")
+        before = self.documents_in
+        for row in self.rows:
+            dropped = sum(row.reasons.values())
+            if before != row.documents_in or row.documents_in != row.documents_out + dropped + row.failed:
+                raise RunError(
+                    f"{row.step}: {before} documents should come, and {row.documents_in} did; {row.documents_out} stay, "
+                    f"{dropped} are dropped and {row.failed} failed"
+                )
+            before = row.documents_out
+
+    def to_json(self) -> dict[str, Any]:
+        rows = [{name: getattr(row, name) for name in Row.__dataclass_fields__} for row in self.rows]
+        return {"read": self.read, "steps": rows, "packed": self.packed}
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> "Waterfall":
+        return Waterfall(record["read"], tuple(Row(**row) for row in record["steps"]), record["packed"])
+
+
+def waterfall(plan: Plan, committed: Mapping[str, list[Commit]]) -> Waterfall:
+    """The waterfall of a run from the facts of its commits."""
+    facts = {name: total(commit.facts for commit in commits) for name, commits in committed.items()}
+    first = facts[plan.passes[0].stage]
+    read = {source.source: _source(first.get("read", {}).get(source.source, {})) for source in plan.recipe.read}
+    rows = tuple(row for info in plan.passes for row in _rows(info.labels, facts[info.stage]))
+    packed = {name: facts["shards"][name] for name in PACKED} if "shards" in facts else {}
+    return Waterfall(read, rows, packed)
+
+
+def _source(facts: Facts) -> Facts:
+    kinds = {name: dict(sorted(facts.get(name, {}).items())) for name in ("skipped", "expected", "dead")}
+    return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **kinds}
+
+
+def _rows(labels: tuple[str, ...], facts: Facts) -> list[Row]:
+    """The rows of a pass, from the last step to the first.
+
+    The pass counts only documents that no step failed on; one that failed at a step came through those before it.
+    """
+    rows: list[Row] = []
+    later: dict[str, int] = {}  # source -> documents that a later step of the pass failed on
+    for label in reversed(labels):
+        failed = facts.get("failed", {}).get(label, {})
+        sources = {}
+        for source, flow in sorted(facts.get("steps", {}).get(label, {}).items()):
+            after = later.get(source, 0)
+            here = after + failed.get(source, 0)
+            sources[source] = flow | {
+                "documents_in": flow["documents_in"] + here,
+                "documents_out": flow["documents_out"] + after,
+            }
+        for source, count in failed.items():
+            later[source] = later.get(source, 0) + count
+        flow = {name: sum(source[name] for source in sources.values()) for name in FLOW}
+        reasons = total(facts.get("reasons", {}).get(label, {}).values())
+        ordered = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+        rows.append(Row(label, **flow, failed=sum(failed.values()), reasons=ordered, sources=sources))
+    return rows[::-1]

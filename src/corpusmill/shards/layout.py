@@ -1,0 +1,175 @@
+"""What stands in a folder of training shards: names, the index, and the spans of a shard. FORMAT.md is the contract.
+
+Needs NumPy and the standard library only, so that a training loop can read shards without the rest of the package.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import ShardError
+
+INDEX = "index.json"
+FORMAT = "corpusmill-shards"
+VERSION = 1
+
+MAGIC = b"CMSPANS1"
+HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
+PADDING = -1  # as a document number: the span belongs to no document
+
+BLOCK = 1 << 22  # bytes read, hashed or written at a time
+
+
+def tokens_name(number: int) -> str:
+    return f"{number:05d}.bin"
+
+
+def spans_name(number: int) -> str:
+    return f"{number:05d}.idx"
+
+
+def table_name(number: int) -> str:
+    return f"documents/{number:05d}.parquet"
+
+
+class Spans(NamedTuple):
+    """Which document each token belongs to, as runs of tokens sorted by where they start.
+
+    start      (spans,) the first token of the run; it ends where the next begins, the last with the shard
+    document   (spans,) number of the document, or PADDING
+    offset     (spans,) where in the document the run begins
+    """
+
+    start: NDArray[np.int64]
+    document: NDArray[np.int64]
+    offset: NDArray[np.int64]
+
+    def to_bytes(self, tokens: int) -> bytes:
+        head = np.array([len(self.start), tokens, 0], "<i8").tobytes()
+        return MAGIC + head + b"".join(column.astype("<i8").tobytes() for column in self)
+
+    @staticmethod
+    def map(path: Path, tokens: int) -> "Spans":
+        """The spans of a file, mapped and not read. Raises ShardError if `to_bytes` did not make it for `tokens`."""
+        try:
+            size = path.stat().st_size
+            with path.open("rb") as file:
+                head = file.read(HEADER)
+        except OSError as error:
+            raise ShardError(f"{path}: {error.strerror}. Copy the shards again, or run again.") from error
+        if len(head) < HEADER or head[:8] != MAGIC:
+            raise ShardError(f"{path}: begins with {head[:8]!r}, not {MAGIC!r}; the file is damaged. Copy it again.")
+        count, covered, _ = np.frombuffer(head, "<i8", 3, 8).tolist()
+        if size != HEADER + 24 * count or count < 0:
+            raise ShardError(
+                f"{path}: has {size} bytes, its head says {HEADER + 24 * count}; it was cut. Copy it again."
+            )
+        if covered != tokens:
+            raise ShardError(f"{path}: covers {covered} tokens, its shard has {tokens}; they are not of one run.")
+        if not count:
+            return Spans(*(np.empty(0, np.int64) for _ in range(3)))
+        columns = np.memmap(path, "<i8", "r", HEADER, (3, count))
+        return Spans(*(np.asarray(column) for column in columns))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the index says of one shard."""
+
+    number: int
+    tokens: int  # in the file, padding too
+    padding: int
+    rows: int
+    spans: int
+    first_document: int  # number of the first document that starts here …
+    documents: int  # … and how many do
+    cut_documents: int  # of these, those that stand in more than one row, or lost their end
+    tokens_sha256: str
+    spans_sha256: str
+    table_sha256: str | None = None  # of the table of documents; None where there is none
+
+
+@dataclass(frozen=True)
+class Index:
+    """What index.json says. Field names are its keys."""
+
+    tokenizer: str
+    tokenizer_sha256: str
+    vocabulary: int  # every id is below
+    eos: str
+    eos_id: int
+    pad_id: int
+    dtype: str  # "uint16" or "uint32"
+    packing: str  # "concat" or "best_fit"
+    sequence_length: int
+    remainder: str  # "keep", "pad" or "drop"
+    documents: int  # given to the packer
+    discarded_documents: int  # of these, those without a token in any shard: the last ones
+    discarded_tokens: int
+    shards: tuple[Entry, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in all files, padding too."""
+        return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def padding(self) -> int:
+        return sum(shard.padding for shard in self.shards)
+
+    def to_bytes(self) -> bytes:
+        """The file, the same for the same index. Totals are written for people; a reader computes them."""
+        totals = {
+            "tokens": self.tokens - self.padding,
+            "padding": self.padding,
+            "rows": sum(shard.rows for shard in self.shards),
+            "cut_documents": sum(shard.cut_documents for shard in self.shards),
+            "utilisation": round((self.tokens - self.padding) / self.tokens, 6) if self.tokens else 1.0,
+        }
+        record = {"format": FORMAT, "version": VERSION, **asdict(self), "totals": totals}
+        record["shards"] = record.pop("shards")  # last: the long part
+        return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
+
+    @staticmethod
+    def read(path: Path) -> "Index":
+        """Raises ShardError if the file is missing, is no index, or is of another version."""
+        try:
+            record = json.loads(path.read_bytes())
+        except OSError as error:
+            raise ShardError(
+                f"{path}: {error.strerror}. A folder of shards has an {INDEX}, written last: was the run finished?"
+            ) from error
+        except ValueError as error:
+            raise ShardError(f"{path}: not JSON ({error}); the file is damaged. Copy it again.") from error
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise ShardError(f'{path}: not an index of shards: "format" is not "{FORMAT}". Name a folder of shards.')
+        if record.get("version") != VERSION:
+            raise ShardError(
+                f"{path}: version {record.get('version')} of the format; this program reads version {VERSION}. "
+                "Install the corpusmill that wrote it."
+            )
+        try:
+            known = {field.name: record[field.name] for field in fields(Index)}
+            index = Index(**known | {"shards": tuple(Entry(**entry) for entry in known["shards"])})
+        except (KeyError, TypeError) as error:
+            raise ShardError(
+                f"{path}: an entry is missing or too many ({error}); it was changed. Copy it again."
+            ) from error
+        if index.dtype not in ("uint16", "uint32"):
+            raise ShardError(f'{path}: dtype is "{index.dtype}", must be "uint16" or "uint32". Copy it again.')
+        return index
+
+
+def stored(dtype: str) -> np.dtype[Any]:
+    """The type of ids in a file: little-endian whatever the machine."""
+    return np.dtype(dtype).newbyteorder("<")
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,161 @@
+"""The tokens of one shard, laid out in rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import ShardError
+from corpusmill.shards.layout import PADDING, Spans
+from corpusmill.shards.plan import ShardPlan
+from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, crossing
+
+CHUNK = 1 << 21  # tokens that are in memory at a time
+
+
+class UnitTokens(NamedTuple):
+    """What tokenizing a unit made; mapped arrays will do.
+
+    ids       (tokens,) uint16 or uint32: document after document, each with EOS at its end
+    lengths   (documents,) tokens of each, EOS counted
+    """
+
+    ids: NDArray[Any]
+    lengths: Int64s
+
+
+Units = Mapping[int, UnitTokens] | Sequence[UnitTokens]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A shard that can be written: its tokens in order, and which document each belongs to.
+
+    spans       covers all `size` tokens, padding too; documents by their number in the whole stream
+    lengths     (documents,) tokens of the documents that start here, wherever they end
+    """
+
+    plan: ShardPlan
+    size: int
+    spans: Spans
+    lengths: Int64s
+    report: Report
+    pad_id: int
+    dtype: np.dtype[Any]
+    _sources: tuple[NDArray[Any], ...]  # the tokens of the extents
+    _copies: "Copies"
+
+    def chunks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
+        """The tokens, `rows` rows at a time (about 2 M tokens if not given); only the last row may be short."""
+        step = self.plan.row * (rows or max(1, CHUNK // self.plan.row))
+        copies = self._copies
+        for low in range(0, self.size, step):
+            high = min(low + step, self.size)
+            out = np.full(high - low, self.pad_id, self.dtype)
+            first = int(np.searchsorted(copies.stop, low, "right"))
+            last = int(np.searchsorted(copies.start, high))
+            for start, stop, source, at in zip(*(column[first:last].tolist() for column in copies)):
+                a, b = max(low, start), min(high, stop)
+                out[a - low : b - low] = self._sources[source][at + a - start : at + b - start]
+            yield out
+
+
+class Copies(NamedTuple):
+    """What is copied where: the tokens [start, stop) of the shard come from `source`, beginning at its token `at`."""
+
+    start: Int64s
+    stop: Int64s
+    source: Int64s
+    at: Int64s
+
+    @staticmethod
+    def of(layout: Layout, taken: Int64s, sizes: list[int]) -> "Copies":
+        """The pieces of a layout, neighbours in both places made one.
+
+        taken   (pieces,) where each piece begins in the sources put end to end
+        sizes   tokens of each source; no piece lies in two
+        """
+        edges = np.cumsum([0, *sizes])
+        source = np.searchsorted(edges, taken, "right") - 1
+        at = taken - edges[source]
+        stop = layout.start + layout.length
+        # Small documents in a dense stream would else be millions of copies.
+        new = np.ones(len(at), bool)
+        new[1:] = (layout.start[1:] != stop[:-1]) | (taken[1:] != (taken + layout.length)[:-1]) | (np.diff(source) != 0)
+        first = np.flatnonzero(new)
+        last = np.append(first[1:], len(at))[: len(first)] - 1
+        return Copies(layout.start[first], stop[last], source[first], at[first])
+
+
+def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
+    """Lay a shard out.
+
+    plan     one of `plan_shards`
+    units    at least the units that the plan's extents name
+    pad_id   what stands in padding
+
+    Memory: 100 bytes a document of the shard; tokens are read when `chunks` asks for them.
+    Raises ShardError if the units do not hold what the plan was made from.
+    """
+    lengths = _joined([units[e.unit].lengths[e.first_document : e.stop_document] for e in plan.extents])
+    sources = tuple(np.asarray(units[e.unit].ids[e.first_token : e.stop_token]) for e in plan.extents)
+    held = sum(len(source) for source in sources)
+    overhang = plan.head + int(lengths.sum()) - plan.tokens  # of the last document, which goes on in the next shard
+    as_planned = held == plan.tokens and len(lengths) == plan.documents
+    if not as_planned or overhang < 0 or (overhang and plan.method == "best_fit"):
+        raise ShardError(
+            f"shard {plan.number}: planned for {plan.tokens} tokens of {plan.documents} documents, its units hold "
+            f"{held} of {len(lengths)}: the units changed after the plan was made. Run again."
+        )
+    if plan.method == "best_fit":
+        layout = best_fit_rows(lengths, plan.row)
+        report = layout.report
+        document, offset = layout.document + plan.first_document, layout.offset
+        taken = (np.cumsum(lengths) - lengths)[layout.document] + layout.offset
+    else:
+        layout, report = _dense(plan, lengths, overhang)
+        carried = 1 if plan.head else 0
+        document, offset = layout.document + plan.first_document - carried, layout.offset.copy()
+        offset[:carried] = plan.offset
+        taken = layout.start
+    return Packed(
+        plan,
+        layout.size,
+        _with_padding(layout, document, offset),
+        lengths,
+        report,
+        pad_id,
+        sources[0].dtype,
+        sources,
+        Copies.of(layout, taken, [len(source) for source in sources]),
+    )
+
+
+def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:
+    """The head of the shard, if any, as the first document, and the last document as far as it stands here."""
+    here = np.concatenate([np.array([plan.head] if plan.head else [], np.int64), lengths])
+    if overhang:
+        here[-1] -= overhang
+    layout = concat(here, plan.row, "pad" if plan.pad else "keep")
+    # A document is counted as cut where it starts, by its whole length: so the counts of shards add up.
+    starts = plan.head + np.cumsum(lengths) - lengths
+    cut = int(crossing(starts, lengths, plan.row).sum())
+    report = Report(layout.report.rows, layout.report.tokens, layout.report.padding, cut)
+    return layout, report
+
+
+def _with_padding(layout: Layout, document: Int64s, offset: Int64s) -> Spans:
+    """The pieces of a layout, and the room between them, as spans without gaps."""
+    ends = layout.start + layout.length
+    gap = ends != np.append(layout.start[1:], layout.size)
+    start = np.concatenate([layout.start, ends[gap]])
+    order = np.argsort(start, kind="stable")
+    document = np.concatenate([document, np.full(int(gap.sum()), PADDING)])
+    offset = np.concatenate([offset, np.zeros(int(gap.sum()), np.int64)])
+    return Spans(start[order], document[order], offset[order])
+
+
+def _joined(parts: list[Int64s]) -> Int64s:
+    return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64, copy=False)

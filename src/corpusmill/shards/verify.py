@@ -1,0 +1,151 @@
+"""Checks all that FORMAT.md promises of a folder of training shards."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpusmill.errors import ShardError
+from corpusmill.shards.layout import PADDING, Entry, Spans, sha256, spans_name, table_name, tokens_name
+
+if TYPE_CHECKING:
+    from corpusmill.shards.reader import Shards
+
+CHUNK = 1 << 22  # tokens
+
+
+def problems(shards: "Shards") -> Iterator[str]:
+    """Every problem as a sentence that begins with the file: what was found, what was promised.
+
+    Reads each file twice, at the speed of SHA-256. A shard whose files are not what was written is not looked into:
+    its other problems would only repeat that one.
+    """
+    index = shards.index
+    document, offset = 0, 0  # the next token expected: this one of this document
+    for entry in index.shards:
+        damage = list(_damage(shards, entry))
+        yield from damage
+        if damage:
+            document, offset = entry.first_document + entry.documents, -1
+            continue
+        runs = shards._runs(entry)
+        yield from _ids(shards, entry, runs)
+        found, document, offset = _order(shards, entry, runs, document, offset)
+        yield from found
+        if entry.table_sha256 is not None:
+            yield from _table(shards, entry, runs)
+    if document + (offset > 0) != index.documents - index.discarded_documents and offset >= 0:
+        yield (
+            f"{shards.folder}: holds {document + (offset > 0)} documents, the index says "
+            f"{index.documents} less {index.discarded_documents} discarded"
+        )
+    if offset > 0 and not index.discarded_tokens:
+        yield f"{shards.folder}: ends within document {document}, and the index says that nothing was discarded"
+
+
+def _damage(shards: "Shards", entry: Entry) -> Iterator[str]:
+    files = [(tokens_name(entry.number), entry.tokens_sha256), (spans_name(entry.number), entry.spans_sha256)]
+    if entry.table_sha256 is not None:
+        files.append((table_name(entry.number), entry.table_sha256))
+    for name, promised in files:
+        path: Path = shards.folder / name
+        try:
+            found = sha256(path)
+        except OSError as error:
+            yield f"{path}: {error.strerror}"
+            continue
+        if found != promised:
+            yield f"{path}: SHA-256 is {found[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
+    try:
+        runs = shards._runs(entry)
+    except ShardError as error:
+        yield str(error)
+        return
+    if len(runs.start) != entry.spans:
+        yield f"{shards.folder / spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
+
+
+def _ids(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
+    """Ids are in the vocabulary, EOS stands at the ends of documents and nowhere else, padding is padding."""
+    path = shards.folder / tokens_name(entry.number)
+    index = shards.index
+    tokens = shards._mapped(entry)
+    ends = np.append(runs.start[1:], entry.tokens)
+    padding = runs.document == PADDING
+    eos = 0
+    for low in range(0, entry.tokens, CHUNK):
+        chunk = tokens[low : low + CHUNK]
+        if (largest := int(chunk.max())) >= index.vocabulary:
+            at = low + int(np.argmax(chunk >= index.vocabulary))
+            yield f"{path}: token {at} is {largest}, and the vocabulary has {index.vocabulary}"
+            return
+        eos += int((chunk == index.eos_id).sum())
+    for a, b in zip(runs.start[padding].tolist(), ends[padding].tolist()):
+        if (tokens[a:b] != index.pad_id).any():
+            yield f"{path}: the spans call tokens {a} to {b} padding, and they are not all {index.pad_id}"
+            return
+    if index.pad_id == index.eos_id:
+        eos -= int((ends - runs.start)[padding].sum())
+    closed = int((tokens[ends[~padding] - 1] == index.eos_id).sum())
+    if eos != closed:
+        yield f"{path}: {eos - closed} end-of-document tokens stand inside documents"
+
+
+def _order(shards: "Shards", entry: Entry, runs: Spans, document: int, offset: int) -> tuple[list[str], int, int]:
+    """Every document is there once, from its first token to its EOS; a document may go on in the next shard.
+
+    Takes and returns the next token expected: (document, offset); an offset below 0 means that it is not known.
+    """
+    path = shards.folder / spans_name(entry.number)
+    ends = np.append(runs.start[1:], entry.tokens)
+    if len(runs.start) and (runs.start[0] != 0 or (ends <= runs.start).any()):
+        return [f"{path}: the spans do not cover the shard from its first token to its last"], document, -1
+    real = runs.document != PADDING
+    order = np.lexsort((runs.offset[real], runs.document[real]))
+    who, since = runs.document[real][order], runs.offset[real][order]
+    length = (ends - runs.start)[real][order]
+    last = shards._mapped(entry)[ends[real][order] - 1] == shards.index.eos_id
+    if not len(who):
+        return [], document, offset
+    if offset >= 0 and (int(who[0]), int(since[0])) != (document, offset):
+        found = f"begins with token {since[0]} of document {who[0]}, expected was {offset} of {document}"
+        return [f"{path}: {found}"], entry.first_document + entry.documents, -1
+    # After a piece comes either the rest of its document, or, if it ended with EOS, the next document.
+    goes_on = (who[1:] == who[:-1]) & (since[1:] == since[:-1] + length[:-1]) & ~last[:-1]
+    next_one = (who[1:] == who[:-1] + 1) & (since[1:] == 0) & last[:-1]
+    wrong = np.flatnonzero(~(goes_on | next_one))
+    if len(wrong):
+        i = int(wrong[0])
+        tail = "" if last[i] else " without its end-of-document token"
+        found = (
+            f"after document {who[i]} to token {since[i] + length[i]}{tail} comes token {since[i + 1]} of {who[i + 1]}"
+        )
+        return [f"{path}: {found}"], entry.first_document + entry.documents, -1
+    starting = int((since == 0).sum())
+    told = []
+    if starting != entry.documents or (starting and int(who[since == 0][0]) != entry.first_document):
+        told.append(f"{path}: {starting} documents start here, the index says {entry.documents}")
+    if last[-1]:
+        return told, int(who[-1]) + 1, 0
+    return told, int(who[-1]), int(since[-1] + length[-1])
+
+
+def _table(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
+    """The table names the documents that start here, with as many tokens as stand in the shards."""
+    import pyarrow.parquet as pq
+
+    path = shards.folder / table_name(entry.number)
+    table = pq.read_table(path, columns=["document", "tokens"], use_threads=False)
+    numbers, tokens = table["document"].to_numpy(), table["tokens"].to_numpy()
+    if not np.array_equal(numbers, np.arange(entry.first_document, entry.first_document + entry.documents)):
+        yield f"{path}: does not name the {entry.documents} documents from {entry.first_document}, each once, in order"
+        return
+    mine = (runs.document >= entry.first_document) & (runs.document < entry.first_document + entry.documents)
+    lengths = (np.append(runs.start[1:], entry.tokens) - runs.start)[mine]
+    held = np.zeros(entry.documents, np.int64)
+    np.add.at(held, runs.document[mine] - entry.first_document, lengths)
+    # The last document may go on in the next shard, or have lost its end.
+    if not np.array_equal(held[:-1], tokens[:-1]) or (len(held) and held[-1] > tokens[-1]):
+        row = int(np.argmax(held != tokens))
+        yield f"{path}: document {numbers[row]} has {tokens[row]} tokens, its shard holds {held[row]}"

@@ -1,0 +1,128 @@
+"""Writes training shards: the tokens and spans of one shard, its table of documents, and the index of all."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from corpusmill.errors import ShardError
+from corpusmill.models.tokenizer import Tokenizer
+from corpusmill.shards.layout import INDEX as INDEX_NAME
+from corpusmill.shards.layout import Entry, Index, sha256, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.pack import Packed, Units, pack
+from corpusmill.shards.plan import Plan
+from corpusmill.tables import TableWriter
+from corpusmill.tokens.packing import Int64s
+
+DOCUMENTS = pa.schema(
+    [
+        ("document", pa.int64()),  # its number in the stream, which the spans name
+        ("id", pa.string()),
+        ("source", pa.string()),
+        ("file", pa.string()),
+        ("position", pa.int64()),
+        ("url", pa.string()),
+        ("tokens", pa.int64()),  # its end-of-document token counted
+    ]
+)
+
+
+def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
+    """Write one shard to two open files, and say what was written. Holds 2 M tokens in memory."""
+    digest = hashlib.sha256()
+    for chunk in packed.chunks():
+        block = chunk.astype(stored(packed.dtype.name), copy=False).tobytes()
+        digest.update(block)
+        tokens.write(block)
+    runs = packed.spans.to_bytes(packed.size)
+    spans.write(runs)
+    return Entry(
+        number=packed.plan.number,
+        tokens=packed.size,
+        padding=packed.report.padding,
+        rows=packed.report.rows,
+        spans=len(packed.spans.start),
+        first_document=packed.plan.first_document,
+        documents=packed.plan.documents,
+        cut_documents=packed.report.cut_documents,
+        tokens_sha256=digest.hexdigest(),
+        spans_sha256=hashlib.sha256(runs).hexdigest(),
+    )
+
+
+def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int64s, path: Path) -> str:
+    """Write the table of the documents that start in a shard, and return its SHA-256.
+
+    batches   exactly these documents, in order, with at least the columns id, source, file, position and url
+    first     the number of the first
+    lengths   (documents,) tokens of each, EOS counted: `Packed.lengths`
+
+    Raises ShardError if there are more or fewer documents than lengths.
+    """
+    done = 0
+    with TableWriter(path, DOCUMENTS) as table:
+        for batch in batches:
+            tokens = lengths[done : done + len(batch)]
+            if len(tokens) == len(batch):
+                known = [batch[name] for name in ("id", "source", "file", "position", "url")]
+                numbers = pa.array(range(first + done, first + done + len(batch)), pa.int64())
+                columns = [c.cast(f.type) for c, f in zip([numbers, *known, pa.array(tokens, pa.int64())], DOCUMENTS)]
+                table.write(pa.RecordBatch.from_arrays(columns, schema=DOCUMENTS))
+            done += len(batch)
+    if done != len(lengths):
+        raise ShardError(
+            f"{path}: {len(lengths)} documents were packed, and {done} were given for the table. Run again."
+        )
+    return sha256(path)
+
+
+def make_index(plan: Plan, tokenizer: Tokenizer, pad_id: int, entries: Iterable[Entry]) -> Index:
+    """The index of shards that were written from `plan`, in any order.
+
+    Raises ShardError if a planned shard is missing or one too many.
+    """
+    shards = tuple(sorted(entries, key=lambda entry: entry.number))
+    if [shard.number for shard in shards] != list(range(len(plan.shards))):
+        raise ShardError(
+            f"{len(plan.shards)} shards were planned, and {[s.number for s in shards]} were written. Run again."
+        )
+    return Index(
+        tokenizer=tokenizer.spec,
+        tokenizer_sha256=tokenizer.fingerprint,
+        vocabulary=tokenizer.vocab_size,
+        eos=tokenizer.eos,
+        eos_id=tokenizer.eos_id,
+        pad_id=pad_id,
+        dtype=tokenizer.dtype.name,
+        packing=plan.method,
+        sequence_length=plan.row,
+        remainder=plan.remainder,
+        documents=plan.documents,
+        discarded_documents=plan.discarded_documents,
+        discarded_tokens=plan.discarded_tokens,
+        shards=shards,
+    )
+
+
+def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Tokenizer, pad_id: int | None = None) -> Index:
+    """Write all shards of a plan one after the other, without tables of documents; the index comes last.
+
+    pad_id   what stands in padding; EOS if not given
+    """
+    pad = tokenizer.eos_id if pad_id is None else pad_id
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def written() -> Iterator[Entry]:
+        for shard in plan.shards:
+            tokens, spans = folder / tokens_name(shard.number), folder / spans_name(shard.number)
+            with tokens.open("wb") as token_file, spans.open("wb") as span_file:
+                yield write_shard(pack(shard, units, pad), token_file, span_file)
+
+    index = make_index(plan, tokenizer, pad, written())
+    (folder / INDEX_NAME).write_bytes(index.to_bytes())
+    return index
+
+
+__all__ = ["DOCUMENTS", "make_index", "table_name", "write_documents", "write_folder", "write_shard"]

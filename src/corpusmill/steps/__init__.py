@@ -1,0 +1,153 @@
+"""What a run can do to documents, one step a file.
+
+A step's name in a recipe is its path here: `filter/gopher_quality` is the class GopherQuality in
+filter/gopher_quality.py. The folder is the registry; nothing is registered by hand. A step of your
+own is written `module:Class`.
+
+Steps differ in how much they must see at once:
+
+    Transform    a batch                   batch -> batch, same documents in the same order
+    Annotate     a batch                   batch -> columns
+    Filter       a batch and its signals   -> why each document is dropped, null to keep it
+    CorpusStep   keys of everything        -> verdicts by document
+    Tokenize     a batch                   batch -> token ids of each document
+    Pack         token counts              -> which tokens stand in which row
+
+All are frozen dataclasses: their fields are their parameters, and nothing else is. They are cheap
+to build and to pickle, and they never open a file or ask who or where they are; what they need to
+read comes from `corpusmill.assets`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.keys import Keys, Signed
+from corpusmill.tokens.packing import Method, Remainder
+from corpusmill.units import Stage
+
+Columns = Mapping[str, pa.Array]
+
+
+@runtime_checkable
+class Transform(Protocol):
+    """Changes documents. Rows stay and keep their order; columns that are not in DOCUMENT become signals.
+
+    A document whose `text` comes back null is dropped with the reason `<step>.empty`.
+    """
+
+    def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch: ...
+
+
+@runtime_checkable
+class Annotate(Protocol):
+    """Measures documents and judges nothing. The columns are kept as signals named `<step>.<column>`."""
+
+    def signals(self, docs: pa.RecordBatch) -> Columns: ...
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """Says of each document why it is dropped.
+
+    docs      the batch
+    signals   what `needs` names: the columns of those measures (see `corpusmill.measures`), or, for
+              "step.column", the column that an earlier Annotate step left
+    returns   (documents,) string: every failing rule, joined by commas, the first of them the first
+              that failed in the order of the docstring; null keeps the document
+
+    The signals that a filter judges by are kept as `<step>.<signal>`; `judged` names them.
+    """
+
+    @property
+    def needs(self) -> tuple[str, ...]: ...
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array: ...
+
+
+@runtime_checkable
+class CorpusStep(Protocol):
+    """Judges documents by comparing them with all others, through keys alone.
+
+    keys      the keys of a batch, made in the pass that reads the documents; they depend on each document alone
+    stages    the work that turns all keys into verdicts; the last of the stages writes `verdicts`, a table with the
+              columns of `corpusmill.keys.VERDICT`, sorted by document
+    """
+
+    def keys(self, docs: pa.RecordBatch) -> Keys: ...
+
+    def stages(self, signed: Signed) -> list[Stage]: ...
+
+
+@runtime_checkable
+class Tokenize(Protocol):
+    """Turns text into token ids.
+
+    open      the tokenizer, with `eos_id`, `vocab_size`, `dtype` and `fingerprint`, loaded once a process
+    count     (documents,) tokens of each text
+    encode    ids (tokens,) of all documents, each with its end, and lengths (documents,)
+    """
+
+    def open(self) -> Any: ...
+
+    def count(self, texts: pa.Array) -> Any: ...
+
+    def encode(self, texts: pa.Array) -> tuple[Any, Any]: ...
+
+
+@runtime_checkable
+class Pack(Protocol):
+    """Says how documents stand in rows; `corpusmill.tokens.packing` lays them out.
+
+    method      "concat" or "best_fit"
+    length      tokens a row
+    remainder   what becomes of a last row that is not full: "keep", "pad" or "drop"
+    """
+
+    @property
+    def method(self) -> Method: ...
+
+    @property
+    def length(self) -> int: ...
+
+    @property
+    def remainder(self) -> Remainder: ...
+
+
+def names() -> list[str]:
+    """Every step that ships, as a recipe would write it."""
+    folders = [m.name for m in pkgutil.iter_modules(__path__) if m.ispkg]
+    return sorted(
+        f"{folder}/{m.name}"
+        for folder in folders
+        for m in pkgutil.iter_modules([f"{__path__[0]}/{folder}"])
+        if not m.ispkg and not m.name.startswith("_")
+    )
+
+
+def find(name: str) -> type[Any]:
+    """The class behind a recipe name: `filter/gopher_quality`, or `my.module:MyStep` of your own.
+
+    Raises RecipeError if there is none, naming the nearest that exists.
+    """
+    if ":" in name:
+        module, _, wanted = name.partition(":")
+        try:
+            found = getattr(importlib.import_module(module), wanted)
+        except (ImportError, AttributeError) as error:
+            raise RecipeError(f'cannot import the step "{name}": {error}') from error
+        if not isinstance(found, type):
+            raise RecipeError(f'"{name}" is not a class')
+        return found
+    if name not in names():
+        raise RecipeError(f'there is no step "{name}"{did_you_mean(name, names())} `corpusmill steps` lists them all.')
+    module = f"{__name__}.{name.replace('/', '.')}"
+    found = getattr(
+        importlib.import_module(module), "".join(part.title() for part in name.rsplit("/", 1)[1].split("_"))
+    )
+    assert isinstance(found, type)
+    return found

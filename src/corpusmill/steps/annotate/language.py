@@ -1,0 +1,34 @@
+"""In which language is a document written?"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.models.language import LID_176, Identifier
+from corpusmill.steps import Columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """Name the language of each document, and the runner-up, with the model's scores.
+
+    Signals: `label` and `runner_up`, as the model calls them (lid.176 has ISO 639 codes: "en", "de", "zh", "ceb"), null
+    for a text without a word; `score` and `runner_up_score`, 0 to 1. A document of at most `windows` times
+    `window_chars` characters is read whole, and of a longer one that many windows, their scores averaged. A line break
+    counts as a space. Any supervised fastText model can be named by its path, with the labels that it has.
+
+    Source: Joulin et al. 2016, arXiv:1612.03651
+    """
+
+    model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
+    windows: int = 3
+    window_chars: int = 1000
+
+    def __post_init__(self) -> None:
+        self._identifier()
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return self._identifier().columns(docs["text"])
+
+    def _identifier(self) -> Identifier:
+        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)

@@ -1,0 +1,1 @@
+"""Deduplication: steps that compare every document with all others, through keys."""

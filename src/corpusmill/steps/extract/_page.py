@@ -1,0 +1,184 @@
+"""What extractors share: the characters of a page, and pages that are made to hurt."""
+
+import codecs
+import contextlib
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.errors import DocumentError
+
+MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
+XML_CHARSET = re.compile(rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)""", re.I)
+HEAD = 4096  # bytes that a browser searches for <meta charset>: 1024; more is needed in practice
+SLACK = 0.05  # of the bytes above ASCII may be wrong before another charset is tried: a page cut inside a character
+SNIFFED = 1 << 17  # bytes that are looked at to guess a charset
+TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
+LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{50000,}")
+OPTION = re.compile(r"<option\b", re.I)
+SELECT = re.compile(r"<select\b.*?</select\s*>", re.I | re.S)
+TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.I | re.S)
+# Elements that have no end tag, or whose end tags are mostly left out: they do not nest in themselves.
+FLAT = frozenset(
+    [
+        *("area", "base", "br", "col", "colgroup", "dd", "dt", "embed", "frame", "hr", "img", "input", "li", "link"),
+        *("meta", "optgroup", "option", "p", "param", "rb", "rp", "rt", "rtc", "source", "tbody", "td", "tfoot", "th"),
+        *("thead", "tr", "track", "wbr"),
+    ]
+)
+MAX_DEPTH = 2000  # browsers stop at 512; main content takes 80 ms at this depth and 8 s at ten times it
+MANY_TAGS = 8000  # pages with fewer cannot be deep enough to matter
+MAX_OPTIONS = 5000  # of <select>: parsing takes 80 ms for these, 1.3 s for four times as many
+MAX_ATTRIBUTES = 5000  # of one tag: the same
+
+
+def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None], str], title: bool) -> pa.RecordBatch:
+    """Documents with the text of their pages in the place of the pages. Those that have no page are left alone.
+
+    page_text   (page, charset of the transport) -> text; blank text becomes null
+    title       keep the page's title in the metadata
+
+    Raises DocumentError, naming the document, when page_text does.
+    """
+    pages = docs["raw"]
+    if pages.null_count == len(pages):
+        return docs
+    texts: list[str | None] = []
+    metadata: list[str | None] = docs["metadata"].to_pylist() if title else []
+    charsets = docs["charset"].to_pylist()
+    old = docs["text"]
+    for row, (page, charset) in enumerate(zip(pages, charsets, strict=True)):
+        if not page.is_valid:
+            texts.append(old[row].as_py())
+            continue
+        raw = page.as_py()
+        try:
+            text = page_text(raw, charset)
+        except DocumentError as error:
+            raise DocumentError(f"document {docs['id'][row]} ({docs['url'][row]}): {error}") from error
+        texts.append(text if text and not text.isspace() else None)
+        if title:
+            metadata[row] = _with_title(metadata[row], decode(raw, charset))
+    columns = {name: docs[name] for name in docs.schema.names}
+    columns["text"] = pa.array(texts, pa.large_string())
+    columns["raw"] = pa.nulls(len(docs), docs.schema.field("raw").type)
+    columns["charset"] = pc.if_else(pc.is_valid(pages), pa.scalar(None, pa.string()), docs["charset"])
+    if title:
+        columns["metadata"] = pa.array(metadata, pa.string())
+    return pa.RecordBatch.from_arrays(list(columns.values()), schema=docs.schema)
+
+
+def decode(raw: bytes, charset: str | None) -> str:
+    """The characters of a page. Never fails: what cannot be read becomes U+FFFD.
+
+    charset   what the transport said, None if nothing
+
+    A byte order mark decides; then UTF-8, if the bytes are: nothing else looks like it, and much of it is declared to be
+    Latin-1. Then the transport, <meta>, and what the bytes look like; the first that leaves at most 5 % of the
+    bytes above ASCII unread. Labels mean what they mean in browsers (iso-8859-1 is windows-1252).
+    """
+    for mark, encoding in MARKS:
+        if raw.startswith(mark):
+            return raw[len(mark) :].decode(encoding, "replace")
+    if wide := _utf16(raw[:1024]):
+        return raw.decode(wide, "replace")
+    escapes = b"\x1b$" in raw or b"\x1b(" in raw  # ISO-2022-JP: valid UTF-8, and something else
+    if not escapes:
+        with contextlib.suppress(UnicodeDecodeError):
+            return raw.decode("utf-8")
+    high = len(raw) - len(raw.translate(None, bytes(range(128, 256))))
+    declared = META_CHARSET.search(raw, 0, HEAD) or XML_CHARSET.match(raw)
+    labels = [charset, declared[1].decode() if declared else None, _guess(raw) if escapes else None, "utf-8"]
+    tried: list[str] = []
+    for name in map(codec, labels):
+        if name and name not in tried:
+            tried.append(name)
+            text = raw.decode(name, "replace")
+            if text.count("\ufffd") <= SLACK * high:
+                return text
+    return raw.decode(_guess(raw) or tried[0], "replace")
+
+
+@lru_cache(256)
+def codec(label: str | None) -> str | None:
+    """Python's codec for a charset label as browsers read it, None if it is unknown."""
+    from resiliparse.parse.encoding import map_encoding_to_html5
+
+    if not label:
+        return None
+    label = label.strip().strip("\"'").lower()
+    name: str = map_encoding_to_html5(label, fallback_utf8=False) or label
+    try:
+        b"".decode(name)
+    except (LookupError, ValueError):  # unknown, or no charset at all, as Python's codec "hex"
+        return None
+    return codecs.lookup(name).name
+
+
+def _utf16(head: bytes) -> str | None:
+    """Which UTF-16 the bytes are that have no byte order mark: markup has a zero in every other byte then."""
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) * 4 < len(head) or min(even, odd) * 20 > len(head):
+        return None
+    return ("utf-16-be" if even > odd else "utf-16-le") if head else None
+
+
+def _guess(raw: bytes) -> str | None:
+    """The codec that a page's bytes look like."""
+    from resiliparse.parse.encoding import detect_encoding
+
+    name = codec(detect_encoding(raw[:SNIFFED]))
+    if name and name != "utf-8":
+        return name
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(raw[:SNIFFED]).best()
+    return codec(best.encoding) if best else None
+
+
+def read_page(raw: bytes, charset: str | None, max_mb: float) -> tuple[str, bool]:
+    """The page's HTML without what would take a parser more than linear time, and whether it nests too deep.
+
+    The limits count bytes, tags and attributes, never seconds, so that a page meets the same fate on every machine.
+    Raises DocumentError for a page of more than `max_mb`, or one that cannot be helped.
+    """
+    if len(raw) > max_mb * 1e6:
+        raise DocumentError(f"the page has {len(raw) / 1e6:.1f} MB, more than max_mb={max_mb:g}")
+    html = decode(raw, charset)
+    for tag in LONG_TAG.finditer(html):
+        if (count := len(tag[0].split())) > MAX_ATTRIBUTES:
+            raise DocumentError(f"one tag of the page has {count} attributes, more than {MAX_ATTRIBUTES}")
+    tags = html.count("<")
+    if tags > MAX_OPTIONS and len(OPTION.findall(html)) > MAX_OPTIONS:
+        html = SELECT.sub("", html)
+        if (count := len(OPTION.findall(html))) > MAX_OPTIONS:
+            raise DocumentError(f"the page has {count} choices in forms without end, more than {MAX_OPTIONS}")
+    return html, tags > MANY_TAGS and depth(html) > MAX_DEPTH
+
+
+def depth(html: str) -> int:
+    """How many elements are open at once at most, read from the tags alone; more than that are never nested."""
+    now = most = 0
+    for end, name in TAG.findall(html):
+        if name.lower() in FLAT:
+            continue
+        now = max(0, now - 1) if end else now + 1
+        most = max(most, now)
+    return most
+
+
+def _with_title(metadata: str | None, html: str) -> str | None:
+    from html import unescape
+
+    found = TITLE.search(html)
+    title = " ".join(unescape(found[1]).split()) if found else ""
+    if not title:
+        return metadata
+    kept: dict[str, Any] = orjson.loads(metadata) if metadata else {}
+    return orjson.dumps({**kept, "title": title}, option=orjson.OPT_SORT_KEYS).decode()

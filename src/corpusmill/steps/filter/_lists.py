@@ -1,0 +1,137 @@
+"""Lists of words, domains and addresses, as files hold them: one a line, `#` begins a comment."""
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]  # sorted, without repeats
+_PARTS = re.compile(
+    r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?"  # scheme
+    r"(?:[^/?#@]*@)?"  # user
+    r"(?P<host>\[[^\]]*\]|[^/?#:]*)"
+    r"(?::\d*)?"  # port
+    r"(?P<path>[^?#]*)(?P<query>\?[^#]*)?",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A URL in the form in which lists are searched: no scheme, user, port or fragment; the host in lower case."""
+
+    host: str
+    path: str  # "/a/b", empty for the front page
+    query: str  # "?q=1", empty where there is none
+
+    @classmethod
+    def of(cls, url: str) -> "Address":
+        """The parts of a URL, or of a bare "host/path". Nothing is refused: what has no host has an empty one.
+
+        >>> Address.of("HTTPS://me@Example.COM.:8080/A/b/?q=1#top")
+        Address(host='example.com', path='/A/b', query='?q=1')
+        """
+        found = _PARTS.match(url.strip())
+        assert found is not None  # every part of the expression may be empty
+        host = found["host"].lower().rstrip(".")
+        if not host.isascii():
+            with suppress(UnicodeError):  # not a name that a resolver would accept: compared as it is written
+                host = host.encode("idna").decode("ascii")
+        return cls(host, found["path"].rstrip("/"), found["query"] or "")
+
+    @cached_property
+    def domains(self) -> list[str]:
+        """The host and every domain that it belongs to, the longest first; an IP address belongs to none.
+
+        >>> Address.of("http://a.b.example.org/x").domains
+        ['a.b.example.org', 'b.example.org', 'example.org', 'org']
+        """
+        if not self.host or _ADDRESS.fullmatch(self.host):
+            return [self.host] if self.host else []
+        labels = self.host.split(".")
+        return [".".join(labels[i:]) for i in range(len(labels))]
+
+    @cached_property
+    def pages(self) -> list[str]:
+        """The address and every folder that it lies in, the longest first, without a leading "www.".
+
+        >>> Address.of("http://www.example.org/~joe/pics/?p=2").pages
+        ['example.org/~joe/pics?p=2', 'example.org/~joe/pics', 'example.org/~joe', 'example.org']
+        """
+        host = self.host.removeprefix("www.")
+        folders = self.path.split("/")
+        found = [host + "/".join(folders[:i]) for i in range(len(folders), 0, -1)] if host else []
+        return [found[0] + self.query, *found] if found and self.query else found
+
+
+class Names:
+    """The names that each document of a batch goes by, ready to be looked up in any number of lists.
+
+    names    for each document its names, the most telling first; None for a document that is never found
+    """
+
+    def __init__(self, names: Sequence[list[str] | None]) -> None:
+        self.documents = len(names)
+        self.flat = [name for own in names if own for name in own]
+        self.row = [row for row, own in enumerate(names) for _ in own or ()]
+        self.keys = np.array([xxhash.xxh3_64_intdigest(name.encode()) for name in self.flat], np.uint64)
+
+    def found(self, listed: Hashes) -> list[str | None]:
+        """(documents,) the first name of each that is listed, None where none is."""
+        found: list[str | None] = [None] * self.documents
+        if len(listed) and len(self.keys):
+            nearest = listed[np.minimum(np.searchsorted(listed, self.keys), len(listed) - 1)]
+            for at in np.flatnonzero(nearest == self.keys)[::-1].tolist():
+                found[self.row[at]] = self.flat[at]
+        return found
+
+
+def hashes(entries: Iterable[str]) -> Hashes:
+    """XXH3-64 of each entry, sorted: 8 bytes an entry, where a set of strings takes 150 and more.
+
+    A name that is not listed is taken for a listed one with a chance of 3e-13 at five million entries.
+    """
+    return np.unique(np.array(array("Q", (xxhash.xxh3_64_intdigest(entry.encode()) for entry in entries)), np.uint64))
+
+
+def domain_hashes(path: Path) -> Hashes:
+    """The domains of a file, as `hashes`."""
+    return hashes(Address.of(line).host for line in lines(path))
+
+
+def page_hashes(path: Path) -> Hashes:
+    """The addresses of a file, with or without a scheme, as `hashes`."""
+    return hashes(Address.of(line).pages[0] for line in lines(path) if Address.of(line).host)
+
+
+def words(path: Path) -> tuple[str, ...]:
+    """The words of a file in its order, in lower case."""
+    return tuple(line.lower() for line in lines(path))
+
+
+def categories(path: Path) -> dict[str, frozenset[str]]:
+    """category -> which of `domains` and `urls` it has, in a folder laid out like the UT1 lists."""
+    return {
+        folder.name: frozenset(name for name in ("domains", "urls") if (folder / name).is_file())
+        for folder in path.iterdir()
+        if folder.is_dir()
+    }
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The entries of a file, without comments and blank lines. Bytes that are not UTF-8 are read as Latin-1."""
+    with path.open("rb") as file:
+        for raw in file:
+            if entry := raw.split(b"#", 1)[0].strip():
+                try:
+                    yield entry.decode()
+                except UnicodeDecodeError:
+                    yield entry.decode("latin-1")

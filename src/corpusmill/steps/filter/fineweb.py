@@ -1,0 +1,37 @@
+"""The rules that FineWeb adds to Gopher's and C4's: is a document made of whole lines of prose?"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import Rule, failing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fineweb:
+    """Drop documents made of lines that end nowhere, are short, repeat each other, or hold few words.
+
+    Every bound is a share that still passes; None switches its rule off. Lines are what "\\n" separates, without the
+    blank ones; a line is short at 30 code points or fewer. In a blank document no line ends in punctuation: it is
+    dropped.
+
+    Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6
+    """
+
+    min_punctuated_lines: float | None = 0.12  # share of lines that end in terminal punctuation
+    max_short_lines: float | None = 0.67  # share of lines
+    max_repeated_line_chars: float | None = 0.01  # share of characters in lines that stood before
+    max_newline_ratio: float | None = 0.3  # "\n" to words
+
+    needs: ClassVar[tuple[str, ...]] = ("stats",)
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("min_punctuated_lines", "line_punctuation_ratio", "<"),
+        Rule("max_short_lines", "short_line_ratio", ">"),
+        Rule("max_repeated_line_chars", "repeated_line_char_ratio", ">"),
+        Rule("max_newline_ratio", "newline_ratio", ">"),
+    )
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        return failing(self, self.RULES, signals)

@@ -1,0 +1,48 @@
+"""The repetition rules of Gopher: how much of a document says again what it has said?"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import Rule, failing
+
+
+@dataclass(frozen=True, kw_only=True)
+class GopherRepetition:
+    """Drop documents that repeat themselves in lines, paragraphs, frequent short n-grams or repeated long ones.
+
+    Every bound is a share that still passes; None switches its rule off. The `_chars` bounds are shares of the
+    document's characters. A top n-gram counts the characters of all occurrences of the most frequent one (a tie goes
+    to the one that stands first); a duplicate n-gram counts those of each repeated occurrence once, without overlap.
+
+    Source: Rae et al. 2021, arXiv:2112.11446, appendix A.1.1, table A1
+    """
+
+    max_duplicate_paragraphs: float | None = 0.30  # share of paragraphs that stood before
+    max_duplicate_paragraph_chars: float | None = 0.20
+    max_duplicate_lines: float | None = 0.30  # share of lines that stood before
+    max_duplicate_line_chars: float | None = 0.20
+    max_top_2_gram_chars: float | None = 0.20
+    max_top_3_gram_chars: float | None = 0.18
+    max_top_4_gram_chars: float | None = 0.16
+    max_duplicate_5_gram_chars: float | None = 0.15
+    max_duplicate_6_gram_chars: float | None = 0.14
+    max_duplicate_7_gram_chars: float | None = 0.13
+    max_duplicate_8_gram_chars: float | None = 0.12
+    max_duplicate_9_gram_chars: float | None = 0.11
+    max_duplicate_10_gram_chars: float | None = 0.10
+
+    needs: ClassVar[tuple[str, ...]] = ("stats",)
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("max_duplicate_paragraphs", "duplicate_paragraph_ratio", ">"),
+        Rule("max_duplicate_paragraph_chars", "duplicate_paragraph_char_ratio", ">"),
+        Rule("max_duplicate_lines", "duplicate_line_ratio", ">"),
+        Rule("max_duplicate_line_chars", "duplicate_line_char_ratio", ">"),
+        *(Rule(f"max_top_{n}_gram_chars", f"top_{n}_gram_char_ratio", ">") for n in (2, 3, 4)),
+        *(Rule(f"max_duplicate_{n}_gram_chars", f"duplicate_{n}_gram_char_ratio", ">") for n in range(5, 11)),
+    )
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        return failing(self, self.RULES, signals)

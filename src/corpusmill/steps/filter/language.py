@@ -1,0 +1,72 @@
+"""Keep documents of certain languages."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.models.language import LID_176, Identifier
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import join_reasons
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """Drop documents of other languages, and those whose language is not sure.
+
+    `language` drops what is not in `languages`, and texts without a word. `min_score` drops a document whose score is
+    below the threshold of its language: that of `min_scores`, or else `min_score`. The language is found as by
+    annotate/language, whose signals this leaves too, so another threshold can be tried without the text.
+
+    Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, section 3.3, keeps English at 0.65
+    """
+
+    languages: tuple[str, ...] = ("en",)  # as the model calls them
+    min_score: float = 0.65
+    min_scores: tuple[tuple[str, float], ...] = ()  # by language, instead of min_score
+    model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
+    windows: int = 3  # of a document that is longer than all of them
+    window_chars: int = 1000
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        # Sorted, so that the order in which a recipe lists them does not make another step.
+        object.__setattr__(self, "min_scores", tuple(sorted(dict(self.min_scores).items())))
+        if not self.languages:
+            raise RecipeError('languages is empty, so nothing would be kept; name one, such as ["en"]')
+        known = self._identifier().labels()
+        for parameter, named in (("languages", self.languages), ("min_scores", tuple(dict(self.min_scores)))):
+            for language in named:
+                if language not in known:
+                    near = did_you_mean(language, known) or "."
+                    raise RecipeError(
+                        f'{parameter} has "{language}", which {self.model} does not know{near} It knows {some(known)}.'
+                    )
+        for score in (self.min_score, *dict(self.min_scores).values()):
+            if not 0 <= score <= 1:
+                raise RecipeError(f"a score is from 0 to 1, got {score}")
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return self._identifier().columns(docs["text"])
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        label, score = signals["label"], signals["score"]
+        at = pc.index_in(label, value_set=pa.array([language for language, _ in self.min_scores], pa.string()))
+        thresholds = np.array([*(minimum for _, minimum in self.min_scores), self.min_score])
+        least = pa.array(thresholds[pc.fill_null(at, -1).to_numpy()])
+        return join_reasons(
+            language=pc.invert(pc.is_in(label, value_set=pa.array(self.languages, pa.string()))),
+            min_score=pc.and_(pc.less(score, least), pc.is_valid(label)),
+        )
+
+    def _identifier(self) -> Identifier:
+        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)
+
+
+def some(labels: list[str]) -> str:
+    """All the labels, or the first few of many."""
+    return ", ".join(labels) if len(labels) <= 12 else f"{', '.join(labels[:12])} and {len(labels) - 12} more"

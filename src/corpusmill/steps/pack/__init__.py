@@ -1,0 +1,1 @@
+"""Pack: which tokens of which documents stand in which row."""

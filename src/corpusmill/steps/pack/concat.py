@@ -1,0 +1,26 @@
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from corpusmill.errors import RecipeError
+from corpusmill.tokens.packing import Method, Remainder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concat:
+    """Put documents end to end and cut the stream into rows of `length` tokens.
+
+    Dense: nothing is lost and only the very last row may hold padding, but documents are cut where a row ends
+    (Brown et al. 2020, arXiv:2005.14165, appendix B). `remainder` says what becomes of a last row that is not full:
+    "pad" fills it, "drop" leaves it out and reports the tokens as discarded, "keep" leaves it short.
+    """
+
+    method: ClassVar[Method] = "concat"
+
+    length: int = 2048  # tokens a row
+    remainder: Literal["pad", "drop", "keep"] = "pad"
+
+    def __post_init__(self) -> None:
+        if self.length < 2:
+            raise RecipeError(f"a row needs 2 tokens or more, for an input and its target; got length={self.length}")
+        if self.remainder not in get_args(Remainder):
+            raise RecipeError(f'remainder is "pad", "drop" or "keep", got "{self.remainder}"')

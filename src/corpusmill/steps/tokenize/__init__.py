@@ -1,0 +1,1 @@
+"""Tokenize: text in, token ids out."""

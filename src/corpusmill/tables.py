@@ -1,0 +1,70 @@
+"""Parquet tables whose bytes depend on their rows alone, not on how the rows arrived."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+ROWS = 4096  # rows of a row group at most …
+SIZE = 32 << 20  # … and bytes of text, so that one row group of long documents still fits a worker
+
+
+class TableWriter:
+    """Writes record batches to one Parquet file.
+
+    Row groups are cut after `rows` rows, or after the row that brings the texts in the group to `size` bytes: both
+    are counted row by row, so the file is the same whatever the batches were. Compressed with zstd.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, rows: int = ROWS, size: int = SIZE) -> None:
+        self.schema = schema
+        self.rows_written = 0
+        self._rows, self._size = rows, size
+        self._sized = "text" if "text" in schema.names else None
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+        self._waiting_size = 0
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows. The batch's columns must be the schema's."""
+        start = 0
+        while start < len(batch):
+            stop = min(len(batch), start + self._rows - self._waiting_rows)
+            size = 0
+            if self._sized:
+                sizes = pc.fill_null(pc.binary_length(batch[self._sized].slice(start, stop - start)), 0)
+                total = self._waiting_size + np.cumsum(sizes.to_numpy(zero_copy_only=False).astype(np.int64))
+                over = int(np.searchsorted(total, self._size))
+                stop = min(stop, start + over + 1)
+                size = int(total[stop - start - 1]) - self._waiting_size
+            self._waiting.append(batch.slice(start, stop - start))
+            self._waiting_rows += stop - start
+            self._waiting_size += size
+            if self._waiting_rows >= self._rows or self._waiting_size >= self._size:
+                self._flush()
+            start = stop
+
+    def _flush(self) -> None:
+        table = pa.Table.from_batches(self._waiting, schema=self.schema).combine_chunks()
+        self._writer.write_table(table, row_group_size=max(len(table), 1))
+        self.rows_written += len(table)
+        self._waiting, self._waiting_rows, self._waiting_size = [], 0, 0
+
+    def close(self) -> None:
+        if self._waiting:
+            self._flush()
+        self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._writer.close()

@@ -1,0 +1,241 @@
+"""Documents that share a key: keys are sorted into partitions when they are made, and grouped a partition at a time."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import kernel
+
+LEADERS = 16  # documents of one bucket that later ones are compared with; beyond it a bucket costs no more
+
+
+def partitions_of(bands: int, slices: int) -> int:
+    """How many partitions `scatter` makes: each band is cut into `slices` ranges of keys."""
+    return bands * slices
+
+
+def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32]]:
+    """Sort the keys of a unit's documents by partition, keeping the order of documents within each.
+
+    keys      (documents, bands)
+    slices    partitions a band is cut into by the top bits of the key: a power of two
+    returns   offsets (bands * slices + 1,); the keys in partition order; the row of each key's document
+
+    A partition is (band, top bits of the key), numbered band * slices + top bits. Counting sort, linear.
+    """
+    if slices < 1 or slices & (slices - 1):
+        raise ValueError(f"slices must be a power of two, got {slices}")
+    documents, bands = keys.shape
+    offsets = np.zeros(bands * slices + 1, np.int64)
+    sorted_keys = np.empty(keys.size, np.uint64)
+    rows = np.empty(keys.size, np.uint32)
+    _scatter(np.ascontiguousarray(keys), slices.bit_length() - 1, offsets, sorted_keys, rows)
+    return offsets, sorted_keys, rows
+
+
+@kernel
+def _scatter(keys, bits, offsets, sorted_keys, rows):  # type: ignore[no-untyped-def]
+    documents, bands = keys.shape
+    for d in range(documents):
+        for b in range(bands):
+            offsets[(b << bits) + _top(keys[d, b], bits) + 1] += 1
+    for p in range(len(offsets) - 1):
+        offsets[p + 1] += offsets[p]
+    at = offsets[:-1].copy()
+    for d in range(documents):
+        for b in range(bands):
+            p = (b << bits) + _top(keys[d, b], bits)
+            sorted_keys[at[p]] = keys[d, b]
+            rows[at[p]] = d
+            at[p] += 1
+
+
+@kernel
+def _top(key, bits):  # type: ignore[no-untyped-def]
+    return np.int64(key >> np.uint64(64 - bits)) if bits > 0 else np.int64(0)
+
+
+def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
+    """Number the buckets that hold two records or more.
+
+    keys      (records,)
+    returns   (records,) the bucket of each record, -1 where its key stands alone; and how many buckets there are.
+              Buckets are numbered in the order of their first record.
+    """
+    bucket = np.full(len(keys), -1, np.int32)
+    return bucket, int(_shared(keys, bucket))
+
+
+@kernel
+def _shared(keys, bucket):  # type: ignore[no-untyped-def]
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    mask = np.uint64(size - 1)
+    first = np.full(size, -1, np.int64)  # slot -> the first record with its key
+    buckets = 0
+    for i in range(len(keys)):
+        slot = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24) & mask
+        while first[slot] >= 0 and keys[first[slot]] != keys[i]:
+            slot = (slot + np.uint64(1)) & mask
+        head = first[slot]
+        if head < 0:
+            first[slot] = i
+        else:
+            if bucket[head] < 0:
+                bucket[head] = buckets
+                buckets += 1
+            bucket[i] = bucket[head]
+    # Numbered when the second record came; number again by the first, so that order of buckets is order of documents.
+    renamed = np.full(buckets, -1, np.int32)
+    n = 0
+    for i in range(len(keys)):
+        b = bucket[i]
+        if b >= 0:
+            if renamed[b] < 0:
+                renamed[b] = n
+                n += 1
+            bucket[i] = renamed[b]
+    return buckets
+
+
+def candidates(
+    bucket: NDArray[np.int32],
+    buckets: int,
+    at: NDArray[np.int64],
+    sketches: NDArray[np.uint16],
+    low: float,
+    high: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Pairs of documents in one bucket that look alike, without comparing all with all.
+
+    bucket     (records,) the bucket of each record, from `shared`, without the records that are alone
+    buckets    how many there are
+    at         (records,) the row of `sketches` of each record; records stand in order of preference
+    sketches   (rows, lanes)
+    low        a pair with at least this share of equal lanes is a candidate
+    high       a record that reaches this with an earlier one needs no further comparison
+    returns    earlier record, later record, share of equal lanes, each (pairs,)
+
+    A record is compared with the leaders of its bucket: the earlier records that were not like any leader
+    themselves, at most LEADERS of them. So a bucket of n records costs n * LEADERS comparisons at most.
+    """
+    left, right = np.empty(len(bucket) * 2, np.int64), np.empty(len(bucket) * 2, np.int64)
+    share = np.empty(len(bucket) * 2, np.float32)
+    lanes = sketches.shape[1]
+    least, enough = int(np.ceil(low * lanes - 1e-9)), int(np.ceil(high * lanes - 1e-9))
+    while True:
+        found = int(_candidates(bucket, buckets, at, sketches, least, enough, left, right, share))
+        if found <= len(left):
+            return left[:found], right[:found], share[:found]
+        left, right, share = np.empty(found, np.int64), np.empty(found, np.int64), np.empty(found, np.float32)
+
+
+@kernel
+def _candidates(bucket, buckets, at, sketches, least, enough, left, right, share):  # type: ignore[no-untyped-def]
+    lanes = sketches.shape[1]
+    leaders = np.full((buckets, LEADERS), -1, np.int64)
+    count = np.zeros(buckets, np.int32)
+    found = 0
+    for i in range(len(bucket)):
+        b = bucket[i]
+        certain = False
+        for k in range(count[b]):
+            j = leaders[b, k]
+            if at[j] == at[i]:
+                certain = True
+                break
+            equal = 0
+            for lane in range(lanes):
+                equal += sketches[at[i], lane] == sketches[at[j], lane]
+            if equal >= least:
+                if found < len(left):
+                    left[found], right[found], share[found] = j, i, equal / lanes
+                found += 1
+            if equal >= enough:
+                certain = True
+                break
+        if not certain and count[b] < LEADERS:
+            leaders[b, count[b]] = i
+            count[b] += 1
+    return found
+
+
+def jaccard(
+    a: NDArray[np.int64], b: NDArray[np.int64], hashes: NDArray[np.uint64], offsets: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The exact Jaccard similarity of pairs of sets.
+
+    a, b      (pairs,) numbers of sets
+    hashes    the sets' members, sorted and distinct within each
+    offsets   (sets + 1,) where each set begins
+    returns   (pairs,) |A and B| / |A or B|; 1.0 for two empty sets
+    """
+    result = np.empty(len(a), np.float64)
+    _jaccard(a, b, hashes, offsets, result)
+    return result
+
+
+@kernel
+def _jaccard(a, b, hashes, offsets, result):  # type: ignore[no-untyped-def]
+    for p in range(len(a)):
+        i, i_end = offsets[a[p]], offsets[a[p] + 1]
+        j, j_end = offsets[b[p]], offsets[b[p] + 1]
+        union = (i_end - i) + (j_end - j)
+        common = 0
+        while i < i_end and j < j_end:
+            x, y = hashes[i], hashes[j]
+            if x == y:
+                common += 1
+                i += 1
+                j += 1
+            elif x < y:
+                i += 1
+            else:
+                j += 1
+        union -= common
+        result[p] = common / union if union else 1.0
+
+
+def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Each set sorted and without repeats, as `jaccard` wants them."""
+    out = np.empty(len(hashes), np.uint64)
+    ends = np.zeros(len(offsets), np.int64)
+    size = int(_distinct(hashes, offsets, out, ends))
+    return out[:size], ends
+
+
+@kernel
+def _distinct(hashes, offsets, out, ends):  # type: ignore[no-untyped-def]
+    size = 0
+    for d in range(len(offsets) - 1):
+        part = np.sort(hashes[offsets[d] : offsets[d + 1]])
+        for i in range(len(part)):
+            if i == 0 or part[i] != part[i - 1]:
+                out[size] = part[i]
+                size += 1
+        ends[d + 1] = size
+    return size
+
+
+def survivors(
+    documents: int, earlier: NDArray[np.int64], later: NDArray[np.int64], similarity: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Which document each one is dropped for: a twin that stays itself, or -1 for those that stay.
+
+    documents    how many there are; a smaller number is preferred
+    earlier, later, similarity   (pairs,) verified twins, `earlier` < `later`
+    returns      (documents,) the most similar twin that stays (the earliest on a tie), -1 where none does
+
+    Documents are decided in order, so no document goes for one that goes itself: there are no chains.
+    """
+    order = np.lexsort((earlier, -similarity, later))
+    twin = np.full(documents, -1, np.int64)
+    _survivors(earlier[order], later[order], twin)
+    return twin
+
+
+@kernel
+def _survivors(earlier, later, twin):  # type: ignore[no-untyped-def]
+    for p in range(len(later)):
+        if twin[later[p]] < 0 and twin[earlier[p]] < 0:
+            twin[later[p]] = earlier[p]

@@ -1,0 +1,148 @@
+"""Our decorator for kernels: numba without the GIL, with a cache of machine code that is never stale.
+
+Numba's own cache notices a change in the file of a kernel, but not in a constant or a helper that it takes from another
+file, and it fails at import where neither the package nor the home folder can be written. So the code goes to
+
+    <root>/corpusmill-<first 12 digits of a SHA-256 of all kernel sources and numba's version>
+
+where root is $CORPUSMILL_CACHE, else $XDG_CACHE_HOME/corpusmill, else ~/.cache/corpusmill, else a private folder of
+the system's temporary one: the first that can be written. If none can, every process compiles for itself.
+Numba keys what lies there by Python version and CPU, so machines may share a root.
+"""
+
+import contextlib
+import hashlib
+import importlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numba.extending
+from llvmlite import binding
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).parent.parent
+_numba_settings = threading.Lock()
+
+
+def kernel(function: F) -> F:
+    """Compile on first call, once per machine and version; runs without the GIL.
+
+    Arrays are not bounds-checked and integers wrap: the caller vouches for every offset.
+    """
+    folder = cache_folder()
+    with _numba_settings:
+        # Set only while numba looks for its folder, so that a user's own kernels keep theirs.
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
+        try:
+            compiled: F = numba.njit(nogil=True, cache=folder is not None)(function)
+        finally:
+            numba.config.CACHE_DIR = before
+    return compiled
+
+
+def inlined(function: F) -> F:
+    """A helper of kernels: LLVM merges it into each caller, and it has no cached code of its own."""
+    compiled: F = numba.njit(nogil=True, forceinline=True)(function)
+    return compiled
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """A function whose LLVM code we write ourselves."""
+    return numba.extending.intrinsic(function)
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Where this version's machine code is kept; None if no root can be written."""
+    name = f"corpusmill-{fingerprint()}"
+    for root in _roots():
+        folder = root / name
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    return None
+
+
+def _roots() -> Iterator[Path]:
+    if chosen := os.environ.get("CORPUSMILL_CACHE"):
+        yield Path(chosen)
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(xdg) / "corpusmill"
+    else:
+        with contextlib.suppress(RuntimeError):  # there may be no home folder at all
+            yield Path.home() / ".cache" / "corpusmill"
+    # Cached code is executed, so a folder that someone else could have filled is not ours to load from.
+    shared = Path(tempfile.gettempdir()) / f"corpusmill-cache-{getattr(os, 'getuid', int)()}"
+    try:
+        shared.mkdir(mode=0o700, exist_ok=True)
+        status = shared.lstat()
+        private = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+        if private and not shared.is_symlink():
+            yield shared
+    except OSError:
+        pass
+
+
+@cache
+def fingerprint() -> str:
+    """Twelve hexadecimal digits that change with the source of any kernel and with numba."""
+    digest = hashlib.sha256(version("numba").encode())
+    for path, source in _kernel_sources():
+        digest.update(f"\0{path.relative_to(PACKAGE).as_posix()}\0".encode())
+        digest.update(source)
+    return digest.hexdigest()[:12]
+
+
+def _kernel_sources() -> list[tuple[Path, bytes]]:
+    """(file, source) of everything in text/, and of each module elsewhere that imports this one."""
+    here = Path(__file__).parent
+    found = [(path, path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
+    return [(path, source) for path, source in found if path.parent == here or b"corpusmill.text.compile" in source]
+
+
+def kernel_modules() -> list[str]:
+    """The modules that hold kernels. A `warm_up()` of theirs calls each that no other module's `warm_up` does."""
+    found = []
+    for path, source in _kernel_sources():
+        if b"\n@kernel" in source:
+            found.append(".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)))
+    return found
+
+
+def _marker() -> Path | None:
+    folder = cache_folder()
+    if folder is None:
+        return None
+    machine = f"{sys.implementation.cache_tag}{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}"
+    return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
+
+
+def is_warm() -> bool:
+    """Whether `warm` has finished on this kind of machine for this version; then kernels load in under a second."""
+    marker = _marker()
+    return marker is not None and marker.exists()
+
+
+def warm() -> None:
+    """Compile every kernel and keep the machine code. Half a minute the first time, about a second afterwards.
+
+    Run it once before workers start, or they all compile at the same time.
+    """
+    for module in map(importlib.import_module, kernel_modules()):
+        if hasattr(module, "warm_up"):
+            module.warm_up()
+    marker = _marker()
+    if marker is not None:
+        marker.touch()

@@ -1,0 +1,168 @@
+"""Text folded for comparing: what two copies of one text still share when case, accents, digits and marks differ."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import PAD, Text, grown, to_arrow, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import load8
+from corpusmill.text.simd import copy_letters
+from corpusmill.text.spans import longest
+from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, decode, folding, place
+
+SPACE, ZERO, CAPITAL_SIGMA = 32, 48, 0x3A3
+GROWTH = 3  # bytes that a byte may fold to at most: a Hangul syllable becomes three letters
+SLACK = 32  # bytes that may be written beyond what counts
+
+
+def fold(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Each document in lower case, numbers as 0, punctuation and white space as one space, without accents.
+
+    In this order: str.lower; every `[digits](decimal separator [digits])?` becomes "0"; every character of
+    `unicode.punctuation` and every run of white space becomes one space; NFD without category Mn; strip. It equals
+    datatrove's `simplify_text` (0.10), so that words and shingles do too. Differences: Unicode is pinned at 14.0;
+    decomposed characters are not put in canonical order (it matters only for some musical symbols).
+
+    returns   (documents,) large_string; a null becomes ""
+    """
+    text = view(texts)
+    most = longest(text.offsets)
+    offsets = np.zeros(len(text.offsets), np.int64)
+    out = np.empty(int(text.offsets[-1] - text.offsets[0]) + (GROWTH - 1) * most + SLACK + PAD, np.uint8)
+    done = _fold(text, 0, folding(), out, offsets)
+    while done < len(offsets) - 1:
+        out = grown(out, int(offsets[done]), GROWTH * most + SLACK + PAD)
+        done = _fold(text, done, folding(), out, offsets)
+    return to_arrow(out[: offsets[-1] + PAD], offsets)
+
+
+@kernel
+def _fold(text: Text, first: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> int:
+    """Fold documents from `first` on; returns the one that may not have room, or the number of documents."""
+    for d in range(first, len(offsets) - 1):
+        lo, hi = text.offsets[d], text.offsets[d + 1]
+        if offsets[d] + GROWTH * (hi - lo) + SLACK + PAD > len(out):
+            return d
+        offsets[d + 1] = _fold_document(text.data, lo, hi, folding, out, offsets[d])
+    return len(offsets) - 1
+
+
+@kernel
+def _fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: NDArray[np.uint8], begin: int) -> int:
+    """Write the folded data[lo:hi] at out[begin:]; returns its end."""
+    p = begin
+    at = lo
+    gap = False  # a space is due before the next character
+    while at < hi:
+        byte = load8(data, at)
+        if byte < 0x80:
+            what = f.ascii[np.intp(byte)]
+            if what > 1:
+                p = _flush(gap, out, p)
+                gap = False
+                n = min(copy_letters(data, at, out, p), hi - at)
+                p += n
+                at += n
+                continue
+            if what == 0:
+                gap = p > begin
+                at += 1
+                continue
+        code_point, size = decode(data, at)
+        where = place(f.block_of, code_point)
+        kind = f.kinds[where]
+        if kind & NUMBER:  # before GAP: U+FF11 is both
+            p = _flush(gap, out, p)
+            gap = False
+            out[p] = ZERO
+            p += 1
+            at = _number_end(data, at, hi, f)
+            continue
+        if kind & GAP:
+            gap = p > begin
+            at += size
+            continue
+        p = _flush(gap, out, p)
+        gap = False
+        if kind & MAPPED:
+            if code_point == CAPITAL_SIGMA:
+                out[p], out[p + 1] = 0xCF, 0x82 if _sigma_is_final(data, lo, at, hi, f) else 0x83
+                p += 2
+            else:
+                source = f.places[where] >> 8
+                for k in range(f.places[where] & 0xFF):
+                    out[p] = f.pool[source + k]
+                    p += 1
+        else:
+            for k in range(size):
+                out[p] = load8(data, at + k)
+                p += 1
+        at += size
+    while p > begin and out[p - 1] == SPACE:  # before combining marks that stood alone
+        p -= 1
+    return p
+
+
+@inlined
+def _flush(gap: bool, out: NDArray[np.uint8], p: int) -> int:
+    if gap:
+        out[p] = SPACE
+        return p + 1
+    return p
+
+
+@inlined
+def _kind_at(data: NDArray[np.uint8], at: int, f: Folding) -> Any:
+    """(folding bits, bytes) of the character at `at`."""
+    code_point, size = decode(data, at)
+    return f.kinds[place(f.block_of, code_point)], size
+
+
+@kernel
+def _number_end(data: NDArray[np.uint8], at: int, hi: int, f: Folding) -> int:
+    r"""The end of `\d+([.,…]\d+)?` at `at`."""
+    separated = False
+    while at < hi:
+        kind, size = _kind_at(data, at, f)
+        if kind & NUMBER:
+            at += size
+        elif kind & POINT and not separated and at + size < hi:
+            following, more = _kind_at(data, at + size, f)
+            if following & NUMBER == 0:
+                break
+            separated = True
+            at += size + more
+        else:
+            break
+    return at
+
+
+@kernel
+def _sigma_is_final(data: NDArray[np.uint8], lo: int, at: int, hi: int, f: Folding) -> bool:
+    """Whether the capital sigma at `at` ends a word: a cased letter before it and none after (Unicode 3.13)."""
+    before = at
+    cased = False
+    while before > lo:
+        before -= 1
+        while before > lo and (load8(data, before) & 0xC0) == 0x80:
+            before -= 1
+        kind, _ = _kind_at(data, before, f)
+        if kind & IGNORED == 0:
+            cased = (kind & CASED) != 0
+            break
+    if not cased:
+        return False
+    after = at + 2
+    while after < hi:
+        kind, size = _kind_at(data, after, f)
+        if kind & IGNORED == 0:
+            return bool((kind & CASED) == 0)
+        after += size
+    return True
+
+
+def warm_up() -> None:
+    fold(pa.array(["ΑΣ 1.5, É"], pa.large_string()))

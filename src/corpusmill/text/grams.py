@@ -1,0 +1,140 @@
+"""Repeated word n-grams, by naming (Karp, Miller, Rosenberg 1972).
+
+The name of an n-gram is the position where it first occurs. An n-gram is the pair of names of its two (n-1)-grams, so
+no n words are ever hashed together, and each n is one small table over only the positions where the (n-1)-gram
+repeats. Two n-grams are equal if their words are; words are equal if their 64-bit hashes are.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import NO_BITS, U
+from corpusmill.text.sets import cleared, find, never_zero
+from corpusmill.text.spans import Scratch
+from corpusmill.text.words import ALL_UPPER, HAS_ALPHA, HAS_CONTENT
+
+TOP = (2, 3, 4)
+REPEATED = (5, 6, 7, 8, 9, 10)
+REPEAT = 3  # words in the sequences that `repeats` counts
+
+
+@kernel
+def gram_statistics(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any) -> None:
+    """Fill the fields of the record that count words and n-grams."""
+    repeating = _name_words(words, stop_words, s, out)
+    for n in range(2, 11):
+        repeating = _name_grams(repeating, s)
+        if n <= 4:
+            out.top_gram_chars[n - 2] = _top_gram_chars(words, n, repeating, s)
+        else:
+            out.duplicate_gram_chars[n - 5] = _duplicate_gram_chars(n, repeating, s)
+        if n == REPEAT:
+            out.repeats = _repeats(repeating, s)
+
+
+@kernel
+def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any) -> int:
+    """Name every word, and sum up what is known of words. Returns how many stand at s.pos because they repeat."""
+    mask = cleared(s.table, words)
+    alpha = content = content_chars = upper = distinct = stops = 0
+    for i in range(words):
+        flags = s.flags[i]
+        alpha += (flags & HAS_ALPHA) != 0
+        upper += (flags & ALL_UPPER) != 0
+        if flags & HAS_CONTENT:
+            content += 1
+            content_chars += s.chars[i]
+        key = never_zero(s.hash[i])
+        at = find(s.table, mask, key)
+        if s.table[at] == NO_BITS:
+            s.table[at], s.head[at], s.times[at] = key, i, 0
+            distinct += 1
+            for k in range(len(stop_words)):
+                stops += stop_words[k] == key
+        s.times[at] += 1
+        s.slot[i] = at
+    repeating = 0
+    for i in range(words):
+        at = s.slot[i]
+        s.name[i] = s.head[at]
+        s.pos[repeating] = i
+        repeating += s.times[at] > 1
+    out.words, out.alpha_words, out.upper_words = words, alpha, upper
+    out.content_words, out.content_word_chars = content, content_chars
+    out.distinct_words, out.stop_words = distinct, stops
+    return repeating
+
+
+@kernel
+def _name_grams(candidates: int, s: Scratch) -> int:
+    """From the positions where (n-1)-grams repeat to those where n-grams do; returns how many."""
+    tried = 0
+    mask = cleared(s.table, candidates)
+    for c in range(candidates - 1):
+        i = s.pos[c]
+        if s.pos[c + 1] == i + 1:
+            # The first name is raised by one, so that no pair is 0, the empty slot.
+            key = (U(s.name[i] + 1) << U(32)) | U(s.name[i + 1])
+            at = find(s.table, mask, key)
+            if s.table[at] == NO_BITS:
+                s.table[at], s.head[at], s.times[at] = key, i, 0
+            s.times[at] += 1
+            s.pos[tried], s.slot[tried] = i, at
+            tried += 1
+    kept = 0
+    for c in range(tried):
+        i, at = s.pos[c], s.slot[c]
+        s.name[i] = s.head[at]
+        s.pos[kept], s.slot[kept] = i, at
+        kept += s.times[at] > 1
+    return kept
+
+
+@kernel
+def _top_gram_chars(words: int, n: int, repeating: int, s: Scratch) -> Any:
+    """len(" ".join(gram)) * count of the most frequent n-gram; the one seen first wins a tie."""
+    if words < n:
+        return 0
+    most, first = 1, 0
+    for c in range(repeating):
+        at = s.slot[c]
+        if s.times[at] > most:
+            most, first = s.times[at], s.head[at]
+    return (n - 1 + _chars_of(first, n, s)) * most
+
+
+@kernel
+def _duplicate_gram_chars(n: int, repeating: int, s: Scratch) -> Any:
+    """Characters in n-grams that occurred before; after each, the walk goes on behind it. Uses up the counts."""
+    next_start = 0
+    chars: Any = 0
+    for c in range(repeating):
+        i, at = s.pos[c], s.slot[c]
+        if i < next_start:
+            continue
+        if s.times[at] < 0:
+            chars += _chars_of(i, n, s)
+            next_start = i + n
+        else:
+            s.times[at] = -1
+    return chars
+
+
+@kernel
+def _repeats(repeating: int, s: Scratch) -> int:
+    """How many n-grams occurred before, overlapping ones too."""
+    firsts = 0
+    for c in range(repeating):
+        firsts += s.head[s.slot[c]] == s.pos[c]
+    return repeating - firsts
+
+
+@inlined
+def _chars_of(first: int, n: int, s: Scratch) -> Any:
+    chars: Any = 0
+    for i in range(first, first + n):
+        chars += s.chars[i]
+    return chars

@@ -1,0 +1,220 @@
+"""Hashes of text: XXH64, bit for bit, and a faster 64-bit hash for tables that live no longer than a call.
+
+What leaves the process is XXH64 (Collet's xxHash, seed as given), so that anyone can compute it again.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, Bits, U, high_product, load8, load32, load64
+from corpusmill.text.unicode import SPACE, Classes, class_of, classes, decode
+
+# The five primes of XXH64's specification.
+P1, P2, P3 = U(0x9E3779B185EBCA87), U(0xC2B2AE3D27D4EB4F), U(0x165667B19E3779F9)
+P4, P5 = U(0x85EBCA77C2B2AE63), U(0x27D4EB2F165667C5)
+
+# Odd constants with as many zeros as ones, from wyhash's specification.
+K0, K1 = U(0xA0761D6478BD642F), U(0xE7037ED1A0B428DB)
+K2, K3 = U(0x8EBC6AF09C88C6E3), U(0x589965CC75374CC3)
+
+SECOND_SEED = 0x9E3779B97F4A7C15  # of the second half of a 128-bit hash
+LF = 10
+
+
+def hash128(texts: pa.LargeStringArray) -> NDArray[np.uint64]:
+    """A 128-bit key of each document's bytes: XXH64 with seed 0, and with seed SECOND_SEED.
+
+    returns   (documents, 2) uint64; a null hashes as ""
+    """
+    text = view(texts)
+    out = np.empty((len(text.offsets) - 1, 2), np.uint64)
+    _hash_documents(text, U(0), out[:, 0])
+    _hash_documents(text, U(SECOND_SEED), out[:, 1])
+    return out
+
+
+def hash64(texts: pa.LargeStringArray, seed: int = 0) -> NDArray[np.uint64]:
+    """XXH64 of each document's bytes, (documents,) uint64; a null hashes as ""."""
+    text = view(texts)
+    out = np.empty((len(text.offsets) - 1, 1), np.uint64)
+    _hash_documents(text, U(seed), out[:, 0])
+    return out[:, 0]
+
+
+class Pieces:
+    """Where the lines or paragraphs of some documents are, and what they hash to.
+
+    hi, lo        (pieces,) uint64: XXH64 with seed 0 and with SECOND_SEED, as in `hash128`
+    start, end    (pieces,) int64: bytes from the beginning of the document
+    offsets       (documents + 1,) int64: document d has pieces offsets[d] to offsets[d + 1]
+    """
+
+    def __init__(self, hashes: NDArray[np.uint64], spans: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:
+        self.hi, self.lo = hashes[:, 0], hashes[:, 1]
+        self.start, self.end = spans[:, 0], spans[:, 1]
+        self.offsets = offsets
+
+
+def line_hashes(texts: pa.LargeStringArray) -> Pieces:
+    """The lines of each document: `text.split("\\n")`, each stripped, without the empty ones."""
+    return _pieces(texts, 1)
+
+
+def paragraph_hashes(texts: pa.LargeStringArray) -> Pieces:
+    """The paragraphs: `re.split(r"\\n{2,}", text)`, each stripped, without the empty ones."""
+    return _pieces(texts, 2)
+
+
+def _pieces(texts: pa.LargeStringArray, line_feeds: int) -> Pieces:
+    text = view(texts)
+    offsets = np.zeros(len(text.offsets), np.int64)
+    total = _split(text, line_feeds, classes(), offsets, np.empty((0, 2), np.int64), np.empty((0, 2), np.uint64))
+    spans, hashes = np.empty((total, 2), np.int64), np.empty((total, 2), np.uint64)
+    _split(text, line_feeds, classes(), offsets, spans, hashes)
+    return Pieces(hashes, spans, offsets)
+
+
+@kernel
+def _hash_documents(text: Text, seed: Bits, out: NDArray[np.uint64]) -> None:
+    for d in range(len(out)):
+        out[d] = xxh64(text.data, text.offsets[d], text.offsets[d + 1], seed)
+
+
+@kernel
+def _split(
+    text: Text,
+    line_feeds: int,
+    classes: Classes,
+    offsets: NDArray[np.int64],
+    spans: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+) -> int:
+    """Count the pieces between runs of at least `line_feeds` line feeds, and fill what has room. Returns how many."""
+    n = 0
+    data = text.data
+    for d in range(len(text.offsets) - 1):
+        base, stop = text.offsets[d], text.offsets[d + 1]
+        at = base
+        while at < stop:
+            end = at
+            run = 0
+            while end < stop:
+                if load8(data, end) == LF:
+                    run += 1
+                    if run == line_feeds:
+                        break
+                else:
+                    run = 0
+                end += 1
+            following = end + 1
+            a, b = strip(data, at, min(end, stop), classes)
+            at = following
+            if a < b:
+                if n < len(spans):
+                    spans[n, 0], spans[n, 1] = a - base, b - base
+                    hashes[n, 0], hashes[n, 1] = xxh64(data, a, b, NO_BITS), xxh64(data, a, b, U(SECOND_SEED))
+                n += 1
+        offsets[d + 1] = n
+    return n
+
+
+@kernel
+def strip(data: NDArray[np.uint8], start: int, end: int, classes: Classes) -> Any:
+    """(start, end) of `data[start:end].strip()`; start == end if nothing is left."""
+    while start < end:
+        code_point, size = decode(data, start)
+        if class_of(classes, code_point) & SPACE == 0:
+            break
+        start += size
+    while start < end:
+        at = end - 1
+        while at > start and (load8(data, at) & 0xC0) == 0x80:
+            at -= 1
+        if class_of(classes, decode(data, at)[0]) & SPACE == 0:
+            break
+        end = at
+    return min(start, end), end
+
+
+@inlined
+def rotate(x: Bits, by: int) -> Bits:
+    return (x << U(by)) | (x >> U(64 - by))
+
+
+@inlined
+def _round(lane: Bits, word: Bits) -> Bits:
+    return rotate(lane + word * P2, 31) * P1
+
+
+@inlined
+def _merge(h: Bits, lane: Bits) -> Bits:
+    return (h ^ _round(NO_BITS, lane)) * P1 + P4
+
+
+@kernel
+def xxh64(data: NDArray[np.uint8], start: int, end: int, seed: Bits) -> Bits:
+    """XXH64 of data[start:end]; reads nothing beyond."""
+    at = start
+    if end - start >= 32:
+        a, b, c, d = seed + P1 + P2, seed + P2, seed, seed - P1
+        while at + 32 <= end:
+            a = _round(a, load64(data, at))
+            b = _round(b, load64(data, at + 8))
+            c = _round(c, load64(data, at + 16))
+            d = _round(d, load64(data, at + 24))
+            at += 32
+        h = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18)
+        h = _merge(_merge(_merge(_merge(h, a), b), c), d)
+    else:
+        h = seed + P5
+    h += U(end - start)
+    while at + 8 <= end:
+        h = rotate(h ^ _round(NO_BITS, load64(data, at)), 27) * P1 + P4
+        at += 8
+    if at + 4 <= end:
+        h = rotate(h ^ (U(load32(data, at)) * P1), 23) * P2 + P3
+        at += 4
+    while at < end:
+        h = rotate(h ^ (U(load8(data, at)) * P5), 11) * P1
+        at += 1
+    h = (h ^ (h >> U(33))) * P2
+    h = (h ^ (h >> U(29))) * P3
+    return h ^ (h >> U(32))
+
+
+@inlined
+def mix(a: Bits, b: Bits) -> Bits:
+    """Both halves of the 128-bit product, folded: every bit of the result depends on every bit of a and b."""
+    return (a * b) ^ high_product(a, b)
+
+
+@inlined
+def quick_hash(data: NDArray[np.uint8], start: int, size: int) -> Bits:
+    """A hash for use within this process; reads up to 7 bytes past the end. Most words take one load."""
+    if size <= 8:
+        word = load64(data, start) & (ALL_BITS >> U(64 - 8 * size)) if size > 0 else NO_BITS
+        return mix(word ^ K1, U(size) ^ K0)
+    if size <= 16:
+        return mix(load64(data, start) ^ K1 ^ U(size), load64(data, start + size - 8) ^ K2)
+    return _quick_hash_long(data, start, size)
+
+
+@kernel
+def _quick_hash_long(data: NDArray[np.uint8], start: int, size: int) -> Bits:
+    h = K0
+    at = start
+    end = start + size
+    while at + 16 <= end:
+        h = mix(load64(data, at) ^ K1, load64(data, at + 8) ^ h)
+        at += 16
+    return mix(load64(data, end - 16) ^ K3 ^ U(size), load64(data, end - 8) ^ h)
+
+
+def warm_up() -> None:
+    texts = pa.array(["a line\n\nanother one that is longer than the others"], pa.large_string())
+    hash128(texts), line_hashes(texts)

@@ -1,0 +1,92 @@
+"""What numba lacks and kernels need: unaligned loads, the 128-bit product, bit counting. All are one instruction.
+
+Loads are little-endian, unchecked, and may read where no array element of their width begins.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from corpusmill.text.compile import intrinsic
+
+Bits: TypeAlias = Any  # a uint64 scalar inside a kernel; numba's types, not NumPy's, are what holds there
+U = np.uint64
+ONE = U(1)
+NO_BITS = U(0)
+ALL_BITS = U(0xFFFFFFFFFFFFFFFF)
+
+
+def _loader(bits: int) -> Any:
+    @intrinsic
+    def load(typingctx: Any, array: Any, offset: Any) -> Any:
+        signature = getattr(types, f"uint{bits}")(array, types.intp)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = context.make_array(signature.args[0])(context, builder, args[0]).data
+            pointer = builder.gep(base, [args[1]])
+            word = builder.load(builder.bitcast(pointer, ir.IntType(bits).as_pointer()))
+            word.align = 1
+            return word
+
+        return signature, codegen
+
+    return load
+
+
+load8 = _loader(8)  # (bytes, offset) -> uint8; unlike an index, never wraps a negative offset
+load32 = _loader(32)
+load64 = _loader(64)
+
+
+@intrinsic
+def high_product(typingctx: Any, a: Any, b: Any) -> Any:
+    """(uint64, uint64) -> the high 64 bits of their 128-bit product."""
+    signature = types.uint64(types.uint64, types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return signature, codegen
+
+
+@intrinsic
+def lowest_bit(typingctx: Any, x: Any) -> Any:
+    """uint64 -> index of its lowest set bit, 64 if there is none."""
+    signature = types.intp(types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return signature, codegen
+
+
+@intrinsic
+def count_bits(typingctx: Any, x: Any) -> Any:
+    """uint64 -> how many of its bits are set."""
+    signature = types.intp(types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return signature, codegen
+
+
+@intrinsic
+def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, place: Any) -> Any:
+    """target[place:place + size] = source[start:start + size]; they must not overlap."""
+    signature = types.void(source, types.intp, types.intp, target, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def pointer(array: int, offset: int) -> Any:
+            base = context.make_array(signature.args[array])(context, builder, args[array]).data
+            return builder.gep(base, [args[offset]])
+
+        cgutils.raw_memcpy(builder, pointer(3, 4), pointer(0, 1), args[2], 1)
+        return context.get_dummy_value()
+
+    return signature, codegen

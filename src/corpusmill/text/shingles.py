@@ -1,0 +1,174 @@
+"""Hashes of word n-grams ("shingles") of folded text, and how alike two documents are by them."""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text import simd
+from corpusmill.text.buffers import PAD, Text, view
+from corpusmill.text.compile import kernel
+from corpusmill.text.hashing import xxh64
+from corpusmill.text.lowlevel import NO_BITS, ONE, count_bits, load8, lowest_bit
+from corpusmill.text.sets import cleared, find, never_zero, room_for, seen_before
+from corpusmill.text.spans import below, longest
+
+SPACE = 32
+
+_space_mask = simd.masks(simd.equal(" "))
+
+
+def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """XXH64 of every n words of each document, joined by a space, in order and with repeats.
+
+    folded    words separated by spaces, as `fold.fold` leaves them (other white space is part of a word here)
+    n         5 for near duplicates, 13 for contamination
+    returns   (shingles,) uint64 and (documents + 1,) int64: document d has shingles offsets[d] to offsets[d + 1]
+
+    A document of fewer than n words has one shingle, all its words; a document without words has none. (datatrove
+    gives short documents no shingle, and so never finds their copies.)
+    """
+    if n < 1:
+        raise ValueError(f"a shingle has at least one word, got n={n}")
+    text = view(folded)
+    offsets = np.zeros(len(text.offsets), np.int64)
+    _count(text, n, offsets)
+    hashes = np.empty(offsets[-1], np.uint64)
+    _fill(text, n, offsets, hashes)
+    return hashes, offsets
+
+
+def jaccard(
+    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The share of distinct shingles that two documents have in common, for pairs of documents.
+
+    hashes, offsets   as `shingle_hashes` returns them
+    left, right       (pairs,) document numbers
+    returns           (pairs,) |A ∩ B| / |A ∪ B|; 0 if neither has a shingle
+    """
+    out = np.empty(len(left), np.float64)
+    for numbers in (left, right):
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(offsets) - 1:
+            raise ValueError(f"document numbers must lie in 0..{len(offsets) - 2}")
+    _jaccard(
+        np.ascontiguousarray(hashes),
+        np.ascontiguousarray(offsets),
+        np.ascontiguousarray(left, np.int64),
+        np.ascontiguousarray(right, np.int64),
+        out,
+    )
+    return out
+
+
+@kernel
+def _count(text: Text, n: int, offsets: NDArray[np.int64]) -> None:
+    for d in range(len(offsets) - 1):
+        lo, hi = text.offsets[d], text.offsets[d + 1]
+        words = 0
+        inside = NO_BITS
+        for here in range(lo, hi, 64):
+            (space,) = _space_mask(text.data, here)
+            word = ~space & below(min(hi - here, 64))
+            words += count_bits(word & ~((word << ONE) | inside))
+            inside = word >> np.uint64(63)
+        offsets[d + 1] = offsets[d] + (words - n + 1 if words >= n else words > 0)
+
+
+@kernel
+def _fill(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    spare = np.empty(0, np.uint8)
+    for d in range(len(offsets) - 1):
+        lo, hi = text.offsets[d], text.offsets[d + 1]
+        words = _words(text.data, lo, hi, start, end)
+        if words == 0:
+            continue
+        run = min(n, words)
+        if end[words - 1] - start[0] == _joined_size(words, start, end):
+            for i in range(words - run + 1):
+                hashes[offsets[d] + i] = xxh64(text.data, start[i], end[i + run - 1], NO_BITS)
+        else:  # two spaces somewhere: a combining mark that stood alone was folded away
+            if len(spare) == 0:
+                spare = np.empty(most + PAD, np.uint8)
+            _join(text.data, words, start, end, spare)
+            for i in range(words - run + 1):
+                hashes[offsets[d] + i] = xxh64(spare, start[i], end[i + run - 1], NO_BITS)
+
+
+@kernel
+def _words(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
+    """Fill in where the words of data[lo:hi] begin and end; returns how many there are."""
+    words = ends = 0
+    inside = NO_BITS
+    for here in range(lo, hi, 64):
+        (space,) = _space_mask(data, here)
+        space |= ~below(min(hi - here, 64))
+        shifted = (~space << ONE) | inside
+        inside = ~space >> np.uint64(63)
+        opens, closes = ~space & ~shifted, space & shifted
+        while opens != NO_BITS:
+            start[words] = here + lowest_bit(opens)
+            words += 1
+            opens &= opens - ONE
+        while closes != NO_BITS:
+            end[ends] = here + lowest_bit(closes)
+            ends += 1
+            closes &= closes - ONE
+    if ends < words:
+        end[ends] = hi
+    return words
+
+
+@kernel
+def _joined_size(words: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
+    size = words - 1
+    for i in range(words):
+        size += end[i] - start[i]
+    return size
+
+
+@kernel
+def _join(
+    data: NDArray[np.uint8], words: int, start: NDArray[np.int64], end: NDArray[np.int64], out: NDArray[np.uint8]
+) -> None:
+    """Write the words with one space between them, and set start and end to where they are in `out`."""
+    p = 0
+    for i in range(words):
+        begin = p
+        for at in range(start[i], end[i]):
+            out[p] = load8(data, at)
+            p += 1
+        start[i], end[i] = begin, p
+        out[p] = SPACE
+        p += 1
+
+
+@kernel
+def _jaccard(
+    hashes: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    most = longest(offsets)
+    mine, theirs = np.empty(room_for(most), np.uint64), np.empty(room_for(most), np.uint64)
+    for i in range(len(left)):
+        a, b = left[i], right[i]
+        mask = cleared(mine, offsets[a + 1] - offsets[a])
+        distinct_a = distinct_b = shared = 0
+        for k in range(offsets[a], offsets[a + 1]):
+            distinct_a += not seen_before(mine, mask, hashes[k])
+        other_mask = cleared(theirs, offsets[b + 1] - offsets[b])
+        for k in range(offsets[b], offsets[b + 1]):
+            if not seen_before(theirs, other_mask, hashes[k]):
+                distinct_b += 1
+                shared += mine[find(mine, mask, never_zero(hashes[k]))] != NO_BITS
+        union = distinct_a + distinct_b - shared
+        out[i] = shared / union if union > 0 else 0.0
+
+
+def warm_up() -> None:
+    hashes, offsets = shingle_hashes(pa.array(["a b c", "b  c d"], pa.large_string()), 2)
+    jaccard(hashes, offsets, np.array([0]), np.array([1]))

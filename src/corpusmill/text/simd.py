@@ -1,0 +1,111 @@
+"""64 bytes at a time: one bit per byte that says whether the byte is a space, a letter, a digit …
+
+Portable LLVM vector code: it becomes AVX-512, AVX2 or NEON by the machine it is compiled on. A `Test` maps a vector of
+64 bytes to 64 booleans; `masks` makes of several tests one intrinsic `(bytes, offset) -> (uint64, …)`, bit i for
+byte offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`).
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+from numba import types
+
+from corpusmill.text.compile import intrinsic
+
+Test: TypeAlias = Callable[[Any, Any], Any]
+
+BYTES_64 = ir.VectorType(ir.IntType(8), 64)
+
+
+def masks(*tests: Test) -> Any:
+    """An intrinsic that loads 64 bytes once and answers every test."""
+
+    @intrinsic
+    def load_masks(typingctx: Any, array: Any, offset: Any) -> Any:
+        signature = types.UniTuple(types.uint64, len(tests))(array, types.intp)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            base = context.make_array(signature.args[0])(context, builder, args[0]).data
+            vector = builder.load(builder.bitcast(builder.gep(base, [args[1]]), BYTES_64.as_pointer()))
+            vector.align = 1
+            words = [builder.bitcast(test(builder, vector), ir.IntType(64)) for test in tests]
+            return context.make_tuple(builder, signature.return_type, words)
+
+        return signature, codegen
+
+    return load_masks
+
+
+def _splat(byte: int) -> Any:
+    return ir.Constant(BYTES_64, [byte] * 64)
+
+
+def between(low: int, high: int) -> Test:
+    """low <= byte <= high, unsigned, as one subtraction and one comparison."""
+    return lambda builder, v: builder.icmp_unsigned("<=", builder.sub(v, _splat(low)), _splat(high - low))
+
+
+def equal(character: str) -> Test:
+    return lambda builder, v: builder.icmp_unsigned("==", v, _splat(ord(character)))
+
+
+def either(*tests: Test) -> Test:
+    def test(builder: Any, v: Any) -> Any:
+        first, *rest = (test(builder, v) for test in tests)
+        for other in rest:
+            first = builder.or_(first, other)
+        return first
+
+    return test
+
+
+def ascii_letter(builder: Any, v: Any) -> Any:
+    return between(ord("a"), ord("z"))(builder, builder.or_(v, _splat(0x20)))
+
+
+def continuation(builder: Any, v: Any) -> Any:
+    """A byte 10xxxxxx: any but the first of a character."""
+    return builder.icmp_unsigned("==", builder.and_(v, _splat(0xC0)), _splat(0x80))
+
+
+def not_ascii(builder: Any, v: Any) -> Any:
+    return builder.icmp_signed("<", v, _splat(0))
+
+
+ascii_upper = between(ord("A"), ord("Z"))
+ascii_digit = between(ord("0"), ord("9"))
+ascii_space = either(between(9, 13), between(28, 32))  # as str.isspace
+ascii_break = either(between(10, 13), between(28, 30))  # as str.splitlines
+ascii_mark = either(between(0x21, 0x2F), between(0x3A, 0x40), between(0x5B, 0x60), between(0x7B, 0x7E))
+# The first byte of U+0080-00BF and U+1000-3FFF, where all other spaces and line breaks are, and the ellipsis U+2026.
+wide_space_lead = either(between(0xC2, 0xC2), between(0xE1, 0xE3))
+
+
+@intrinsic
+def copy_letters(typingctx: Any, source: Any, at: Any, target: Any, place: Any) -> Any:
+    """(bytes, offset, bytes, offset) -> how many ASCII letters stand at source[at:], at most 16.
+
+    Writes them in lower case to target[place:], and what follows them there up to 16 bytes is lost.
+    """
+    signature = types.intp(source, types.intp, target, types.intp)
+    bytes_16 = ir.VectorType(ir.IntType(8), 16)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def splat(value: int) -> Any:
+            return ir.Constant(bytes_16, [value] * 16)
+
+        def pointer(array: int) -> Any:
+            base = context.make_array(signature.args[array])(context, builder, args[array]).data
+            return builder.bitcast(builder.gep(base, [args[array + 1]]), bytes_16.as_pointer())
+
+        vector = builder.load(pointer(0))
+        vector.align = 1
+        lower = builder.or_(vector, splat(0x20))
+        letter = builder.icmp_unsigned("<=", builder.sub(lower, splat(ord("a"))), splat(25))
+        builder.store(lower, pointer(2)).align = 1
+        others = builder.zext(builder.bitcast(builder.not_(letter), ir.IntType(16)), ir.IntType(64))
+        end = builder.or_(others, ir.Constant(ir.IntType(64), 1 << 16))
+        return builder.cttz(end, ir.Constant(ir.IntType(1), 1))
+
+    return signature, codegen

@@ -1,0 +1,141 @@
+"""Sketches of shingle sets: k numbers a document; two documents share as large a part of them as of shingles."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import kernel
+from corpusmill.text.hashing import K0, K1, K2, mix
+from corpusmill.text.lowlevel import ALL_BITS, U
+
+EMPTY = 2**64 - 1  # every lane of a document without shingles
+MOST_LANES = 32767
+MERSENNE = U(2**61 - 1)
+LANES_AT_ONCE = 8
+
+
+def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> NDArray[np.uint64]:
+    """Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017, arXiv:1704.04370).
+
+    hashes, offsets   as `shingles.shingle_hashes` returns them; repeated shingles count once
+    k                 lanes, 1 to 32,767
+    returns           (documents, k) uint64; without shingles all lanes are EMPTY: such documents are alike to nobody
+
+    Every shingle is thrown into a random lane, round after round, until no lane is empty (in round k + j all go to
+    lane j); a lane keeps its least (round, hash). The estimate is unbiased as with k independent permutations and has
+    less variance (0.7 of the standard deviation at 50 shingles), at a sixteenth of the cost.
+    """
+    hashes, offsets = _checked(hashes, offsets, k)
+    out = np.full((len(offsets) - 1, k), EMPTY, np.uint64)
+    _sketch(hashes, offsets, out)
+    return out
+
+
+def sketch_m61(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int, seed: int = 1) -> NDArray[np.uint64]:
+    """The MinHash signatures that datatrove (0.10) computes, bit for bit.
+
+    A lane is the least (a x + b mod 2^64) mod 2^61 - 1 of all shingles x; a and b are drawn from
+    `numpy.random.RandomState(seed)`. The wrap modulo 2^64 is theirs; it makes estimates some 0.004 too high.
+    returns (documents, k) uint64; without shingles all lanes are EMPTY.
+    """
+    hashes, offsets = _checked(hashes, offsets, k)
+    random = np.random.RandomState(seed)
+    a = random.randint(1, int(MERSENNE), dtype=np.uint64, size=k)
+    b = random.randint(0, int(MERSENNE), dtype=np.uint64, size=k)
+    out = np.full((len(offsets) - 1, k), EMPTY, np.uint64)
+    _sketch_m61(hashes, offsets, a, b, out)
+    return out
+
+
+def band_keys(sketches: NDArray[np.uint64], bands: int) -> NDArray[np.uint64]:
+    """One key per band of each sketch: documents with a key in common are candidates.
+
+    sketches   (documents, k)
+    returns    (documents, bands) uint64: band j is lanes j * rows to (j + 1) * rows, rows = k // bands; the
+               remaining lanes are left out. Keys of different bands differ even over the same lanes.
+
+    At Jaccard index J the chance of a key in common is 1 - (1 - J^rows)^bands.
+    """
+    if not 1 <= bands <= sketches.shape[1]:
+        raise ValueError(f"a sketch of {sketches.shape[1]} lanes has 1 to {sketches.shape[1]} bands, not {bands}")
+    out = np.empty((len(sketches), bands), np.uint64)
+    _band_keys(np.ascontiguousarray(sketches), out)
+    return out
+
+
+def similarity(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The estimated Jaccard index of pairs of documents: the share of equal lanes.
+
+    left, right   (pairs, k) rows of sketches
+    returns       (pairs,)
+    """
+    share: NDArray[np.float64] = np.count_nonzero(left == right, axis=1) / left.shape[1]
+    return share
+
+
+def _checked(
+    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    if not 1 <= k <= MOST_LANES:
+        raise ValueError(f"a sketch has 1 to {MOST_LANES} lanes, not {k}")
+    if offsets[0] < 0 or offsets[-1] > len(hashes) or (np.diff(offsets) < 0).any():
+        raise ValueError(f"offsets must rise within 0..{len(hashes)}")
+    return np.ascontiguousarray(hashes, np.uint64), np.ascontiguousarray(offsets, np.int64)
+
+
+@kernel
+def _sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+    k = out.shape[1]
+    for d in range(len(out)):
+        lanes = out[d]
+        first, last = offsets[d], offsets[d + 1]
+        empty = k if last > first else 0
+        throw = 0
+        while empty > 0:
+            key = (U(throw) * K2) ^ K1
+            order = U(throw) << U(48)
+            for i in range(first, last):
+                h = mix(hashes[i] ^ K0, key)
+                lane = np.intp(((h >> U(32)) * U(k)) >> U(32)) if throw < k else throw - k
+                # The lane is chosen by the high bits; a product spreads all of them over the value.
+                value = order | ((h * K2) >> U(16))
+                empty -= lanes[lane] == ALL_BITS
+                lanes[lane] = min(lanes[lane], value)
+            throw += 1
+
+
+@kernel
+def _sketch_m61(
+    hashes: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    a: NDArray[np.uint64],
+    b: NDArray[np.uint64],
+    out: NDArray[np.uint64],
+) -> None:
+    k = out.shape[1]
+    least = np.empty(LANES_AT_ONCE, np.uint64)
+    for d in range(len(out)):
+        for block in range(0, k, LANES_AT_ONCE):
+            lanes = min(LANES_AT_ONCE, k - block)
+            least[:] = ALL_BITS
+            for i in range(offsets[d], offsets[d + 1]):
+                for j in range(lanes):
+                    h = hashes[i] * a[block + j] + b[block + j]
+                    h = (h & MERSENNE) + (h >> U(61))
+                    least[j] = min(least[j], h - MERSENNE if h >= MERSENNE else h)
+            out[d, block : block + lanes] = least[:lanes]
+
+
+@kernel
+def _band_keys(sketches: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+    rows = sketches.shape[1] // out.shape[1]
+    for d in range(len(out)):
+        for band in range(out.shape[1]):
+            key = mix(U(band) ^ K0, K1)
+            for row in range(rows):
+                key = mix(key ^ sketches[d, band * rows + row], K2)
+            out[d, band] = key
+
+
+def warm_up() -> None:
+    hashes, offsets = np.arange(3, dtype=np.uint64), np.array([0, 3])
+    sketch(hashes, offsets, 4), sketch_m61(hashes, offsets, 4), band_keys(sketch(hashes, offsets, 4), 2)

@@ -1,0 +1,233 @@
+"""Where the words and lines of a document are.
+
+The bytes are read once, 64 at a time, into bit maps (one bit a byte); the ends of words and lines are then read off
+the maps by counting trailing zeros. Bit maps also answer "how many characters, or words, begin before byte x" in
+constant time, which is how everything later counts in characters while it works in bytes.
+
+All positions are bytes from the beginning of the document.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text import simd
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, Bits, U, count_bits, lowest_bit
+from corpusmill.text.sets import room_for
+from corpusmill.text.unicode import BREAK, SPACE, Classes, class_of, decode
+
+ELLIPSIS = 0x2026
+
+_text_masks = simd.masks(
+    simd.ascii_space,
+    simd.ascii_letter,
+    simd.ascii_upper,
+    simd.ascii_digit,
+    simd.ascii_mark,
+    simd.not_ascii,
+    simd.continuation,
+    simd.ascii_break,
+    simd.equal("."),
+    simd.equal("#"),
+    simd.wide_space_lead,
+)
+
+
+class Scratch(NamedTuple):
+    """Working memory for one document at a time, some 40 bytes per byte of the longest; most of it is rarely touched.
+
+    letter upper digit wide   bit maps: ASCII letters, ASCII capitals, ASCII digits, bytes of other characters
+    opens lead                bit maps: first bytes of words, first bytes of characters
+    words_before chars_before of each 64-byte block
+    start end                 of each word
+    line_break                first byte of each character that str.splitlines() breaks at
+    size chars flags hash     of each word (see `words`)
+    table head times          a hash table and what it knows of its keys
+    pos name slot             of n-grams (see `grams`)
+    """
+
+    letter: NDArray[np.uint64]
+    upper: NDArray[np.uint64]
+    digit: NDArray[np.uint64]
+    wide: NDArray[np.uint64]
+    opens: NDArray[np.uint64]
+    lead: NDArray[np.uint64]
+    words_before: NDArray[np.int32]
+    chars_before: NDArray[np.int32]
+    start: NDArray[np.int32]
+    end: NDArray[np.int32]
+    line_break: NDArray[np.int32]
+    size: NDArray[np.int32]
+    chars: NDArray[np.int32]
+    flags: NDArray[np.uint8]
+    hash: NDArray[np.uint64]
+    table: NDArray[np.uint64]
+    head: NDArray[np.int32]
+    times: NDArray[np.int32]
+    pos: NDArray[np.int32]
+    name: NDArray[np.int32]
+    slot: NDArray[np.int32]
+
+
+class Counts(NamedTuple):
+    """Of one document, as `find_spans` counts them; the last four are of ASCII characters only."""
+
+    words: int
+    breaks: int
+    chars: int
+    hashes: int
+    ellipses: int
+    upper: int
+    digits: int
+    marks: int
+    special: int
+
+
+@kernel
+def longest(offsets: NDArray[np.int64]) -> int:
+    most = 0
+    for d in range(len(offsets) - 1):
+        most = max(most, offsets[d + 1] - offsets[d])
+    return most
+
+
+@kernel
+def make_scratch(size: int) -> Scratch:
+    """Scratch for documents of up to `size` bytes."""
+    i32, u64 = np.int32, np.uint64
+    blocks = size // 64 + 3
+    words = size // 2 + 2  # between two words there is a space
+    slots = room_for(words)
+    return Scratch(
+        np.zeros(blocks, u64),
+        np.zeros(blocks, u64),
+        np.zeros(blocks, u64),
+        np.zeros(blocks, u64),
+        np.zeros(blocks, u64),
+        np.zeros(blocks, u64),
+        np.zeros(blocks, i32),
+        np.zeros(blocks, i32),
+        np.empty(words, i32),
+        np.empty(words, i32),
+        np.empty(size + 1, i32),
+        np.empty(words, i32),
+        np.empty(words, i32),
+        np.empty(words, np.uint8),
+        np.empty(words, u64),
+        np.empty(slots, u64),
+        np.empty(slots, i32),
+        np.empty(slots, i32),
+        np.empty(words, i32),
+        np.empty(words, i32),
+        np.empty(words, i32),
+    )
+
+
+@inlined
+def below(k: int) -> Bits:
+    """The k lowest bits, 0 <= k <= 64."""
+    return ALL_BITS >> U(64 - k) if k > 0 else NO_BITS
+
+
+@inlined
+def take(bits: NDArray[np.uint64], at: int, k: int) -> Bits:
+    """k bits of a map from position `at`, 1 <= k <= 64."""
+    block, shift = at >> 6, U(at & 63)
+    return ((bits[block] >> shift) | ((bits[block + 1] << ONE) << (U(63) - shift))) & below(k)
+
+
+@inlined
+def rank(bits: NDArray[np.uint64], before: NDArray[np.int32], at: int) -> Any:
+    """How many bits of a map are set below position `at`."""
+    block = at >> 6
+    return before[block] + count_bits(bits[block] & below(at & 63))
+
+
+@inlined
+def words_before(s: Scratch, at: int) -> Any:
+    return rank(s.opens, s.words_before, at)
+
+
+@inlined
+def chars_between(s: Scratch, start: int, end: int) -> Any:
+    return rank(s.lead, s.chars_before, end) - rank(s.lead, s.chars_before, start)
+
+
+@kernel
+def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: Scratch) -> Counts:
+    """Fill the bit maps of data[lo:hi] and the tables of its words and line breaks.
+
+    Words are those of `str.split()`, breaks those of `str.splitlines()` (CR LF is two here).
+    """
+    words = ends = breaks = chars = hashes = ellipses = upper_case = digits = marks = special = 0
+    dots, last_dot = 0, -2
+    inside = NO_BITS  # the byte before this block is part of a word
+    spill = NO_BITS  # bytes of this block that belong to a wide space from the block before
+    for block in range(0, hi - lo, 64):
+        here = lo + block
+        valid = below(min(hi - here, 64))
+        space, letter, upper, digit, mark, wide, rest, brk, dot, hash_sign, suspect = _text_masks(data, here)
+        space |= spill
+        spill = NO_BITS
+        brk &= valid
+        suspect &= valid
+        while suspect != NO_BITS:
+            k = lowest_bit(suspect)
+            suspect &= suspect - ONE
+            code_point, size = decode(data, here + k)
+            if code_point == ELLIPSIS:
+                ellipses += 1
+                continue
+            found = class_of(classes, code_point)
+            if found & SPACE:
+                run = below(size)
+                space |= run << U(k)
+                if k + size > 64:
+                    spill = run >> U(64 - k)
+                if found & BREAK:
+                    brk |= ONE << U(k)
+        space |= ~valid
+        dot &= valid
+        while dot != NO_BITS:  # "...." is one ellipsis, "......" two, as str.count has it
+            k = block + lowest_bit(dot)
+            dot &= dot - ONE
+            dots = dots + 1 if k == last_dot + 1 else 1
+            last_dot = k
+            if dots == 3:
+                ellipses += 1
+                dots = 0
+
+        text = ~space
+        shifted = (text << ONE) | inside
+        inside = text >> U(63)
+        opens, closes = text & ~shifted, space & shifted
+        lead = ~rest & valid
+        w = block >> 6
+        s.letter[w], s.upper[w], s.digit[w], s.wide[w], s.lead[w], s.opens[w] = letter, upper, digit, wide, lead, opens
+        s.words_before[w], s.chars_before[w] = words, chars
+        chars += count_bits(lead)
+        hashes += count_bits(hash_sign & valid)
+        upper_case += count_bits(upper & valid)
+        digits += count_bits(digit & valid)
+        marks += count_bits(mark & valid)
+        special += count_bits(text & ~(letter | digit | wide))
+        while opens != NO_BITS:
+            s.start[words] = block + lowest_bit(opens)
+            words += 1
+            opens &= opens - ONE
+        while closes != NO_BITS:
+            s.end[ends] = block + lowest_bit(closes)
+            ends += 1
+            closes &= closes - ONE
+        while brk != NO_BITS:
+            s.line_break[breaks] = block + lowest_bit(brk)
+            breaks += 1
+            brk &= brk - ONE
+    if ends < words:
+        s.end[ends] = hi - lo
+    w = (hi - lo + 63) >> 6
+    s.letter[w] = s.upper[w] = s.digit[w] = s.wide[w] = s.lead[w] = s.opens[w] = NO_BITS
+    s.words_before[w], s.chars_before[w] = words, chars
+    return Counts(words, breaks, chars, hashes, ellipses, upper_case, digits, marks, special)

@@ -1,0 +1,154 @@
+"""What a code point is, from tables pinned to one Unicode version, so that results do not change with Python's.
+
+The tables are the asset "unicode" (made by scripts/make_unicode_tables.py from Unicode 14.0). A table has two stages:
+`blocks[(block_of[cp >> 7] << 7) | (cp & 127)]`; block 0 is ASCII, so that `blocks[byte]` does for an ASCII byte.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill import assets
+from corpusmill.text.compile import inlined
+from corpusmill.text.lowlevel import load8
+
+# Classes of a character c, as bits.
+SPACE = 1 << 0  # c.isspace()
+BREAK = 1 << 1  # str.splitlines() breaks at c
+ALPHA = 1 << 2  # c.isalpha()
+ALNUM = 1 << 3  # c.isalnum()
+DIGIT = 1 << 4  # c.isdecimal(): category Nd
+UPPER = 1 << 5  # c.isupper()
+LOWER = 1 << 6  # c.islower(), or a title-case letter
+CONTENT = 1 << 7  # not in PUNCTUATION and not in TERMINAL: makes a word more than a symbol
+TERMINAL = 1 << 8  # in TERMINAL: ends a sentence
+MARK = 1 << 9  # punctuation: category P*, or an ASCII symbol ($+<=>^`|~)
+SPECIAL = 1 << 10  # no letter, number, combining mark (categories L*, N*, M*) or space
+
+# How folding treats a character, as bits.
+GAP = 1 << 0  # white space, or in PUNCTUATION
+NUMBER = 1 << 1  # category Nd
+POINT = 1 << 2  # may stand between the digits of one number
+CASED = 1 << 3  # has case, and is not skipped over by the rule for final sigma
+IGNORED = 1 << 4  # skipped over by the rule for final sigma ("case-ignorable")
+MAPPED = 1 << 5  # folds to something else than itself
+
+
+class Classes(NamedTuple):
+    """block_of (16384,) uint16, blocks (n * 128,) uint16 of class bits."""
+
+    block_of: NDArray[np.uint16]
+    blocks: NDArray[np.uint16]
+
+
+class Folding(NamedTuple):
+    """What each code point folds to.
+
+    block_of (16384,) uint16
+    kinds    (n * 128,) uint8 of folding bits
+    places   (n * 128,) int32: place in `pool` << 8 | bytes
+    pool     (bytes,) uint8, UTF-8
+    ascii    (128,) uint8: what an ASCII character folds to, 0 for a gap, 1 for a digit
+    """
+
+    block_of: NDArray[np.uint16]
+    kinds: NDArray[np.uint8]
+    places: NDArray[np.int32]
+    pool: NDArray[np.uint8]
+    ascii: NDArray[np.uint8]
+
+
+@cache
+def classes() -> Classes:
+    tables = _tables()
+    return Classes(tables["class_index"], tables["class_blocks"])
+
+
+@cache
+def folding() -> Folding:
+    tables = _tables()
+    ascii_ = np.arange(128, dtype=np.uint8)
+    ascii_[65:91] += 32
+    kinds = tables["fold_kinds"]
+    ascii_[(kinds[:128] & GAP) != 0] = 0
+    ascii_[(kinds[:128] & NUMBER) != 0] = 1
+    return Folding(tables["fold_index"], kinds, tables["fold_places"], tables["fold_pool"], ascii_)
+
+
+def punctuation() -> frozenset[str]:
+    """Characters that make no word by themselves: a word of only these and `terminal` ones is a symbol.
+
+    All 32 of ASCII, all control characters but tab and line feed, and 34 more: dashes, quotation marks, brackets and
+    marks of Chinese and Japanese in their full-width forms, and U+FF11 FULLWIDTH DIGIT ONE. It is datatrove's
+    PUNCTUATION, kept to the character so that word counts agree.
+    """
+    return frozenset(map(chr, _tables()["punctuation"]))
+
+
+def terminal() -> frozenset[str]:
+    """Characters that end a sentence: 159, Unicode's Sentence_Terminal as datatrove has it.
+
+    Sentence_Terminal of Unicode 15 without U+2024, U+2CF9-2CFB, U+FE12 and U+FE15-FE16, with the Khmer signs U+17D6,
+    U+17D9 and U+17DA.
+    """
+    return frozenset(map(chr, _tables()["terminal"]))
+
+
+def unicode_version() -> str:
+    return str(_tables()["version"])
+
+
+def _tables() -> dict[str, Any]:
+    return assets.load("unicode", _read)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with np.load(path) as file:
+        tables = dict(file)
+    # Malformed UTF-8 decodes to at most 0x1FFFFF; a lookup of that must stay inside the table.
+    for name in ("class_index", "fold_index"):
+        tables[name] = np.pad(tables[name], (0, (0x200000 >> 7) - len(tables[name])))
+    for table in tables.values():
+        table.setflags(write=False)
+    return tables
+
+
+@inlined
+def decode(data: NDArray[np.uint8], at: int) -> Any:
+    """(code point, bytes) of the UTF-8 character at `at`. Reads up to 4 bytes, whatever they are."""
+    lead = np.uint32(load8(data, at))
+    if lead < 0x80:
+        return lead, 1
+    second = np.uint32(load8(data, at + 1)) & np.uint32(0x3F)
+    if lead < 0xE0:
+        return (lead & np.uint32(0x1F)) << np.uint32(6) | second, 2
+    third = np.uint32(load8(data, at + 2)) & np.uint32(0x3F)
+    if lead < 0xF0:
+        return (lead & np.uint32(0x0F)) << np.uint32(12) | second << np.uint32(6) | third, 3
+    fourth = np.uint32(load8(data, at + 3)) & np.uint32(0x3F)
+    return (lead & np.uint32(0x07)) << np.uint32(18) | second << np.uint32(12) | third << np.uint32(6) | fourth, 4
+
+
+@inlined
+def place(block_of: NDArray[np.uint16], code_point: Any) -> Any:
+    """Where the second stage of a table has this code point."""
+    return (np.intp(block_of[code_point >> np.uint32(7)]) << 7) | np.intp(code_point & np.uint32(127))
+
+
+@inlined
+def class_of(classes: Classes, code_point: Any) -> Any:
+    return classes.blocks[place(classes.block_of, code_point)]
+
+
+@inlined
+def last_class(data: NDArray[np.uint8], start: int, end: int, classes: Classes) -> Any:
+    """Class of the last character of data[start:end], which is not empty."""
+    at = end - 1
+    if load8(data, at) < 0x80:
+        return classes.blocks[np.intp(load8(data, at))]
+    while at > start and (load8(data, at) & 0xC0) == 0x80:
+        at -= 1
+    return class_of(classes, decode(data, at)[0])

@@ -1,0 +1,94 @@
+"""The loader: batches are a function of the step, and targets never leave their document."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from corpusmill import loader
+from corpusmill.errors import ShardError
+from corpusmill.models.tokenizer import load
+from corpusmill.shards.pack import UnitTokens
+from corpusmill.shards.plan import plan_shards
+from corpusmill.shards.writer import write_folder
+
+EOS = 50_256
+LENGTHS = [3, 6, 2, 9, 1, 4]  # 25 tokens
+
+
+def made(folder, method, row):
+    ids = np.arange(sum(LENGTHS)).astype(np.uint16)
+    ids[np.cumsum(LENGTHS) - 1] = EOS
+    units = [UnitTokens(ids, np.array(LENGTHS, np.int64))]
+    write_folder(folder, plan_shards([units[0].lengths], method, row, 2 * row), units, load("gpt2"))
+    return loader.open(folder), ids
+
+
+def test_batches_in_order_are_the_data(tmp_path):
+    data, ids = made(tmp_path, "concat", 4)
+    assert data.steps(batch_size=3) == 3
+    batches = [data.batch(step, 3) for step in range(3)]
+    assert [len(b["tokens"]) for b in batches] == [3, 3, 1]
+    tokens = np.concatenate([b["tokens"].ravel() for b in batches])
+    assert tokens.tolist() == [*ids.tolist(), EOS, EOS, EOS]
+    documents = np.concatenate([b["document_ids"].ravel() for b in batches])
+    assert documents.tolist() == [*np.repeat(range(6), LENGTHS).tolist(), -1, -1, -1]
+    positions = np.concatenate([b["positions"].ravel() for b in batches])
+    assert positions.tolist() == [*(i for n in LENGTHS for i in range(n)), 0, 0, 0]
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 7, 25, 40])
+def test_targets_are_the_next_token_of_the_same_document(tmp_path, length):
+    data, ids = made(tmp_path, "concat", 4)
+    targets = np.concatenate([data.batch(s, 2, length)["targets"].ravel() for s in range(data.steps(2, length))])
+    ends = set((np.cumsum(LENGTHS) - 1).tolist())
+    want = [loader.IGNORE if i in ends else int(ids[i + 1]) for i in range(len(ids))]
+    assert targets[:25].tolist() == want
+    assert (targets[25:] == loader.IGNORE).all()
+
+
+def test_rows_of_whole_documents_do_not_lead_into_the_next_row(tmp_path):
+    data, ids = made(tmp_path, "best_fit", 6)
+    seen = {}
+    for step in range(data.steps(2)):
+        batch = data.batch(step, 2)
+        for row in range(len(batch["tokens"])):
+            assert batch["targets"][row, -1] == loader.IGNORE
+            for token, target, document, position in zip(*(batch[k][row] for k in batch)):
+                if document >= 0:
+                    seen[int(document), int(position)] = (int(token), int(target))
+                else:
+                    assert (token, target, position) == (EOS, loader.IGNORE, 0)
+    assert len(seen) == 25
+    starts = np.cumsum([0, *LENGTHS])
+    for (document, position), (token, target) in seen.items():
+        assert token == ids[starts[document] + position]
+        # Document 3 is longer than a row, and cut after its sixth token.
+        last = position == LENGTHS[document] - 1 or (document, position) == (3, 5)
+        assert target == (loader.IGNORE if last else ids[starts[document] + position + 1])
+
+
+def test_a_batch_is_int64_and_the_callers_own(tmp_path):
+    data, _ = made(tmp_path, "concat", 4)
+    batch = data.batch(0, 2)
+    assert {array.dtype for array in batch.values()} == {np.dtype(np.int64)}
+    batch["tokens"][:] = 0
+    assert data.batch(0, 2)["tokens"].any()
+
+
+def test_steps_end_with_the_data(tmp_path):
+    data, _ = made(tmp_path, "concat", 4)
+    with pytest.raises(ShardError, match="there is no step 4; with 2 rows of 4 tokens a step, one pass has 4 steps"):
+        data.batch(4, 2)
+
+
+def test_whole_documents_keep_their_row_length(tmp_path):
+    data, _ = made(tmp_path, "best_fit", 6)
+    with pytest.raises(ShardError, match=r"packed into rows of 6 tokens \(best_fit\), so rows of 8 would cut them"):
+        data.batch(0, 2, 8)
+
+
+def test_a_training_loop_needs_numpy_only():
+    code = "import corpusmill.loader, sys; print(sorted({'pyarrow', 'numba', 'tokenizers'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

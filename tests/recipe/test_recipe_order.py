@@ -1,0 +1,121 @@
+"""Whether the parts of a recipe fit together."""
+
+import pytest
+from recipe_parts import Everything, KeepShort, Letters, Lines, NoStep, Rows
+
+from corpusmill.errors import RecipeError
+from corpusmill.read.jsonl import Jsonl
+from corpusmill.recipe import Recipe, Source, check_order
+from corpusmill.steps.pack.concat import Concat
+from corpusmill.steps.tokenize.bpe import Bpe
+from corpusmill.write.shards import Shards
+
+
+def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> str:
+    lines = "".join(f"  - {step}\n" for step in steps.split()) or "  []\n"
+    return f"read:\n  - {reader}: x\nsteps:\n{lines}write: {write}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            recipe(steps="pack/concat"),
+            "web.yaml:4: pack/concat packs tokens, and no step before it makes them; add tokenize/bpe above it",
+        ),
+        (
+            recipe(steps="pack/concat tokenize/bpe"),
+            "web.yaml:4: pack/concat packs tokens, and no step before it makes them; add tokenize/bpe above it",
+        ),
+        (
+            recipe(steps="filter/url", write="shards"),
+            "web.yaml:5: shards writes packed tokens, and no step packs; "
+            "add tokenize/bpe and pack/concat as the last steps",
+        ),
+        (
+            recipe(steps="tokenize/bpe", write="[parquet, parquet_tokens]"),
+            "web.yaml:5: parquet_tokens writes packed tokens, and no step packs; add pack/concat as the last step",
+        ),
+        (
+            recipe(steps="tokenize/bpe filter/url pack/concat"),
+            "web.yaml:5: filter/url works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+        ),
+        (
+            recipe(steps="tokenize/bpe dedup/minhash"),
+            "web.yaml:5: dedup/minhash works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+        ),
+        (
+            recipe(steps="tokenize/bpe pack/concat filter/url"),
+            "web.yaml:6: filter/url cannot follow pack/concat, which makes the rows to write; move it above",
+        ),
+        (
+            recipe(steps="tokenize/bpe tokenize/bpe pack/concat"),
+            "web.yaml:5: tokenize/bpe is a second step that tokenizes, after tokenize/bpe; keep one of them",
+        ),
+        (
+            recipe(steps="tokenize/bpe pack/concat pack/best_fit"),
+            "web.yaml:6: pack/best_fit is a second step that packs, after pack/concat; keep one of them",
+        ),
+        (
+            recipe(reader="warc", steps="filter/url"),
+            "web.yaml:2: warc gives HTML pages, and no step extracts their text; "
+            "add extract/resiliparse as the first step",
+        ),
+        (
+            recipe(steps="recipe_parts:Letters recipe_parts:Everything"),
+            "web.yaml:5: recipe_parts:Everything works on text, but recipe_parts:Letters stands before it",
+        ),
+        (recipe(steps="recipe_parts:NoStep"), "web.yaml:4: recipe_parts:NoStep is no step: its class has none of"),
+    ],
+)
+def test_says_what_stands_wrong_and_what_to_do(text, message):
+    with pytest.raises(RecipeError) as error:
+        Recipe.parse(text, "web.yaml")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        recipe(),
+        recipe(steps="filter/url tokenize/bpe pack/concat", write="[shards, parquet]"),
+        recipe(steps="filter/url tokenize/bpe"),
+        recipe(steps="recipe_parts:Everything recipe_parts:Letters recipe_parts:Rows", write="shards"),
+    ],
+)
+def test_lets_pass_what_fits(text):
+    Recipe.parse(text)
+
+
+def test_order_is_told_beside_other_problems():
+    with pytest.raises(RecipeError) as error:
+        Recipe.parse(recipe(steps="filter/ulr tokenize/bpe filter/url"), "web.yaml")
+    assert [line.split()[0] for line in str(error.value).splitlines()] == ["web.yaml:4:", "web.yaml:6:"]
+
+
+def test_an_unknown_step_is_not_blamed_on_its_neighbours():
+    with pytest.raises(RecipeError) as error:
+        Recipe.parse(recipe(steps="tokenise/bpe pack/concat", write="shards"), "web.yaml")
+    assert str(error.value).count("\n") == 0
+    assert 'there is no step "tokenise/bpe"; did you mean "tokenize/bpe"?' in str(error.value)
+
+
+def test_a_recipe_in_python_is_told_by_its_places():
+    made = Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), KeepShort(max_words=3), NoStep()][:2], write=[Shards()])
+    with pytest.raises(RecipeError) as error:
+        check_order(made)
+    assert str(error.value).splitlines() == [
+        "steps[1]: recipe_parts:KeepShort works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+        "write[0]: shards writes packed tokens, and no step packs; add pack/concat as the last step",
+    ]
+
+
+def test_a_recipe_in_python_that_fits_passes():
+    check_order(
+        Recipe(
+            read=[Source(Lines(), ["x"])],
+            steps=[Everything(), Letters(), Rows()],
+            write=[Shards()],
+        )
+    )
+    check_order(Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), Concat()], write=[Shards()]))

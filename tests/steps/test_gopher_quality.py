@@ -1,0 +1,83 @@
+import pyarrow as pa
+import pytest
+
+from conftest import docs
+from corpusmill.errors import RecipeError
+from corpusmill.measures import MEASURES
+from corpusmill.steps.filter.gopher_quality import GopherQuality
+
+PROSE = {
+    "content_words": 500,
+    "mean_word_length": 4.7,
+    "hash_ratio": 0.0,
+    "ellipsis_ratio": 0.0,
+    "bullet_line_ratio": 0.0,
+    "ellipsis_line_ratio": 0.0,
+    "alpha_word_ratio": 0.97,
+    "stop_words": 8,
+}
+
+
+def judge(step: GopherQuality, **measured: float | None) -> str | None:
+    signals = {name: pa.array([value]) for name, value in (PROSE | measured).items()}
+    return step.reasons(docs("the text is not looked at"), signals).to_pylist()[0]
+
+
+@pytest.mark.parametrize(
+    ("signal", "still_passes", "just_past", "reason"),
+    [
+        ("content_words", 50, 49, "min_words"),
+        ("content_words", 100_000, 100_001, "max_words"),
+        ("mean_word_length", 3.0, 2.999, "min_mean_word_length"),
+        ("mean_word_length", 10.0, 10.001, "max_mean_word_length"),
+        ("hash_ratio", 0.1, 0.1001, "max_hash_ratio"),
+        ("ellipsis_ratio", 0.1, 0.1001, "max_ellipsis_ratio"),
+        ("bullet_line_ratio", 0.9, 0.9001, "max_bullet_lines"),
+        ("ellipsis_line_ratio", 0.3, 0.3001, "max_ellipsis_lines"),
+        ("alpha_word_ratio", 0.8, 0.7999, "min_alpha_words"),
+        ("stop_words", 2, 1, "min_stop_words"),
+    ],
+)
+def test_a_bound_itself_passes_and_one_step_past_it_does_not(signal, still_passes, just_past, reason):
+    assert judge(GopherQuality(), **{signal: still_passes}) is None
+    assert judge(GopherQuality(), **{signal: just_past}) == reason
+    assert judge(GopherQuality(**{reason: None}), **{signal: just_past}) is None
+
+
+def test_every_failing_rule_is_named_in_the_order_of_the_parameters():
+    found = judge(GopherQuality(), stop_words=0, content_words=3, hash_ratio=0.5)
+    assert found == "min_words,max_hash_ratio,min_stop_words"
+
+
+def test_a_document_without_words_fails_only_what_can_be_measured():
+    nothing = {"mean_word_length": None, "alpha_word_ratio": float("nan"), "content_words": 0, "stop_words": 0}
+    assert judge(GopherQuality(), **nothing) == "min_words,min_stop_words"
+
+
+def test_bounds_that_let_nothing_through_fail_when_the_step_is_made():
+    with pytest.raises(RecipeError, match="need min_words <= max_words, got min_words=60, max_words=50"):
+        GopherQuality(min_words=60, max_words=50)
+
+
+PROSE_TEXT = "The river that runs to the sea has to be crossed with care and patience. " * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (PROSE_TEXT, None),
+        ("", "min_words,min_mean_word_length,min_alpha_words,min_stop_words"),
+        ("the river and " * 16, "min_words"),
+        ("the a of a be a I o " * 10, "min_mean_word_length"),
+        ("the internationalisation of characteristically incomprehensible " * 12, "max_mean_word_length"),
+        ("the #river #runs to " * 20, "max_hash_ratio"),
+        ("the river... and that… to sea " * 20, "max_ellipsis_ratio"),
+        ("- the river of stones\n• that runs to sea\n" * 10, "max_bullet_lines"),
+        ("the river that runs down to the sea and on and on and on…\n" * 5, "max_ellipsis_lines"),
+        ("the of 1234 56789 " * 20, "min_alpha_words"),
+        ("Die Flüsse laufen alle ins Meer hinab " * 10, "min_stop_words"),
+    ],
+)
+def test_texts_are_judged_as_the_paper_says(text, reason):
+    batch = docs(text)
+    assert GopherQuality().reasons(batch, MEASURES["stats"](batch)).to_pylist() == [reason]

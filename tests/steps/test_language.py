@@ -1,0 +1,223 @@
+"""Which language a document is said to be in, and which documents are dropped for it."""
+
+import pickle
+from dataclasses import replace
+
+import fasttext
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill import assets
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.models.fasttext import FastText
+from corpusmill.models.language import Identifier, average, cut_windows
+from corpusmill.steps import Annotate, Filter
+from corpusmill.steps.annotate.language import Language as AnnotateLanguage
+from corpusmill.steps.filter.language import Language
+from corpusmill.text.buffers import view
+
+ENGLISH = "The river ran past the old mill, and the miller knew every stone of its bed. "
+GERMAN = "Der Fluss lief an der alten Mühle vorbei, und der Müller kannte jeden Stein darin. "
+GREEK = "Το ποτάμι περνούσε δίπλα από τον παλιό μύλο και ο μυλωνάς ήξερε κάθε πέτρα του. "
+
+
+def columns(step, *texts: str | None) -> dict[str, list]:
+    return {name: column.to_pylist() for name, column in step.signals(docs(*texts)).items()}
+
+
+def reasons(step: Language, *texts: str | None) -> list[str | None]:
+    batch = docs(*texts)
+    return step.reasons(batch, step.signals(batch)).to_pylist()
+
+
+def test_names_the_language_and_the_runner_up():
+    found = columns(AnnotateLanguage(), ENGLISH, GERMAN, GREEK)
+    assert found["label"] == ["en", "de", "el"]
+    assert min(found["score"]) > 0.9
+    assert all(score < 0.1 for score in found["runner_up_score"])
+    assert all(other not in (None, label) for other, label in zip(found["runner_up"], found["label"], strict=True))
+
+
+def test_a_document_without_a_word_has_no_language():
+    found = columns(AnnotateLanguage(), "", None, " \n\t", " " * 5000)
+    assert found == {"label": [None] * 4, "score": [0] * 4, "runner_up": [None] * 4, "runner_up_score": [0] * 4}
+    assert reasons(Language(), "", None, " \n\t", " " * 5000) == ["language"] * 4
+
+
+def test_drops_other_languages_and_uncertain_ones():
+    unsure = "12:30 - 14:00 ok"
+    label, score = (columns(AnnotateLanguage(), unsure)[name][0] for name in ("label", "score"))
+    assert label == "en" and 0 < score < 0.65  # what makes it a case of min_score
+    assert reasons(Language(), ENGLISH, GERMAN, unsure) == [None, "language", "min_score"]
+    assert reasons(Language(languages=("de", "el")), ENGLISH, GERMAN, GREEK, unsure) == [
+        "language",
+        None,
+        None,
+        "language,min_score",
+    ]
+
+
+def test_a_language_may_have_its_own_threshold():
+    score = columns(AnnotateLanguage(), GERMAN)["score"][0]
+    strict = Language(languages=("en", "de"), min_scores=(("de", min(1.0, score + 0.0001)),), min_score=0.1)
+    assert reasons(strict, ENGLISH, GERMAN) == [None, "min_score"]
+    lenient = Language(languages=("en", "de"), min_scores=(("de", score - 0.0001), ("el", 0.2)), min_score=1.0)
+    assert reasons(lenient, ENGLISH, GERMAN, GREEK) == ["min_score", None, "language"]
+
+
+def test_thresholds_apply_to_saved_signals_without_the_text():
+    kept = Language().signals(docs(ENGLISH, GERMAN, ""))
+    blank = docs(None, None, None)
+    assert Language(languages=("de",)).reasons(blank, kept).to_pylist() == ["language", None, "language"]
+
+
+def test_filter_and_annotation_measure_the_same():
+    texts = [ENGLISH, GERMAN * 60 + ENGLISH * 60, None, GREEK]
+    assert columns(Language(), *texts) == columns(AnnotateLanguage(), *texts)
+    assert isinstance(Language(), Annotate) and isinstance(Language(), Filter)
+    assert isinstance(AnnotateLanguage(), Annotate) and not isinstance(AnnotateLanguage(), Filter)
+
+
+def test_a_long_document_is_read_in_the_middle_and_at_its_end_too():
+    # The beginning alone is English; two of three windows are German.
+    text = ENGLISH * 20 + GERMAN * 100
+    assert columns(AnnotateLanguage(windows=1), text)["label"] == ["en"]
+    found = columns(AnnotateLanguage(), text)
+    assert found["label"] == ["de"] and found["runner_up"] == ["en"]
+    assert found["score"][0] == pytest.approx(2 / 3, abs=0.02)
+    assert found["runner_up_score"][0] == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_windows_without_a_word_do_not_count():
+    text = GREEK * 40 + " " * 10_000
+    found = columns(AnnotateLanguage(), text)
+    assert found["label"] == ["el"] and found["score"][0] > 0.9
+
+
+def slow_windows(text: str, windows: int, window_chars: int) -> list[str]:
+    """The definition: whole, or stretches that begin at equal distances in bytes, moved back to a character."""
+    if len(text) <= windows * window_chars:
+        return [text] + [""] * (windows - 1)
+    final = len(text[:-window_chars].encode())
+    found = []
+    for w in range(windows):
+        at = final * w // max(windows - 1, 1)
+        begun = next(i for i in range(len(text), -1, -1) if len(text[:i].encode()) <= at)
+        found.append(text[begun : begun + window_chars])
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(st.text(alphabet="a é水🌊", max_size=400), min_size=1, max_size=3),
+    windows=st.integers(1, 4),
+    window_chars=st.integers(1, 150),
+)
+def test_windows_are_where_the_definition_says(texts, windows, window_chars):
+    text = view(pa.array(["x", *texts], pa.large_string())[1:])
+    first, last = (np.empty(len(texts) * windows, np.int64) for _ in range(2))
+    cut_windows(text.data, text.offsets, windows, window_chars, first, last)
+    found = [text.data[a:b].tobytes().decode() for a, b in zip(first, last, strict=True)]
+    assert found == [window for text in texts for window in slow_windows(text, windows, window_chars)]
+
+
+def test_a_window_ends_where_64_bytes_hold_its_last_character_exactly():
+    for length in range(120, 200):
+        for window_chars in (63, 64, 65, 128):
+            text = "水" * 10 + "a" * length
+            first, last = np.empty(1, np.int64), np.empty(1, np.int64)
+            one = view(pa.array([text], pa.large_string()))
+            cut_windows(one.data, one.offsets, 1, window_chars, first, last)
+            assert one.data[first[0] : last[0]].tobytes().decode() == text[:window_chars]
+
+
+window_labels = st.lists(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=3, unique_by=lambda pair: pair[0]),
+    min_size=2,
+    max_size=2,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(window_labels, min_size=1, max_size=3))
+def test_scores_are_averaged_by_language_over_windows_with_a_word(documents):
+    windows = [window for document in documents for window in document]
+    labels = np.array([[label for label, _ in w] + [-1] * (3 - len(w)) for w in windows], np.int32)
+    scores = np.array([[score / 8 for _, score in w] + [0] * (3 - len(w)) for w in windows], np.float32)
+    best, mean = np.empty((len(documents), 2), np.int32), np.empty((len(documents), 2), np.float32)
+    average(labels, scores, 2, best, mean)
+    for document, found, score in zip(documents, best.tolist(), mean.tolist(), strict=True):
+        scored = sum(bool(window) for window in document)
+        totals = {label: 0.0 for window in document for label, _ in window}
+        for window in document:
+            for label, eighths in window:
+                totals[label] += eighths / 8 / scored
+        ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:2]
+        ranked += [(-1, 0.0)] * (2 - len(ranked))
+        assert found == [label for label, _ in ranked]
+        assert score == pytest.approx([value for _, value in ranked])
+
+
+def test_the_same_whatever_the_batch_is_cut_into():
+    texts = [ENGLISH, None, GERMAN * 50, "", GREEK * 90 + ENGLISH * 90, "ok"]
+    whole = columns(Language(), *texts)
+    alone = [columns(Language(), text) for text in texts]
+    assert whole == {name: [found[name][0] for found in alone] for name in whole}
+    batch = docs(*texts)
+    assert Language().signals(batch.slice(2, 3))["label"].to_pylist() == whole["label"][2:5]
+
+
+def test_an_empty_batch_has_columns_of_the_same_types():
+    some, none = Language().signals(docs(ENGLISH)), Language().signals(docs())
+    assert {name: column.type for name, column in none.items()} == {name: column.type for name, column in some.items()}
+    assert Language().reasons(docs(), none).type == pa.string()
+
+
+def test_another_model_has_its_own_labels(tmp_path):
+    (tmp_path / "train.txt").write_text(
+        "".join(f"__label__eng_Latn the mill {i}\n__label__deu_Latn die mühle {i}\n" for i in range(50)), "utf-8"
+    )
+    options = {"dim": 4, "bucket": 200, "minn": 2, "maxn": 3, "lr": 1.0, "epoch": 20, "thread": 1, "verbose": 0}
+    path = tmp_path / "own.bin"
+    fasttext.train_supervised(str(tmp_path / "train.txt"), **options).save_model(str(path))
+    step = Language(model=str(path), languages=("deu_Latn",))
+    assert columns(step, "the mill", "die mühle")["label"] == ["eng_Latn", "deu_Latn"]
+    assert reasons(step, "the mill", "die mühle") == ["language", None]
+    with pytest.raises(RecipeError, match=r'languages has "en", which .*own\.bin does not know'):
+        Language(model=str(path))
+
+
+def test_says_what_is_wrong_when_it_is_made():
+    with pytest.raises(RecipeError) as error:
+        Language(languages=("en", "cebb"))
+    assert str(error.value) == (
+        'languages has "cebb", which lid.176.ftz does not know; did you mean "ceb"? '
+        "It knows en, ru, de, fr, it, ja, es, ceb, tr, pt, uk, eo and 164 more."
+    )
+    with pytest.raises(RecipeError, match=r'min_scores has "Ω", which lid\.176\.ftz does not know\. It knows'):
+        Language(min_scores=(("Ω", 0.5),))
+    with pytest.raises(RecipeError, match="languages is empty"):
+        Language(languages=())
+    with pytest.raises(RecipeError, match="a score is from 0 to 1, got 65"):
+        Language(min_score=65)
+    with pytest.raises(RecipeError, match="need windows >= 1 and window_chars >= 1, got windows=0"):
+        AnnotateLanguage(windows=0)
+    with pytest.raises(AssetError, match=r'no asset "lid\.177\.ftz"'):
+        AnnotateLanguage(model="lid.177.ftz")
+
+
+def test_is_a_value():
+    step = Language(languages=("en",), min_scores=(("fr", 0.5), ("de", 0.4)))
+    assert step == replace(step, min_scores=(("de", 0.4), ("fr", 0.5))) == pickle.loads(pickle.dumps(step))
+    assert len({step, replace(step), replace(step, min_score=0.5)}) == 2
+
+
+def test_the_model_is_read_once_a_process():
+    AnnotateLanguage().signals(docs(ENGLISH))
+    Language().signals(docs(ENGLISH))
+    assert assets.load("lid.176.ftz", FastText.load) is assets.load("lid.176.ftz", FastText.load)
+    assert Identifier().labels() is Identifier().labels()

@@ -1,0 +1,185 @@
+import hashlib
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill.assets import FOLDER, locate, manifest
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.steps.filter._lists import Address
+from corpusmill.steps.filter.url import Url
+
+
+def judge(step: Url, *urls: str | None) -> list[str | None]:
+    batch = docs(*["text"] * len(urls), url=list(urls))
+    return step.reasons(batch, step.signals(batch)).to_pylist()
+
+
+def found(step: Url, signal: str, url: str | None) -> object:
+    return step.signals(docs("text", url=[url]))[signal].to_pylist()[0]
+
+
+BARE = {"hard_words": (), "sub_words": (), "soft_words": ()}
+
+
+@pytest.mark.parametrize(
+    ("url", "matched"),
+    [
+        ("http://example.com/", "example.com"),
+        ("https://EXAMPLE.com:8080", "example.com"),
+        ("http://a.b.example.com/x", "example.com"),
+        ("http://me@example.com./x", "example.com"),
+        ("example.com/page", "example.com"),
+        ("http://badexample.com/", None),
+        ("http://example.com.org/", None),
+        ("http://other.org/example.com", None),
+        ("http://10.0.0.7/", "10.0.0.7"),
+        ("http://bücher.example/", "xn--bcher-kva.example"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_listed_domain_stands_for_itself_and_its_subdomains(url, matched):
+    step = Url(block_domains=("example.com", "10.0.0.7", "xn--bcher-kva.example", "0.7"), **BARE)
+    assert found(step, "block_domains", url) == matched
+    assert judge(step, url) == ["block_domains" if matched else None]
+
+
+@pytest.mark.parametrize(
+    ("url", "matched"),
+    [
+        ("https://www.example.org/~joe", "example.org/~joe"),
+        ("https://example.org/~joe/pics/1.html?p=2", "example.org/~joe"),
+        ("https://example.org/~joey", None),
+        ("https://example.org/", None),
+        ("https://example.org/find?q=1#top", "example.org/find?q=1"),
+        ("https://example.org/find?q=12", None),
+        ("https://example.org/find", None),
+    ],
+)
+def test_a_listed_page_stands_for_what_lies_below_it(url, matched):
+    step = Url(block_urls=("http://example.org/~joe/", "example.org/find?q=1"), **BARE)
+    assert found(step, "block_urls", url) == matched
+    assert judge(step, url) == ["block_urls" if matched else None]
+
+
+@pytest.mark.parametrize(  # the examples of RefinedWeb's table of URL rules, with words of our own
+    ("url", "reason"),
+    [
+        ("http://foo.badword-bar.com/any/bar", "hard_words"),
+        ("http://foo.bar/any/BadWord.html", "hard_words"),
+        ("http://foobadwordbar.com", None),
+        ("http://foosub.wo-rdbar.com/any", "sub_words"),
+        ("http://foo.soft1-bar.com/any", None),
+        ("http://foo.soft1-bar.com/soft1/soft1", None),  # the same word again says no more
+        ("http://foo.soft1-bar.com/any/soft2", "max_soft_words"),
+        ("http://foo.com/soft1soft2", None),
+    ],
+)
+def test_words_judge_as_in_refinedweb(url, reason):
+    step = Url(hard_words=("badword",), sub_words=("subword",), soft_words=("soft1", "soft2", "soft3"))
+    assert judge(step, url) == [reason]
+
+
+def test_the_number_of_soft_words_is_a_setting():
+    listed = {**BARE, "soft_words": ("soft1", "soft2")}
+    both = "http://foo.com/soft1/soft2"
+    assert judge(Url(**listed, max_soft_words=2), both) == [None]
+    assert judge(Url(**listed, max_soft_words=None), both) == [None]
+    assert judge(Url(**listed, max_soft_words=0), "http://foo.com/soft1") == ["max_soft_words"]
+
+
+def test_an_allowed_domain_is_kept_whatever_else_is_said_of_it():
+    step = Url(allow_domains=("clinic.example",), block_domains=("example",), hard_words=("porn",))
+    assert judge(step, "http://www.clinic.example/porn", "http://clinics.example/") == [None, "block_domains"]
+
+
+def test_all_that_speaks_against_a_url_is_named():
+    step = Url(block_domains=("example.com",), curated_domains=("example.com",), **(BARE | {"hard_words": ("bad",)}))
+    assert judge(step, "http://example.com/bad") == ["block_domains,curated_domains,hard_words"]
+
+
+def make_ut1(folder: Path) -> str:
+    for name, text in {
+        "adult/domains": "# a comment\nbad.example\n\nWorse.example\n",
+        "adult/urls": "host.example/~joe\n",
+        "phishing/domains": "phish.example\n",
+        "press/domains": "news.example\n",
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(text.encode() + b"caf\xe9.example\n")
+    return str(folder)
+
+
+def test_lists_in_the_ut1_layout_are_read_by_category(tmp_path):
+    step = Url(ut1=make_ut1(tmp_path), categories=("adult", "phishing"), **BARE)
+    assert judge(step, "http://bad.example", "http://x.worse.example", "http://news.example") == ["ut1", "ut1", None]
+    assert found(step, "ut1", "http://host.example/~joe/1") == "adult: host.example/~joe"
+    assert found(step, "ut1", "http://phish.example/") == "phishing: phish.example"
+    assert [Path(name).relative_to(tmp_path).as_posix() for name in step.named_lists()] == [
+        "adult/domains",
+        "adult/urls",
+        "phishing/domains",
+    ]
+    assert pickle.loads(pickle.dumps(step)) == step
+
+
+def test_a_category_that_is_not_there_is_an_error_that_names_the_nearest(tmp_path):
+    with pytest.raises(
+        AssetError, match=r'no category "phising".*did you mean "phishing".*Found: adult, phishing, press'
+    ):
+        Url(ut1=make_ut1(tmp_path), categories=("phising",))
+
+
+def test_a_list_may_be_a_file(tmp_path):
+    (tmp_path / "blocked.txt").write_text("example.com\n# example.org\n", "utf-8")
+    step = Url(block_domains=str(tmp_path / "blocked.txt"), **BARE)
+    assert judge(step, "http://example.com", "http://example.org") == ["block_domains", None]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"block_domains": ("http://example.com/",)}, 'block_domains has "http://example.com/".*write "example.com"'),
+        ({"block_urls": ("/only/a/path",)}, 'block_urls has "/only/a/path", which has no host'),
+        ({"hard_words": ("two words",)}, 'hard_words has "two words"; a word is made of a-z and 0-9'),
+    ],
+)
+def test_an_entry_that_could_never_match_fails_when_the_step_is_made(wrong, words):
+    with pytest.raises(RecipeError, match=words):
+        Url(**wrong)
+
+
+@pytest.mark.parametrize("name", ["url/hard_words", "url/soft_words", "url/sub_words"])
+def test_the_word_lists_that_ship_hold_each_word_once_and_only_words(name):
+    path = locate(name)
+    entries = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    assert entries == sorted(set(entries))
+    assert all(entry.isascii() and entry.isalnum() and entry.islower() for entry in entries)
+    shipped = FOLDER / manifest()[name]["file"]
+    assert hashlib.sha256(shipped.read_bytes()).hexdigest() == manifest()[name]["sha256"]
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        "https://www.essexcampus.ac.uk/experts-exchange/therapist",
+        "https://www.ville-pornic.fr/tourisme",
+        "https://library.example.edu/adult-literacy/courses",
+        "https://en.wikipedia.org/wiki/Sex_education",
+        "https://www.scunthorpe.example/council",
+    ],
+)
+def test_the_words_that_ship_let_honest_addresses_pass(honest):
+    assert judge(Url(), honest) == [None]
+
+
+@given(st.text(max_size=40))
+@settings(max_examples=200)
+def test_any_text_at_all_can_stand_where_a_url_should(text):
+    address = Address.of(text)
+    assert address.domains[:1] == ([address.host] if address.host else [])
+    assert len(judge(Url(block_domains=("a",), block_urls=("a/b",)), text)) == 1

@@ -1,0 +1,27 @@
+import pytest
+
+from conftest import docs
+from corpusmill.steps.clean.urls import Urls
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"),
+    [
+        ("see https://example.org/a?b=1#c now", "see  now", 1),
+        ("(see HTTP://example.org/a).", "(see ).", 1),
+        ("www.example.org, ftp://example.org/x/", ", ", 2),
+        ("<a href='https://example.org'>", "<a href=''>", 1),
+        ("example.org and newwww.x stay", "example.org and newwww.x stay", 0),
+        ("https:// alone stays", "https:// alone stays", 0),
+        ("日本https://例え.jp/パス。", "日本", 1),
+        (None, None, None),
+    ],
+)
+def test_addresses_go_and_the_sentence_stays(before, after, count):
+    found = Urls().transform(docs(before))
+    assert found["text"].to_pylist() == [after]
+    assert found["urls"].to_pylist() == [count]
+
+
+def test_the_replacement_is_taken_as_it_is_written():
+    assert Urls(replacement=r"<\1>").transform(docs("a https://b.c d"))["text"].to_pylist() == [r"a <\1> d"]

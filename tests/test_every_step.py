@@ -1,0 +1,228 @@
+"""What every step owes, checked on every step that ships. A new step file is found by itself; none is left out.
+
+A step goes through `Batch`, as in a run, so what is compared is what a run would write.
+"""
+
+import dataclasses
+import pickle
+import re
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill import steps
+from corpusmill.recipe.batch import Batch
+from corpusmill.schema import DOCUMENT
+from corpusmill.steps import CorpusStep, Filter, Transform
+from corpusmill.steps.describe import describe, kinds
+
+# Parameters for the steps that cannot be made without any.
+SAMPLES: dict[str, dict[str, Any]] = {}
+
+# Bounds that no document is dropped by: they are about lines that go.
+ABOUT_LINES = {"min_words_per_line", "max_word_chars"}
+
+MADE = {name: steps.find(name)(**SAMPLES.get(name, {})) for name in steps.names()}
+SEE_A_BATCH = ("Transform", "Annotate", "Filter")
+
+
+def of_kind(*wanted: str) -> list[Any]:
+    return [pytest.param(step, id=name) for name, step in MADE.items() if set(wanted) & set(kinds(type(step)))]
+
+
+LINES = [
+    "The river that runs to the sea has to be crossed with care.",
+    "short line",
+    "",
+    "    indented   text  with  runs\t ",
+    "• a bullet…",
+    "lorem ipsum { dolor }",
+    "Please enable javascript. We use cookies.",
+    "Write to jane.doe@mail.example.org or 8.8.8.8, see https://example.org/a?b=1.",
+    "caf&eacute; schÃ¶n e\u0301\u200b naïve [1] [edit]",
+    "東京は日本の首都です。",
+    "مرحبا بالعالم",
+    "👩\u200d🚀\u2028\x00\x85",
+    "1234 5678 # # # ...",
+    "over and over and over and over and over and over",
+]
+URLS = [None, "", "http://example.org/page", "https://adult.casino.example/porn", "not a url"]
+texts = st.lists(st.sampled_from(LINES) | st.text(max_size=8), max_size=6).map("\n".join)
+records = st.lists(st.tuples(texts | st.none(), st.sampled_from(URLS)), max_size=6)
+
+
+def batch(rows: list[tuple[str | None, str | None]], *, pages: bool) -> pa.RecordBatch:
+    """Documents with text, or pages as they were served whose text is not extracted yet."""
+    texts, urls = [row[0] for row in rows], [row[1] for row in rows]
+    if not pages:
+        return docs(*texts, url=urls)
+    raw = [f"<html><body><p>{text}</p></body></html>".encode("utf-8", "replace") for text in texts]
+    return docs(*[None] * len(rows), url=urls, raw=raw, charset=["utf-8"] * len(rows))
+
+
+def answers(step: Any, documents: pa.RecordBatch) -> dict[str, list[Any]]:
+    """column -> what the step makes of each document: its text, its signals, why it is dropped."""
+    through = Batch(documents)
+    through.apply(0, "step", step)
+    assert not through.failed, through.failed
+    found = {name: through.docs[name].to_pylist() for name in DOCUMENT.names if name != "position"}
+    found |= {name: column.to_pylist() for name, column in through.signals.items()}
+    found["dropped"] = through.dropped.tolist()
+    return found | {f"reasons {at}": column.to_pylist() for at, (_, column) in enumerate(through.reasons)}
+
+
+def joined(parts: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """The answers for one batch from those for its parts; where a part dropped nothing, its reasons are null."""
+    rows = [len(part["dropped"]) for part in parts]
+    return {
+        name: [value for part, n in zip(parts, rows) for value in part.get(name, [None] * n)]
+        for name in dict.fromkeys(name for part in parts for name in part)
+    }
+
+
+def comparable(found: dict[str, list[Any]]) -> str:
+    """Equal for equal answers, NaN too. A filter's columns of reasons are one: whichever of them said something."""
+    reasons = [name for name in found if name.startswith("reasons")]
+    said = [sorted(filter(None, row)) for row in zip(*(found[name] for name in reasons))] if reasons else []
+    rows = len(found["dropped"])
+    return repr({**{k: v for k, v in found.items() if k not in reasons}, "reasons": said or [[]] * rows})
+
+
+@pytest.mark.parametrize("name", steps.names())
+def test_a_step_is_a_value(name):
+    """Frozen, hashable, keyword-only, equal to its copy after the trip to a worker, and of a kind that is known."""
+    step = MADE[name]
+    assert dataclasses.is_dataclass(step) and type(step).__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert all(field.kw_only for field in dataclasses.fields(step))
+    assert hash(step) == hash(type(step)(**SAMPLES.get(name, {})))
+    assert pickle.loads(pickle.dumps(step)) == step
+    assert set(vars(step)) == {field.name for field in dataclasses.fields(step)}
+    assert kinds(type(step)), f"{name} fulfils no protocol of corpusmill.steps"
+
+
+@pytest.mark.parametrize("name", steps.names())
+def test_a_step_says_what_it_does_and_where_published_rules_come_from(name):
+    info = describe(name)
+    assert info.summary.endswith(".")
+    if "et al." in info.doc or "arXiv" in info.doc:
+        assert re.search(r"arXiv|doi|http|\d{4}", info.source), f"{name}: write a paragraph 'Source: …' with the paper"
+
+
+@pytest.mark.parametrize("step", of_kind(*SEE_A_BATCH))
+@pytest.mark.parametrize("pages", [False, True], ids=["texts", "pages"])
+def test_no_documents_is_a_batch_like_any_other(step, pages):
+    """So a plan can be checked, schema and all, by sending it nothing."""
+    found = answers(step, batch([], pages=pages))
+    assert set(map(len, found.values())) == {0}
+
+
+@pytest.mark.parametrize("step", of_kind(*SEE_A_BATCH))
+@pytest.mark.parametrize("pages", [False, True], ids=["texts", "pages"])
+@given(first=records, second=records)
+@settings(max_examples=20)
+def test_each_document_is_answered_alone_whatever_the_batch_cuts(step, pages, first, second):
+    both = batch(first + second, pages=pages)
+    whole = answers(step, both)
+    parts = [answers(step, both.slice(0, len(first))), answers(step, both.slice(len(first)))]
+    singly = [answers(step, both.slice(row, 1)) for row in range(len(both))] or parts
+    assert set(map(len, whole.values())) == {len(both)}
+    assert comparable(whole) == comparable(joined(parts)) == comparable(joined(singly))
+
+
+@pytest.mark.parametrize("step", of_kind("Transform"))
+@given(rows=records)
+@settings(max_examples=10)
+def test_a_transform_keeps_the_rows_and_whose_they_are(step, rows):
+    before = batch(rows, pages=False)
+    after = step.transform(before)
+    assert isinstance(step, Transform)
+    for name in ("id", "source", "file", "position", "url"):
+        assert after[name].to_pylist() == before[name].to_pylist()
+    assert after.schema.field("text").type == pa.large_string()
+    after.validate(full=True)
+
+
+@pytest.mark.parametrize("step", of_kind("Filter"))
+def test_the_columns_that_a_filter_judges_by_are_kept_as_signals(step):
+    assert isinstance(step, Filter)
+    kept = set(answers(step, batch([("the river runs", "http://example.org/")], pages=False)))
+    rules = getattr(step, "RULES", ())
+    assert {f"step.{rule.signal}" for rule in rules} <= kept
+    assert kept - set(DOCUMENT.names) - {"dropped", "reasons 0", "reasons 1"}, "a filter leaves at least one signal"
+
+
+def bounds(step: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(step) if re.match("(min|max)_", field.name)}
+
+
+@pytest.mark.parametrize("step", [param for param in of_kind("Filter") if getattr(param.values[0], "RULES", ())])
+def test_every_bound_is_a_reason_and_none_switches_it_off(step):
+    rules = {rule.parameter: rule for rule in step.RULES}
+    assert set(rules) <= {field.name for field in dataclasses.fields(step)}
+    assert bounds(step) - ABOUT_LINES == bounds(step) & set(rules)
+    nothing = batch([("text", None)], pages=False)
+    for rule in rules.values():
+        bound = getattr(step, rule.parameter)
+        past = bound - 0.5 if "<" in rule.drops else bound + 0.5
+        # every other signal stands on a bound that passes, or else is null, which never drops
+        columns = {other.signal: pa.array([None], pa.float64()) for other in rules.values()}
+        columns |= {name: column for name, column in own_signals(step, nothing).items() if name not in columns}
+        columns[rule.signal] = pa.array([past])
+        assert step.reasons(nothing, columns).to_pylist() == [rule.parameter]
+        off = dataclasses.replace(step, **{rule.parameter: None})
+        assert off.reasons(nothing, columns).to_pylist() == [None]
+
+
+def own_signals(step: Any, documents: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The signals that a step's own parts make, under plain names."""
+    through = Batch(documents)
+    through.apply(0, "step", step)
+    return {name.removeprefix("step."): column for name, column in through.signals.items()}
+
+
+@pytest.mark.parametrize("step", of_kind("CorpusStep"))
+@given(first=records, second=records)
+@settings(max_examples=20)
+def test_keys_depend_on_each_document_alone(step, first, second):
+    assert isinstance(step, CorpusStep)
+    both = batch(first + second, pages=False)
+    whole, cut = step.keys(both), [step.keys(both.slice(0, len(first))), step.keys(both.slice(len(first)))]
+    assert len(whole.bands) == len(both) and whole.bands.dtype == np.uint64
+    np.testing.assert_array_equal(whole.bands, np.concatenate([part.bands for part in cut]))
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, np.concatenate([part.arrays[name] for part in cut]))
+
+
+PRINT_ANSWERS = """
+import sys
+sys.path[:0] = sys.argv[1:]
+from test_every_step import LINES, MADE, URLS, answers, batch, comparable, kinds, SEE_A_BATCH
+rows = [("\\n".join(LINES[i:]), URLS[i % len(URLS)]) for i in range(len(LINES))]
+for name, step in MADE.items():
+    if set(SEE_A_BATCH) & set(kinds(type(step))):
+        for pages in (False, True):
+            print(name, ascii(comparable(answers(step, batch(rows, pages=pages)))))
+"""
+
+
+def test_another_process_with_another_hash_seed_and_locale_answers_the_same(pytestconfig):
+    def printed(seed: str, locale: str) -> bytes:
+        environment = {
+            "PYTHONHASHSEED": seed,
+            "LC_ALL": locale,
+            "PATH": "",
+            "HOME": str(pytestconfig.cache.mkdir("home")),
+        }
+        command = [sys.executable, "-c", PRINT_ANSWERS, str(pytestconfig.rootpath / "tests")]
+        return subprocess.run(command, env=environment, check=True, capture_output=True).stdout
+
+    one = printed("1", "C")
+    assert one.count(b"\n") == 2 * len(of_kind(*SEE_A_BATCH))
+    assert one == printed("2", "C.UTF-8")
