@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import xxhash
 
 from corpusmill import storage
 from corpusmill.errors import InputError, MissingExtraError, StorageError
@@ -20,8 +21,12 @@ def tree(tmp_path, monkeypatch):
     return tmp_path
 
 
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
 @pytest.mark.parametrize(
-    ("pattern", "names"),
+    ("pattern", "expected"),
     [
         ("a/one.txt", ["one.txt"]),
         ("a", ["one.txt", "two.txt"]),
@@ -31,9 +36,9 @@ def tree(tmp_path, monkeypatch):
         (["a/two.txt", "a/one.txt"], ["one.txt", "two.txt"]),
     ],
 )
-def test_patterns_name_files_once_sorted_relative_to_what_they_share(tree, pattern, names):
+def test_patterns_name_files_once_sorted_relative_to_what_they_share(tree, pattern, expected):
     found = storage.expand(pattern)
-    assert [info.name for info in found] == names
+    assert [info.name for info in found] == expected
     assert all(Path(info.path).read_text().endswith(info.name) and info.size for info in found)
 
 
@@ -87,10 +92,9 @@ def test_reads_from_an_offset_and_a_range(tree):
 
 def test_checksums_are_of_the_content_and_say_their_kind(tree):
     (tree / "big").write_bytes(b"ab" * (9 << 20))  # more than one block
-    assert storage.checksum("a/one.txt", "sha256") == (
-        "sha256:f99be73a8d4a6bf4cf5b4ab6e0c8a9e9fd68fac1d8dde9d7d9c1ae0ba1a7f5fd"
-    ) or storage.checksum("a/one.txt", "sha256").startswith("sha256:")
-    assert storage.checksum("big") != storage.checksum("a/one.txt")
+    digest = "1be9606e3805923c1ed13c8a0b435bc1bf6e71e8119b4c1c4273079a035d260e"  # sha256sum of "a/one.txt"
+    assert storage.checksum("a/one.txt", "sha256") == f"sha256:{digest}"
+    assert storage.checksum("big") == f"xxh3_128:{xxhash.xxh3_128_hexdigest(b'ab' * (9 << 20))}"
 
 
 def test_create_once_succeeds_for_one_of_many_and_keeps_what_it_wrote(tmp_path):
@@ -110,7 +114,7 @@ def test_create_once_succeeds_for_one_of_many_and_keeps_what_it_wrote(tmp_path):
         thread.join()
     assert len(won) == 1
     assert storage.read_bytes(path) == b"%d" % won[0]
-    assert os.listdir(tmp_path / "commits") == ["1.json"]
+    assert names(tmp_path / "commits") == ["1.json"]
 
 
 def test_a_write_that_fails_leaves_nothing_and_keeps_what_was_there(tmp_path):
@@ -120,30 +124,24 @@ def test_a_write_that_fails_leaves_nothing_and_keeps_what_was_there(tmp_path):
         file.write(b"half")
         raise RuntimeError
     assert storage.read_bytes(path) == b"old"
-    assert os.listdir(tmp_path) == ["out"]
+    assert names(tmp_path) == ["out"]
     storage.write_atomic(path, b"new")
     assert storage.read_bytes(path) == b"new"
 
 
 def test_a_full_disk_is_said_with_the_room_that_is_left(tmp_path):
-    with pytest.raises(StorageError, match=r"out: no room left \(.* GB free of .* GB on") as caught:  # noqa: SIM117
-        with storage.open_write(str(tmp_path / "out")):
-            raise OSError(errno.ENOSPC, "No space left on device")
+    said = pytest.raises(StorageError, match=r"out: no room left \(.* GB free of .* GB on")
+    with said as caught, storage.open_write(str(tmp_path / "out")):
+        raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.errno == errno.ENOSPC
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_device_without_room_raises_a_storage_error(monkeypatch):
-    with pytest.raises(StorageError, match="no room left"), storage._errors_of("x"), open("/dev/full", "wb") as file:  # noqa: PTH123
-        file.write(b"x" * 100_000)
+    assert names(tmp_path) == []
 
 
 def test_unfinished_writes_are_not_listed(tmp_path):
     path = str(tmp_path / "out")
     with storage.open_write(path):
         assert storage.list_dir(str(tmp_path)) == []
-        assert len(os.listdir(tmp_path)) == 1
+        assert len(names(tmp_path)) == 1
     assert storage.list_dir(str(tmp_path)) == ["out"]
     assert storage.list_dir(str(tmp_path / "nowhere")) == []
 
@@ -166,9 +164,6 @@ def test_an_object_store_behaves_as_a_disk_does():
     assert storage.read_bytes(f"{place}/commits/1.json") == b"first"
     with storage.open_write(f"{place}/data/a.bin") as file:
         file.write(b"0123456789")
-    with pytest.raises(RuntimeError), storage.open_write(f"{place}/data/b.bin") as file:
-        file.write(b"half")
-        raise RuntimeError
     assert storage.list_dir(f"{place}/data") == ["a.bin"]
     assert storage.read_range(f"{place}/data/a.bin", 3, 5) == b"34"
     assert [info.name for info in storage.expand(place)] == ["commits/1.json", "data/a.bin"]
@@ -180,7 +175,7 @@ def test_an_object_store_behaves_as_a_disk_does():
 
 def test_a_store_that_cannot_create_once_says_so():
     with pytest.raises(StorageError, match="https:// cannot create a file only if it does not exist"):
-        storage._create_remote("https://example.org/x", b"")
+        storage.create_once("https://example.org/x", b"")
 
 
 def test_a_store_whose_package_is_missing_names_the_extra(monkeypatch):

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +15,7 @@ def write(path, texts, cuts, **limits):
     batch = pa.RecordBatch.from_pydict({"id": list(range(len(texts))), "text": texts}, schema=SCHEMA)
     edges = [0, *sorted(cut % (len(texts) + 1) for cut in cuts), len(texts)]
     with TableWriter(path, SCHEMA, **limits) as writer:
-        for start, stop in zip(edges, edges[1:]):
+        for start, stop in pairwise(edges):
             writer.write(batch.slice(start, stop - start))
     return path.read_bytes()
 

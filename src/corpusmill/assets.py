@@ -32,25 +32,32 @@ def locate(name: str) -> Path:
     Raises AssetError for an unknown name, a missing file, or a shipped file that is not what was shipped.
     """
     entry = manifest().get(name)
+    path: Path
     if entry is None:
         path = Path(name).expanduser()
         if path.exists():
             return path
         raise AssetError(
-            f'no asset "{name}": it is neither a file nor one that ships{did_you_mean(name, manifest())} '
+            f'no asset "{name}": it is neither a file nor one that ships{did_you_mean(name, manifest()) or "."} '
             f"These ship: {', '.join(sorted(manifest()))}."
         )
     path = FOLDER / entry["file"]
     if not path.exists():
         raise AssetError(f"{path}: missing. The installation is damaged; install corpusmill again.")
     if (found := fingerprint(path)) != entry["sha256"]:
-        raise AssetError(f"{path}: sha256 is {found[:12]}…, was shipped as {entry['sha256'][:12]}…. Install corpusmill again.")
+        raise AssetError(
+            f"{path}: sha256 is {found[:12]}…, was shipped as {entry['sha256'][:12]}…. Install corpusmill again."
+        )
     return path
 
 
 @cache
 def fingerprint(path: Path) -> str:
-    """SHA-256 of a file's bytes, read once a process."""
+    """SHA-256 of a file's bytes, or of the names and bytes of a folder's files; read once a process."""
+    if path.is_dir():
+        below = sorted(file for file in path.rglob("*") if file.is_file())
+        listed = "\n".join(f"{fingerprint(file)} {file.relative_to(path).as_posix()}" for file in below)
+        return hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

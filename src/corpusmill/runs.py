@@ -16,7 +16,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -124,7 +124,7 @@ def run(
     warm_kernels(watcher)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with only_driver(root):
+        with only_driver(root), closing(executor):
             _describe(root, plan)
             committed = carry_out(root, plan, executor, watcher)
             flow = waterfall(plan, committed)

@@ -282,12 +282,12 @@ def create_once(path: str, data: bytes) -> bool:
     the folder. Object stores: a conditional put. Raises StorageError on a place that can do neither.
     """
     if not is_local(path):
-        fs, inner = _remote(path)
         if _scheme(path) not in CREATES_ONCE:
             raise StorageError(
                 f"{path}: {_scheme(path)}:// cannot create a file only if it does not exist, which commits need. "
                 f"Write to a local path or to one of: {', '.join(sorted(CREATES_ONCE - {'memory'}))}."
             )
+        fs, inner = _remote(path)
         with _errors_of(path):
             try:
                 fs.pipe_file(inner, data, mode="create")
@@ -417,7 +417,11 @@ def join(place: str, *parts: str) -> str:
     >>> join("s3://bucket/run", "commits", "1.json"), join("runs/web", "commits")
     ('s3://bucket/run/commits/1.json', 'runs/web/commits')
     """
-    return "/".join([place.rstrip("/") or "/", *parts]) if not is_local(place) else str(PurePosixPath(place, *parts))
+    return (
+        "/".join([place.rstrip("/") or "/", *parts])
+        if not is_local(place)
+        else str(PurePosixPath(_local(place), *parts))
+    )
 
 
 def _scheme(path: str) -> str:

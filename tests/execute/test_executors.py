@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,23 @@ from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.units import Unit, map_arrays
 
-EXECUTORS = [pytest.param(Serial(), id="serial"), pytest.param(Processes(1), id="one"), pytest.param(Processes(3), id="three")]
-POOLS = [executor for executor in EXECUTORS if executor.id != "serial"]
+EXECUTORS = {"serial": Serial, "one": lambda: Processes(1), "three": lambda: Processes(3)}
+
+
+@pytest.fixture(params=list(EXECUTORS))
+def executor(request):
+    made = EXECUTORS[request.param]()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["one", "three"])
+def pool(request):
+    made = EXECUTORS[request.param]()
+    yield made
+    made.close()
+
+
 UNITS = [Unit(i, (i + 1,)) for i in range(7)]
 
 
@@ -30,7 +46,6 @@ def squares(root, commits):
     return {n: int(map_arrays(root / c.outputs["squares"].path)["value"][0]) for n, c in commits.items()}
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
 def test_every_unit_is_committed_once(executor, tmp_path):
     failures, told, commits = carry_out(executor, tmp_path, Square())
     assert not failures
@@ -38,7 +53,6 @@ def test_every_unit_is_committed_once(executor, tmp_path):
     assert squares(tmp_path, commits) == {i: (i + 1) ** 2 for i in range(7)}
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_unit_that_always_fails_blocks_no_other(executor, tmp_path):
     failures, told, _ = carry_out(executor, tmp_path, Square(raises=(2,)))
     assert [(f.unit, f.error) for f in failures] == [(2, "ValueError: unit 2 is cursed")]
@@ -46,7 +60,6 @@ def test_a_unit_that_always_fails_blocks_no_other(executor, tmp_path):
     assert told == [0, 1, 3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_unit_that_stumbles_is_tried_again_and_leaves_an_orphan_only(executor, tmp_path):
     failures, told, commits = carry_out(executor, tmp_path, Square(stumbles=(3,)))
     assert not failures and told == list(range(7))
@@ -56,23 +69,31 @@ def test_a_unit_that_stumbles_is_tried_again_and_leaves_an_orphan_only(executor,
     assert squares(tmp_path, commits)[3] == 16
 
 
-@pytest.mark.parametrize("executor", POOLS)
-def test_a_worker_that_is_killed_costs_one_attempt_of_one_unit(executor, tmp_path):
-    failures, told, _ = carry_out(executor, tmp_path, Square(dies=(0, 4)))
+def test_a_worker_that_is_killed_costs_one_attempt_of_one_unit(pool, tmp_path):
+    failures, told, _ = carry_out(pool, tmp_path, Square(dies=(0, 4)))
     assert not failures and told == list(range(7))
 
 
 def test_a_worker_that_is_killed_in_every_attempt_is_a_failure_with_a_reason(tmp_path):
-    failures, told, _ = carry_out(Processes(2, attempts=1), tmp_path, Square(dies=(1,)))
+    with closing(Processes(2, attempts=1)) as pool:
+        failures, told, _ = carry_out(pool, tmp_path, Square(dies=(1,)))
     assert [f.unit for f in failures] == [1]
     assert "exit status -9 (killed; often because memory ran out" in failures[0].error
     assert told == [0, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
 def test_what_no_second_attempt_can_cure_stops_at_once(executor, tmp_path):
     with pytest.raises(AssetError, match="no such model"):
         carry_out(executor, tmp_path, Square(incurable=(0,)))
+
+
+def test_workers_stay_for_the_next_stage(pool, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    carry_out(pool, tmp_path / "a", Square())
+    failures, _, commits = carry_out(pool, tmp_path / "b", Square(raises=(1,)))
+    assert [f.unit for f in failures] == [1]
+    assert squares(tmp_path / "b", commits)[0] == 1
 
 
 def test_workers_die_with_a_driver_that_is_killed(tmp_path):

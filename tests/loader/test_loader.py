@@ -17,10 +17,10 @@ EOS = 50_256
 LENGTHS = [3, 6, 2, 9, 1, 4]  # 25 tokens
 
 
-def made(folder, method, row):
-    ids = np.arange(sum(LENGTHS)).astype(np.uint16)
-    ids[np.cumsum(LENGTHS) - 1] = EOS
-    units = [UnitTokens(ids, np.array(LENGTHS, np.int64))]
+def made(folder, method, row, lengths=LENGTHS):
+    ids = np.arange(sum(lengths)).astype(np.uint16)
+    ids[np.cumsum(lengths) - 1] = EOS
+    units = [UnitTokens(ids, np.array(lengths, np.int64))]
     write_folder(folder, plan_shards([units[0].lengths], method, row, 2 * row), units, load("gpt2"))
     return loader.open(folder), ids
 
@@ -48,13 +48,12 @@ def test_targets_are_the_next_token_of_the_same_document(tmp_path, length):
     assert (targets[25:] == loader.IGNORE).all()
 
 
-def test_rows_of_whole_documents_do_not_lead_into_the_next_row(tmp_path):
+def test_rows_of_whole_documents_lead_nowhere_else(tmp_path):
     data, ids = made(tmp_path, "best_fit", 6)
     seen = {}
     for step in range(data.steps(2)):
         batch = data.batch(step, 2)
         for row in range(len(batch["tokens"])):
-            assert batch["targets"][row, -1] == loader.IGNORE
             for token, target, document, position in zip(*(batch[k][row] for k in batch)):
                 if document >= 0:
                     seen[int(document), int(position)] = (int(token), int(target))
@@ -67,6 +66,15 @@ def test_rows_of_whole_documents_do_not_lead_into_the_next_row(tmp_path):
         # Document 3 is longer than a row, and cut after its sixth token.
         last = position == LENGTHS[document] - 1 or (document, position) == (3, 5)
         assert target == (loader.IGNORE if last else ids[starts[document] + position + 1])
+
+
+def test_a_document_that_goes_on_in_the_next_row_leads_there(tmp_path):
+    data, _ = made(tmp_path, "best_fit", 4, [9, 3])
+    batch = data.batch(0, 4)
+    assert batch["document_ids"].tolist() == [[0] * 4, [0] * 4, [0, -1, -1, -1], [1, 1, 1, -1]]
+    assert batch["positions"].tolist() == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 0, 0, 0], [0, 1, 2, 0]]
+    ignore = loader.IGNORE
+    assert batch["targets"].tolist() == [[1, 2, 3, 4], [5, 6, 7, EOS], [ignore] * 4, [10, EOS, ignore, ignore]]
 
 
 def test_a_batch_is_int64_and_the_callers_own(tmp_path):

@@ -263,6 +263,19 @@ def test_a_tokenizer_that_the_fast_engine_cannot_use_falls_back_and_says_so(tmp_
         load(str(path), "gigatoken")
 
 
+def test_a_tokenizer_in_which_documents_could_forge_their_end_is_refused(tmp_path):
+    path = tmp_path / "t.json"
+    definition = {
+        "version": "1.0",
+        "added_tokens": [added("[UNK]", 0), added("</s>", 1)],
+        "normalizer": {"type": "Prepend", "prepend": " "},
+        "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "</s>": 1}, "unk_token": "[UNK]"},
+    }
+    path.write_text(json.dumps(definition))
+    with pytest.raises(AssetError, match="text that looks like the control tokens </s> becomes them"):
+        load(str(path))
+
+
 def test_the_probe_holds_what_engines_disagree_on():
     assert len(set(PROBE)) == len(PROBE)
     assert load("gpt2").check(texts(*PROBE)) == CrossCheck(len(PROBE), 0)

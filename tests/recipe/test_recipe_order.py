@@ -62,6 +62,10 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
             "add extract/resiliparse as the first step",
         ),
         (
+            recipe(reader="warc", steps="filter/url filter/gopher_quality extract/resiliparse"),
+            "web.yaml:5: filter/gopher_quality measures text, but extract/resiliparse stands after it; move it below",
+        ),
+        (
             recipe(steps="recipe_parts:Letters recipe_parts:Everything"),
             "web.yaml:5: recipe_parts:Everything works on text, but recipe_parts:Letters stands before it",
         ),
@@ -80,6 +84,8 @@ def test_says_what_stands_wrong_and_what_to_do(text, message):
         recipe(),
         recipe(steps="filter/url tokenize/bpe pack/concat", write="[shards, parquet]"),
         recipe(steps="filter/url tokenize/bpe"),
+        recipe(reader="warc", steps="filter/url extract/resiliparse filter/gopher_quality"),
+        recipe(steps="filter/gopher_quality extract/resiliparse"),
         recipe(steps="recipe_parts:Everything recipe_parts:Letters recipe_parts:Rows", write="shards"),
     ],
 )

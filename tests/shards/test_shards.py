@@ -296,6 +296,7 @@ def put(at, value):
         ({"tokens": put(5, 1)}, "after document 0 to token 6 without its end-of-document token comes token 0 of 1"),
         ({"runs": put(4 + 2 + 1, 2)}, "after document 0 to token 6 comes token 0 of 2"),
         ({"runs": put(4 + 4, 3)}, "begins with token 3 of document 0, expected was 0 of 0"),
+        ({"runs": put(2, 5)}, "covers 5 tokens, its shard has 16; they are not of one run"),
         ({"runs": put(4, 1)}, "the spans do not cover the shard"),
         ({"runs": put(4 + 2, -1)}, "the spans call tokens 0 to 6 padding"),
     ],

@@ -126,13 +126,12 @@ def test_windows_are_where_the_definition_says(texts, windows, window_chars):
 
 
 def test_a_window_ends_where_64_bytes_hold_its_last_character_exactly():
-    for length in range(120, 200):
-        for window_chars in (63, 64, 65, 128):
-            text = "水" * 10 + "a" * length
-            first, last = np.empty(1, np.int64), np.empty(1, np.int64)
-            one = view(pa.array([text], pa.large_string()))
-            cut_windows(one.data, one.offsets, 1, window_chars, first, last)
-            assert one.data[first[0] : last[0]].tobytes().decode() == text[:window_chars]
+    text = "水" * 10 + "a" * 200
+    one = view(pa.array([text], pa.large_string()))
+    first, last = np.empty(1, np.int64), np.empty(1, np.int64)
+    for window_chars in range(1, 220):
+        cut_windows(one.data, one.offsets, 1, window_chars, first, last)
+        assert one.data[first[0] : last[0]].tobytes().decode() == text[:window_chars]
 
 
 window_labels = st.lists(

@@ -38,6 +38,7 @@ def normal(text: str, **parameters: object) -> str:
         ({"spaces": True}, "\n \n    indented  x\n\tindented", "    indented x\n\tindented"),
         ({"spaces": True}, " \n\t ", ""),
         ({"max_blank_lines": 2}, "a\n\n\nb\n\n\n\n\nc", "a\n\n\nb\n\n\nc"),
+        ({"max_blank_lines": 2}, "a\n\n\n\nb", "a\n\n\nb"),
         ({"max_blank_lines": 0}, "a\n\n\nb\nc", "a\nb\nc"),
     ],
 )

@@ -48,6 +48,11 @@ def test_a_listed_domain_stands_for_itself_and_its_subdomains(url, matched):
     assert judge(step, url) == ["block_domains" if matched else None]
 
 
+def test_the_longest_listed_domain_is_reported():
+    step = Url(block_domains=("example.com", "b.example.com"), **BARE)
+    assert found(step, "block_domains", "http://a.b.example.com/") == "b.example.com"
+
+
 @pytest.mark.parametrize(
     ("url", "matched"),
     [
@@ -119,7 +124,7 @@ def test_lists_in_the_ut1_layout_are_read_by_category(tmp_path):
     assert judge(step, "http://bad.example", "http://x.worse.example", "http://news.example") == ["ut1", "ut1", None]
     assert found(step, "ut1", "http://host.example/~joe/1") == "adult: host.example/~joe"
     assert found(step, "ut1", "http://phish.example/") == "phishing: phish.example"
-    assert [Path(name).relative_to(tmp_path).as_posix() for name in step.named_lists()] == [
+    assert [Path(name).relative_to(tmp_path).as_posix() for name in step.assets] == [
         "adult/domains",
         "adult/urls",
         "phishing/domains",

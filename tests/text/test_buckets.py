@@ -13,12 +13,18 @@ KEYS = st.sampled_from([0, 1, 7, 2**63, 2**63 + 5, 2**64 - 1, 2**62, 3 * 2**62])
 def slow_scatter(keys, slices):
     """The definition: records by partition, documents in order within each."""
     bits = slices.bit_length() - 1
-    records = [(b * slices + (int(k) >> (64 - bits) if bits else 0), d, int(k)) for d, row in enumerate(keys) for b, k in enumerate(row)]
+    records = [
+        (b * slices + (int(k) >> (64 - bits) if bits else 0), d, int(k))
+        for d, row in enumerate(keys)
+        for b, k in enumerate(row)
+    ]
     return sorted(records, key=lambda record: (record[0], record[1]))
 
 
 @given(
-    keys=st.integers(1, 4).flatmap(lambda bands: hnp.arrays(np.uint64, st.tuples(st.integers(0, 12), st.just(bands)), elements=KEYS)),
+    keys=st.integers(1, 4).flatmap(
+        lambda bands: hnp.arrays(np.uint64, st.tuples(st.integers(0, 12), st.just(bands)), elements=KEYS)
+    ),
     slices=st.sampled_from([1, 2, 8]),
 )
 def test_scatter_sorts_records_by_partition(keys, slices):
@@ -76,7 +82,9 @@ def test_a_giant_bucket_stays_linear():
     n = 5000
     alike = candidates(np.zeros(n, np.int32), 1, np.arange(n), np.zeros((n, 8), np.uint16), 0.5, 0.9)
     assert len(alike[0]) == n - 1
-    unlike = candidates(np.zeros(n, np.int32), 1, np.arange(n), np.arange(n * 8, dtype=np.uint16).reshape(n, 8), 0.0, 1.0)
+    unlike = candidates(
+        np.zeros(n, np.int32), 1, np.arange(n), np.arange(n * 8, dtype=np.uint16).reshape(n, 8), 0.0, 1.0
+    )
     assert len(unlike[0]) <= n * LEADERS
 
 
@@ -97,7 +105,9 @@ def test_jaccard_is_that_of_sets(sets, data):
 @st.composite
 def twins(draw):
     n = draw(st.integers(1, 12))
-    pairs = draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] < p[1]), max_size=25))
+    pairs = draw(
+        st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] < p[1]), max_size=25)
+    )
     return n, [(a, b, draw(st.sampled_from([0.8, 0.9, 1.0]))) for a, b in sorted(pairs)]
 
 

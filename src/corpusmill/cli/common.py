@@ -22,6 +22,7 @@ INTERRUPTED = 130
 
 def guarded(app: Callable[..., Any]) -> int:
     """Run the app; errors become one message on stderr and an exit status, never a traceback for the user's own slip."""
+    sys.path.insert(0, "")  # steps of the user's own lie in the working directory, as with `python -m`
     try:
         status = app(standalone_mode=False)
         return status if isinstance(status, int) else 0

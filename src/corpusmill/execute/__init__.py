@@ -24,7 +24,9 @@ class Executor(Protocol):
     """Carries out units. `done` is called in the driver after each commit, in any order.
 
     Returns the units that failed in every attempt; the others are committed. An error that no second attempt can
-    cure (a wrong recipe, a missing asset, a full disk) is raised at once.
+    cure (a wrong recipe, a missing asset, a full disk) is raised at once. `close` ends what it keeps for the next stage.
     """
 
     def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]: ...
+
+    def close(self) -> None: ...

@@ -27,61 +27,55 @@ from corpusmill.units import Commit, Unit, Work
 class _Worker:
     process: BaseProcess
     pipe: Connection
+    has: tuple[Path, str, Work] | None = None  # the stage and its work, as last sent
     job: tuple[Unit, int] | None = None  # the unit and which attempt it is
 
 
-@dataclass(frozen=True)
 class Processes:
     """`workers` processes; a unit gets `attempts` attempts, whether it raises or its worker dies.
 
     preload   modules that the fork server imports once, so that workers start with them in memory
+
+    Workers stay for the next stage until `close`.
     """
 
-    workers: int
-    attempts: int = 3
-    preload: Sequence[str] = ()
+    def __init__(self, workers: int, attempts: int = 3, preload: Sequence[str] = ()) -> None:
+        self.workers = workers
+        self.attempts = attempts
+        self._context: Any = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
+        if preload and os.name != "nt":
+            self._context.set_forkserver_preload(list(preload))
+        self._staff: dict[Connection, _Worker] = {}
+        self._lifeline: tuple[Connection, Connection] | None = None
 
     def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]:
-        context = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
-        if self.preload and os.name != "nt":
-            context.set_forkserver_preload(list(self.preload))
         todo = [(unit, 1) for unit in reversed(units)]
         failures: list[Failure] = []
-        lifeline, kept_open = context.Pipe(duplex=False)
-        staff: dict[Connection, _Worker] = {}
-
-        def hire() -> None:
-            here, there = context.Pipe()
-            process = context.Process(target=_serve, args=(there, lifeline, root, stage, work), daemon=True)
-            process.start()
-            there.close()
-            staff[here] = _Worker(process, here)
-            assign(staff[here])
 
         def assign(worker: _Worker) -> None:
             worker.job = todo.pop() if todo else None
-            if worker.job:
-                try:
-                    worker.pipe.send(worker.job[0])
-                except OSError:  # it died while idle: what is read from its pipe next will say so
-                    pass
+            if worker.job is None:
+                return
+            try:
+                if worker.has != (root, stage, work):
+                    worker.pipe.send((root, stage, work))
+                    worker.has = (root, stage, work)
+                worker.pipe.send(worker.job[0])
+            except OSError:  # it died while idle: what is read from its pipe next will say so
+                pass
 
         try:
-            for _ in range(min(self.workers, len(todo))):
-                hire()
-            while busy := [pipe for pipe, worker in staff.items() if worker.job]:
+            for worker in list(self._staff.values()):
+                assign(worker)
+            while todo and len(self._staff) < self.workers:
+                assign(self._hire())
+            while busy := [pipe for pipe, worker in self._staff.items() if worker.job]:
                 for pipe in wait(busy):
                     assert isinstance(pipe, Connection)
-                    worker = staff[pipe]
+                    worker = self._staff[pipe]
                     assert worker.job
                     unit, attempt = worker.job
-                    try:
-                        answer: Any = pipe.recv()
-                    except (EOFError, OSError):
-                        worker.process.join()
-                        del staff[pipe]
-                        code = worker.process.exitcode
-                        answer = (f"its worker died with exit status {code}{_why(code)}", "")
+                    answer = self._answer(worker)
                     if isinstance(answer, Commit):
                         done(answer)
                     elif isinstance(answer, BaseException):
@@ -90,23 +84,50 @@ class Processes:
                         todo.append((unit, attempt + 1))
                     else:
                         failures.append(Failure(unit.number, *answer))
-                    if pipe in staff:
+                    if pipe in self._staff:
                         assign(worker)
-                    if todo and len(staff) < self.workers:
-                        hire()
-            return failures
-        finally:
-            kept_open.close()
-            lifeline.close()
-            for worker in staff.values():
-                worker.pipe.close()
-                if worker.job:
-                    worker.process.terminate()
-            for worker in staff.values():
-                worker.process.join(5)
-                if worker.process.is_alive():
-                    worker.process.kill()
-                    worker.process.join()
+                    if todo and len(self._staff) < self.workers:
+                        assign(self._hire())
+        except BaseException:
+            self.close()
+            raise
+        return failures
+
+    def close(self) -> None:
+        """Send the workers home; one that is in the middle of a unit is stopped, and the unit is not committed."""
+        for worker in self._staff.values():
+            worker.pipe.close()
+            if worker.job:
+                worker.process.terminate()
+        for worker in self._staff.values():
+            worker.process.join(5)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+        self._staff.clear()
+        for end in self._lifeline or ():
+            end.close()
+        self._lifeline = None
+
+    def _hire(self) -> _Worker:
+        if self._lifeline is None:
+            self._lifeline = self._context.Pipe(duplex=False)
+        here, there = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(there, self._lifeline[0]), daemon=True)
+        process.start()
+        there.close()
+        self._staff[here] = _Worker(process, here)
+        return self._staff[here]
+
+    def _answer(self, worker: _Worker) -> Any:
+        """A commit, an error to raise, or why the attempt failed, with a traceback."""
+        try:
+            return worker.pipe.recv()
+        except (EOFError, OSError):
+            worker.process.join()
+            del self._staff[worker.pipe]
+            code = worker.process.exitcode
+            return (f"its worker died with exit status {code}{_why(code)}", "")
 
 
 def _why(code: int | None) -> str:
@@ -115,18 +136,23 @@ def _why(code: int | None) -> str:
     return ""
 
 
-def _serve(pipe: Connection, lifeline: Connection, root: Path, stage: str, work: Work) -> None:
-    """The life of a worker: units in, commits or errors out, until the driver hangs up."""
+def _serve(pipe: Connection, lifeline: Connection) -> None:
+    """The life of a worker: work and units in, commits or errors out, until the driver hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to handle
     threading.Thread(target=_die_with, args=(lifeline,), daemon=True).start()
     _one_thread()
+    stage: tuple[Path, str, Work] | None = None
     while True:
         try:
-            unit = pipe.recv()
+            message = pipe.recv()
         except (EOFError, OSError):
             return
+        if not isinstance(message, Unit):
+            stage = message
+            continue
+        assert stage
         try:
-            answer: Any = run_unit(root, stage, work, unit)
+            answer: Any = run_unit(*stage, message)
         except INCURABLE as error:
             answer = error
         except Exception as error:

@@ -35,3 +35,6 @@ class Serial:
                     if attempt == self.attempts:
                         failures.append(Failure(unit.number, last_line(error), traceback.format_exc()))
         return failures
+
+    def close(self) -> None:
+        pass

@@ -37,7 +37,8 @@ class Loader:
         """The rows [step × batch_size, (step + 1) × batch_size), each (rows, sequence_length) int64:
 
         tokens         ids; a row that the data ends in is filled with padding
-        targets        the next token of the same document; IGNORE after its end and in padding
+        targets        the next token of the same document; IGNORE at its end, in padding, and where the rest of a document
+                       stands elsewhere (packing `best_fit` cuts documents longer than a row)
         document_ids   number of the document of each token; -1 in padding
         positions      of each token in its document; 0 in padding
 
@@ -55,11 +56,7 @@ class Loader:
         count = min(batch_size, rows - step * batch_size)
         # One token more than the rows hold, as the last one's target.
         tokens, document, position = self._read(start, count * length + 1)
-        goes_on = (document[1:] == document[:-1]) & (document[:-1] != PADDING)
-        if self.shards.index.packing == "best_fit":
-            goes_on[length - 1 :: length] = (
-                False  # the row after may hold another piece of the document, or not the next
-            )
+        goes_on = (document[1:] == document[:-1]) & (position[1:] == position[:-1] + 1)
         targets = np.where(goes_on, tokens[1:], IGNORE)
         columns = {"tokens": tokens[:-1], "targets": targets, "document_ids": document[:-1], "positions": position[:-1]}
         return {name: column.reshape(count, length) for name, column in columns.items()}

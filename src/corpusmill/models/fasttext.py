@@ -46,8 +46,9 @@ class FastText:
                   scores (documents, k) float32, 0 where there is no label
 
         A line break is a space here, as when the library is given a text with its line breaks replaced; the end
-        of the text is fastText's end of line. Where the library would answer a text without a word from the end of
-        the line alone, there is no label here. Hierarchical softmax names no label that it scores below 1e-5.
+        of the text, or a word "</s>" in it, is fastText's end of line. Where the library would answer a text without a
+        word from the end of the line alone, there is no label here. Hierarchical softmax names no label that it scores
+        below 1e-5. Scores exceed the probability by some 1e-5, so a score may be 1.0001.
         """
         text = view(texts)
         return self.predict_spans(text.data, text.offsets[:-1], text.offsets[1:], k)

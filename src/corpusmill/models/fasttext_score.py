@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.models.fasttext_file import Loss
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import Bits, count_bits, high_product, load8
 
@@ -25,7 +26,7 @@ WORD_PRIME = np.uint64(116049371)  # of word n-grams
 FLOOR = 1e-5  # fastText's std_log(x) is log(x + 1e-5)
 NO_LABEL = -1
 
-HIERARCHICAL, NEGATIVE, SOFTMAX, ONE_VS_ALL = 1, 2, 3, 4
+HIERARCHICAL, SOFTMAX = int(Loss.HIERARCHICAL), int(Loss.SOFTMAX)
 
 # The bytes at which fastText cuts words: NUL, tab, line feed, vertical tab, form feed, carriage return, space.
 SPACES = np.uint64(sum(1 << byte for byte in b"\0\t\n\v\f\r "))
@@ -35,7 +36,6 @@ LABEL = np.frombuffer(b"__label__", np.uint8)
 END = np.frombuffer(b"</s>", np.uint8)
 
 BUFFER = 1024  # rows that are collected before they are added up: 8 KiB, which stays in the first-level cache
-
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Positions: TypeAlias = NDArray[np.int64]
@@ -126,9 +126,8 @@ def predict(
                 scores[i, j] = log(scores[i, j])
         for j in range(k):
             if labels[i, j] != NO_LABEL:
-                scores[i, j] = np.exp(
-                    scores[i, j]
-                )  # so every score is about 1e-5 more than it should be, as in fastText
+                # Every score comes out some 1e-5 too high, as in fastText: the sure label has 1.00001 and more.
+                scores[i, j] = np.exp(scores[i, j])
 
 
 @kernel

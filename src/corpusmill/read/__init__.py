@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import RecipeError, did_you_mean, own_class
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo
 
@@ -123,16 +123,11 @@ def find(name: str) -> type[Any]:
     Raises RecipeError if there is none, naming the nearest that exists.
     """
     if ":" in name:
-        module, _, wanted = name.partition(":")
-        try:
-            found = getattr(importlib.import_module(module), wanted)
-        except (ImportError, AttributeError) as error:
-            raise RecipeError(f'cannot import the reader "{name}": {error}') from error
-        if not isinstance(found, type):
-            raise RecipeError(f'"{name}" is not a class')
-        return found
+        return own_class(name, "reader")
     if name not in names():
-        raise RecipeError(f'there is no format "{name}"{did_you_mean(name, names())} These ship: {", ".join(names())}.')
+        raise RecipeError(
+            f'there is no format "{name}"{did_you_mean(name, names()) or "."} These ship: {", ".join(names())}.'
+        )
     found = getattr(importlib.import_module(f"{__name__}.{name}"), "".join(part.title() for part in name.split("_")))
     assert isinstance(found, type)
     return found

@@ -14,6 +14,7 @@ bytes earlier and follows the chain of records from there; an archive inside a r
 chain breaks and is found again.
 """
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,9 +35,9 @@ from corpusmill.read._bytes import (
     sniff,
     zstd_dictionary,
 )
-from corpusmill.storage import open_read
+from corpusmill.storage import open_read, read_range
 
-LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 30 ms a piece
+LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 40 ms a piece
 MAX_HEAD = 64 << 10  # bytes of a record's header
 HEAD_END = re.compile(rb"\r?\n\r?\n")
 LINE_END = re.compile(rb"\n")
@@ -74,7 +75,7 @@ class Damage:
 def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Record | Damage]:
     """What begins in a piece of an archive, in order. Of a body only the first `limit` bytes are kept."""
     path = piece.file.path
-    kind = sniff(path)
+    kind = packing(path)
     if kind in MEMBER:
         with open_read(path) as file:
             members = Members(file, kind, zstd_dictionary(path))
@@ -82,12 +83,20 @@ def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Re
     elif kind:
         yield from _records(Stream(blocks(path)), limit) if piece.start == 0 else ()
     else:
-        begin = max(0, piece.start - look_back)
+        begin = max(0, piece.start - look_back - 1)  # one more, to see the line end before a record
         with open_read(path, begin) as file:
             stream = Stream(iter(lambda: file.read(1 << 20), b""), begin)
             if begin == 0 or stream.search(NEXT, PROBE):
                 found = _records(stream, limit, piece.stop)
                 yield from (item for item in found if item.offset >= piece.start)
+
+
+def packing(path: str) -> str:
+    """How an archive is compressed, by its content; by its name, if the content is neither compressed nor an archive."""
+    kind = sniff(path)
+    if not kind and path.endswith((".gz", ".zst")) and not RECORD.match(read_range(path, 0, PROBE)):
+        return "gzip" if path.endswith(".gz") else "zstd"
+    return kind
 
 
 def _compressed(members: "Members", start: int, stop: int, limit: int, look_back: int) -> Iterator[Record | Damage]:
@@ -200,11 +209,15 @@ class Members:
 
     def _begins_record(self, offset: int) -> bool:
         self.file.seek(offset)
-        try:
-            head = inflater(self.kind, self.dictionary).decompress(self.file.read(FEED))
-        except ERRORS:
-            return False
-        return RECORD.match(head) is not None
+        member = inflater(self.kind, self.dictionary)
+        head = b""
+        # In small bites: damage further on does not change that a record begins here.
+        with contextlib.suppress(*ERRORS):
+            while len(head) < PROBE and not member.eof and (bite := self.file.read(64)):
+                head += member.decompress(bite)
+                if RECORD.match(head):
+                    return True
+        return False
 
     def _compressed(self) -> bytes:
         if not self.data:
@@ -237,7 +250,8 @@ def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
     """The record that begins here, with the stream left where the next one begins."""
     head = _warc_head(stream) if stream.peek(5) == b"WARC/" else _arc_head(stream)
     if isinstance(head, str):
-        stream.search(NEXT, PROBE)
+        if not RECORD.match(stream.peek(PROBE)):
+            stream.search(NEXT, PROBE)
         return _damage(offset, stream.error) if stream.error else Damage(offset, "damaged", head)
     kind, fields, length = head
     url = fields.get("warc-target-uri")
@@ -268,7 +282,7 @@ def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
     """Type, fields and length of the WARC record that begins here, or what is wrong with it."""
     head = stream.until(HEAD_END, MAX_HEAD)
     if head is None:
-        stream.drop(5)
+        stream.drop(5)  # of "WARC/", so that it is not found again
         return "the record's header has no end"
     fields: dict[str, str] = {}
     name = ""
@@ -291,10 +305,8 @@ def _arc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
     """The same of an ARC record: `URL IP date type length` on one line (version 1 of the format)."""
     line = stream.until(LINE_END, PROBE)
     match = ARC_LINE.fullmatch(line) if line else None
-    if line is None or match is None:
-        found = line or stream.peek(32)
-        if line is None:
-            stream.drop(1)
+    if match is None:
+        found = line if line is not None else stream.take(32)
         return f"no record begins here: found {found[:32]!r}"
     url, address, date, mime, length = (part.decode("utf-8", "replace") for part in match.groups())
     fields = {

@@ -125,14 +125,18 @@ def _lz4(file: IO[bytes]) -> Iterator[bytes]:
     from fastwarc.stream_io import Lz4Reader
 
     reader: Any = Lz4Reader(file)
+    nothing = True
     while True:
         try:
             block = reader.read(FEED)
         except OSError as error:
             raise Damaged(f"the lz4 data is damaged or cut off: {error}") from error
         if not block:
-            return
+            break
+        nothing = False
         yield block
+    if nothing:  # a file that ends within its head is no error to Lz4Reader
+        raise Truncated("the file ends before its lz4 data begins")
 
 
 class Stream:

@@ -45,7 +45,7 @@ class Roles:
         for role, name in (("text", self.text), ("id", self.id), ("url", self.url), ("date", self.date)):
             if name is not None and not _has(columns, name, nested):
                 raise InputError(
-                    f'{where}: there is no column "{name}" for the {role}{did_you_mean(name, columns)} '
+                    f'{where}: there is no column "{name}" for the {role}{did_you_mean(name, columns) or "."} '
                     f"It has: {_listed(columns)}."
                 )
         if self.text is None and not any(name in columns for name in TEXT):

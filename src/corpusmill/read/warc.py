@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.read import Piece, Tally, _http, split_bytes, whole
-from corpusmill.read._archive import Damage, Record, records
-from corpusmill.read._bytes import sniff
+from corpusmill.read._archive import Damage, Record, packing, records
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo
 
@@ -106,7 +105,7 @@ def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
     """Byte ranges of plain, gzip and zstd archives, one piece of any other."""
     pieces: list[Piece] = []
     for file in files:
-        cut = file.size > target_bytes and sniff(file.path) in ("", "gzip", "zstd")
+        cut = file.size > target_bytes and packing(file.path) in ("", "gzip", "zstd")
         pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
     return pieces
 

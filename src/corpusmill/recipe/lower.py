@@ -24,6 +24,7 @@ from corpusmill.keys import Signed, bases
 from corpusmill.recipe.fingerprint import describe
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
+from corpusmill.recipe.order import check_order
 from corpusmill.recipe.passes import Pass, Sign
 from corpusmill.recipe.writing import PackRows, TokenizeDocuments, WriteDocuments
 from corpusmill.steps import CorpusStep, Pack, Tokenize
@@ -64,6 +65,7 @@ def lower(recipe: Recipe) -> Plan:
 
     Raises InputError if a source has no files, RecipeError if a step cannot work with what comes before it.
     """
+    check_order(recipe)
     inputs = tuple(tuple(expand(source.paths, getattr(source.reader, "suffixes", ()))) for source in recipe.read)
     if not any(file.size for files in inputs for file in files):
         raise InputError("all input files are empty: " + ", ".join(f.path for files in inputs for f in files)[:500])
@@ -94,9 +96,8 @@ class _Lowering:
             judged = ()
             for label, step in corpus:
                 upstream = _print(upstream, label, _describe(step))
-                signed = Signed(
-                    self.passes[-1].stage, label, upstream, self.slices, tuple(stage for _, stage in judged)
-                )
+                before = tuple(stage for _, stage in judged)
+                signed = Signed(self.passes[-1].stage, label, upstream, self.slices, before)
                 self.stages += step.stages(signed)
                 judged += ((label, self.stages[-1].name),)
             if not steps and not judged:
@@ -228,15 +229,15 @@ def _print(*parts: Any) -> str:
 
 @cache
 def code() -> str:
-    """SHA-256 of the code that every pass runs: the engine of passes, the measures and the kernels.
+    """SHA-256 of the code that every pass runs: engine, readers, measures, kernels, models, writers.
 
     The code of a step itself is part of the step's own description.
     """
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
     shared = [package / name for name in ("measures.py", "tables.py", "units.py", "keys.py", "schema.py")]
-    for path in sorted(
-        [*shared, *package.glob("text/*.py"), *package.glob("recipe/*.py"), *package.glob("models/*.py")]
-    ):
+    shared += [package / "steps" / "verdict.py", *package.glob("steps/*/_*.py")]
+    folders = ("text", "tokens", "models", "read", "recipe", "shards", "write")
+    for path in sorted([*shared, *(path for folder in folders for path in package.glob(f"{folder}/*.py"))]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -1,5 +1,14 @@
-"""Imported once by the fork server, so that every worker starts with the engine of passes in memory."""
+"""Imported once by the fork server, so that every worker starts with the engine and the kernels in memory."""
+
+import pyarrow as pa
 
 from corpusmill.recipe import passes, writing
+from corpusmill.text import compile as kernels
 
 __all__ = ["passes", "writing"]
+
+# No thread may run where processes are forked. The driver has compiled the kernels: here they are only loaded.
+pa.set_cpu_count(1)
+pa.set_io_thread_count(1)
+if kernels.is_warm():
+    kernels.warm()

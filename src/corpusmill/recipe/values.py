@@ -155,25 +155,28 @@ def _scalar(node: Node, want: Any) -> Any:
             return float(value)
         if want is float and isinstance(value, float) and math.isnan(value):
             raise _mismatch(node, want)
-        if type(value) is want or (value is None and want in (None, types.NoneType)):
+        if type(value) is want or (value is None and want is None):
             return value
     raise _mismatch(node, want)
 
 
 def _one_of(node: Node, want: Any) -> Any:
-    # 5 must stay whole in `float | int`, and "auto" in `str | Literal["auto"]` is the literal: the narrow types first.
-    narrow = [types.NoneType, bool, int, float]
-    options = sorted(
-        get_args(want), key=lambda o: -1 if get_origin(o) is Literal else narrow.index(o) if o in narrow else 9
-    )
     nearer: Mismatch | None = None
-    for option in options:
+    for option in sorted(get_args(want), key=_breadth):
         try:
             return convert(node, option)
         except Mismatch as error:
             if error.inside:  # the outer shape fits this option, so its complaint is about the true mistake
                 nearer = nearer or error
     raise nearer or _mismatch(node, want)
+
+
+def _breadth(option: Any) -> int:
+    """The narrow types come first: 5 stays whole in `float | int`, "auto" in `str | Literal["auto"]` is the literal."""
+    order = (types.NoneType, bool, int, float)
+    if get_origin(option) is Literal:
+        return -1
+    return order.index(option) if option in order else len(order)
 
 
 def _literal(node: Node, want: Any) -> Any:

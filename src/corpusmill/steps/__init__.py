@@ -25,7 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import RecipeError, did_you_mean, own_class
 from corpusmill.keys import Keys, Signed
 from corpusmill.tokens.packing import Method, Remainder
 from corpusmill.units import Stage
@@ -135,16 +135,9 @@ def find(name: str) -> type[Any]:
     Raises RecipeError if there is none, naming the nearest that exists.
     """
     if ":" in name:
-        module, _, wanted = name.partition(":")
-        try:
-            found = getattr(importlib.import_module(module), wanted)
-        except (ImportError, AttributeError) as error:
-            raise RecipeError(f'cannot import the step "{name}": {error}') from error
-        if not isinstance(found, type):
-            raise RecipeError(f'"{name}" is not a class')
-        return found
+        return own_class(name, "step")
     if name not in names():
-        raise RecipeError(f'there is no step "{name}"{did_you_mean(name, names())} `corpusmill steps` lists them all.')
+        raise RecipeError(f'there is no step "{name}"{did_you_mean(name, names()) or "."} `corpusmill steps` lists them all.')
     module = f"{__name__}.{name.replace('/', '.')}"
     found = getattr(
         importlib.import_module(module), "".join(part.title() for part in name.rsplit("/", 1)[1].split("_"))

@@ -8,11 +8,6 @@ from corpusmill.text.compile import kernel
 LEADERS = 16  # documents of one bucket that later ones are compared with; beyond it a bucket costs no more
 
 
-def partitions_of(bands: int, slices: int) -> int:
-    """How many partitions `scatter` makes: each band is cut into `slices` ranges of keys."""
-    return bands * slices
-
-
 def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32]]:
     """Sort the keys of a unit's documents by partition, keeping the order of documents within each.
 
@@ -24,7 +19,7 @@ def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], N
     """
     if slices < 1 or slices & (slices - 1):
         raise ValueError(f"slices must be a power of two, got {slices}")
-    documents, bands = keys.shape
+    bands = keys.shape[1]
     offsets = np.zeros(bands * slices + 1, np.int64)
     sorted_keys = np.empty(keys.size, np.uint64)
     rows = np.empty(keys.size, np.uint32)
@@ -33,7 +28,13 @@ def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], N
 
 
 @kernel
-def _scatter(keys, bits, offsets, sorted_keys, rows):  # type: ignore[no-untyped-def]
+def _scatter(
+    keys: NDArray[np.uint64],
+    bits: int,
+    offsets: NDArray[np.int64],
+    sorted_keys: NDArray[np.uint64],
+    rows: NDArray[np.uint32],
+) -> None:
     documents, bands = keys.shape
     for d in range(documents):
         for b in range(bands):
@@ -50,7 +51,7 @@ def _scatter(keys, bits, offsets, sorted_keys, rows):  # type: ignore[no-untyped
 
 
 @kernel
-def _top(key, bits):  # type: ignore[no-untyped-def]
+def _top(key: np.uint64, bits: int) -> np.int64:
     return np.int64(key >> np.uint64(64 - bits)) if bits > 0 else np.int64(0)
 
 
@@ -66,7 +67,7 @@ def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
 
 
 @kernel
-def _shared(keys, bucket):  # type: ignore[no-untyped-def]
+def _shared(keys: NDArray[np.uint64], bucket: NDArray[np.int32]) -> int:
     size = 16
     while size < 2 * len(keys):
         size *= 2
@@ -131,7 +132,17 @@ def candidates(
 
 
 @kernel
-def _candidates(bucket, buckets, at, sketches, least, enough, left, right, share):  # type: ignore[no-untyped-def]
+def _candidates(
+    bucket: NDArray[np.int32],
+    buckets: int,
+    at: NDArray[np.int64],
+    sketches: NDArray[np.uint16],
+    least: int,
+    enough: int,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    share: NDArray[np.float32],
+) -> int:
     lanes = sketches.shape[1]
     leaders = np.full((buckets, LEADERS), -1, np.int64)
     count = np.zeros(buckets, np.int32)
@@ -176,7 +187,13 @@ def jaccard(
 
 
 @kernel
-def _jaccard(a, b, hashes, offsets, result):  # type: ignore[no-untyped-def]
+def _jaccard(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    result: NDArray[np.float64],
+) -> None:
     for p in range(len(a)):
         i, i_end = offsets[a[p]], offsets[a[p] + 1]
         j, j_end = offsets[b[p]], offsets[b[p] + 1]
@@ -205,7 +222,9 @@ def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[ND
 
 
 @kernel
-def _distinct(hashes, offsets, out, ends):  # type: ignore[no-untyped-def]
+def _distinct(
+    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray[np.uint64], ends: NDArray[np.int64]
+) -> int:
     size = 0
     for d in range(len(offsets) - 1):
         part = np.sort(hashes[offsets[d] : offsets[d + 1]])
@@ -235,7 +254,18 @@ def survivors(
 
 
 @kernel
-def _survivors(earlier, later, twin):  # type: ignore[no-untyped-def]
+def _survivors(earlier: NDArray[np.int64], later: NDArray[np.int64], twin: NDArray[np.int64]) -> None:
     for p in range(len(later)):
         if twin[later[p]] < 0 and twin[earlier[p]] < 0:
             twin[later[p]] = earlier[p]
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    keys = np.array([[1, 2], [1, 3]], np.uint64)
+    scatter(keys, 2)
+    bucket, buckets = shared(keys[:, 0].copy())
+    candidates(bucket, buckets, np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9)
+    sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
+    similarity = jaccard(np.array([0]), np.array([1]), *sets)
+    survivors(2, np.array([0]), np.array([1]), similarity)

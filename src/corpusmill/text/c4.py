@@ -152,7 +152,8 @@ def _clean(
     """Write the kept lines of data[lo:hi] to out[begin:]; returns (end, verdict)."""
     p = begin
     size = hi - lo
-    start = first_word = 0
+    zero: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile what it is passed to twice
+    start = first_word = zero
     for b in range(breaks + 1):
         at = s.line_break[b] if b < breaks else size
         if b < breaks and load8(data, lo + at) == CR and at + 1 < size and load8(data, lo + at + 1) == LF:

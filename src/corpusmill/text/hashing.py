@@ -142,13 +142,13 @@ def strip(data: NDArray[np.uint8], start: int, end: int, classes: Classes) -> An
 
 
 @inlined
-def rotate(x: Bits, by: int) -> Bits:
-    return (x << U(by)) | (x >> U(64 - by))
+def rotate(x: Bits, by: Bits) -> Bits:
+    return (x << by) | (x >> (U(64) - by))
 
 
 @inlined
 def _round(lane: Bits, word: Bits) -> Bits:
-    return rotate(lane + word * P2, 31) * P1
+    return rotate(lane + word * P2, U(31)) * P1
 
 
 @inlined
@@ -168,19 +168,19 @@ def xxh64(data: NDArray[np.uint8], start: int, end: int, seed: Bits) -> Bits:
             c = _round(c, load64(data, at + 16))
             d = _round(d, load64(data, at + 24))
             at += 32
-        h = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18)
+        h = rotate(a, U(1)) + rotate(b, U(7)) + rotate(c, U(12)) + rotate(d, U(18))
         h = _merge(_merge(_merge(_merge(h, a), b), c), d)
     else:
         h = seed + P5
     h += U(end - start)
     while at + 8 <= end:
-        h = rotate(h ^ _round(NO_BITS, load64(data, at)), 27) * P1 + P4
+        h = rotate(h ^ _round(NO_BITS, load64(data, at)), U(27)) * P1 + P4
         at += 8
     if at + 4 <= end:
-        h = rotate(h ^ (U(load32(data, at)) * P1), 23) * P2 + P3
+        h = rotate(h ^ (U(load32(data, at)) * P1), U(23)) * P2 + P3
         at += 4
     while at < end:
-        h = rotate(h ^ (U(load8(data, at)) * P5), 11) * P1
+        h = rotate(h ^ (U(load8(data, at)) * P5), U(11)) * P1
         at += 1
     h = (h ^ (h >> U(33))) * P2
     h = (h ^ (h >> U(29))) * P3

@@ -28,8 +28,9 @@ def line_statistics(
     full = terminal = short = repeated_chars = 0
     mask = cleared(s.table, min(breaks + 1, len(s.start)))
     size = hi - lo
-    line_start = line_word = 0  # of the current line of str.splitlines()
-    lf_start = lf_word = 0  # of the current line of text.split("\n")
+    zero: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile what it is passed to twice
+    line_start = line_word = zero  # of the current line of str.splitlines()
+    lf_start = lf_word = zero  # of the current line of text.split("\n")
     for b in range(breaks + 1):
         last = b == breaks
         at = size if last else s.line_break[b]

@@ -49,9 +49,12 @@ GLOBAL_UNICAST = ip_network("2000::/3")  # all that is in use of IPv6
 AT, COLON, DOT, DASH, PLUS, BLANK, OPEN, CLOSE, UNDERSCORE, ZERO, ONE_DIGIT = b"@:.-+ ()_01"
 LONGEST_IPV6 = 45  # bytes
 
-# Classes of an ASCII byte, as bits.
-LOCAL, LABEL, DIGIT, LETTER, HEX, CAPITAL = 1, 2, 4, 8, 16, 32
-DOTS, DASHES, BLANKS, COLONS, BRACKETS = 64, 128, 256, 512, 1024
+# Classes of an ASCII byte, as bits. Not plain integers: numba would compile a copy of `_is` for each.
+LOCAL, LABEL, DIGIT, LETTER, HEX, CAPITAL, DOTS, DASHES, BLANKS, COLONS, BRACKETS = np.uint16(1) << np.arange(
+    11, dtype=np.uint16
+)
+ALNUMS, JOINERS, COLON_DOTS, HEX_COLON_DOTS = LETTER | DIGIT, DOTS | DASHES, COLONS | DOTS, HEX | COLONS | DOTS
+PHONE_JOINERS, PHONE_MARKS, ACCOUNT = JOINERS | BLANKS, JOINERS | BLANKS | BRACKETS, DIGIT | CAPITAL
 _BYTES = np.zeros(256, np.uint16)
 for _byte in range(128):
     _c = chr(_byte)
@@ -131,9 +134,9 @@ def is_public(address: str) -> bool:
 
 
 @kernel
-def _find_all(text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64]) -> int:
+def _find_all(text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64]) -> Any:
     """Fill in the spans of all documents; returns how many there are, -1 if there is not enough room."""
-    n = 0
+    n: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile `_find` twice
     for d in range(len(text.offsets) - 1):
         n = _find(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, classes, spans, n)
         if n < 0:
@@ -194,7 +197,7 @@ def _find(
 
 
 @inlined
-def _is(data: NDArray[np.uint8], at: int, kinds: int) -> bool:
+def _is(data: NDArray[np.uint8], at: int, kinds: np.uint16) -> bool:
     return bool((_BYTES[load8(data, at)] & kinds) != 0)
 
 
@@ -210,7 +213,7 @@ def _word_before(data: NDArray[np.uint8], lo: int, at: int, classes: Classes) ->
         return False
     byte = load8(data, at - 1)
     if byte < 0x80:
-        return _is(data, at - 1, LETTER | DIGIT) or byte == UNDERSCORE
+        return _is(data, at - 1, ALNUMS) or byte == UNDERSCORE
     return bool((last_class(data, lo, at, classes) & ALNUM) != 0)
 
 
@@ -221,12 +224,14 @@ def _word_at(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> boo
         return False
     byte = load8(data, at)
     if byte < 0x80:
-        return _is(data, at, LETTER | DIGIT) or byte == UNDERSCORE
+        return _is(data, at, ALNUMS) or byte == UNDERSCORE
     return bool((class_of(classes, decode(data, at)[0]) & ALNUM) != 0)
 
 
 @kernel
-def _alone(data: NDArray[np.uint8], lo: int, start: int, end: int, hi: int, joiners: int, classes: Classes) -> bool:
+def _alone(
+    data: NDArray[np.uint8], lo: int, start: int, end: int, hi: int, joiners: np.uint16, classes: Classes
+) -> bool:
     r"""Whether no \w touches data[start:end], nor a "+", nor a joiner (classes of bytes) that a digit touches."""
     if _word_before(data, lo, start, classes) or _word_at(data, end, hi, classes):
         return False
@@ -261,10 +266,10 @@ def _email(data: NDArray[np.uint8], lo: int, floor: int, at: int, hi: int, class
         return 0, 0
     end = labels = 0
     i = at + 1
-    while i < hi and _is(data, i, LETTER | DIGIT):
+    while i < hi and _is(data, i, ALNUMS):
         last = i
         while i < hi and _is(data, i, LABEL):
-            if _is(data, i, LETTER | DIGIT):
+            if _is(data, i, ALNUMS):
                 last = i
             i += 1
         labels += 1
@@ -284,11 +289,11 @@ def _ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classe
         start -= 1
     if not 1 <= colon - start <= 4 or _word_before(data, lo, start, classes):
         return 0, 0
-    if start > lo and _is(data, start - 1, COLONS | DOTS):
+    if start > lo and _is(data, start - 1, COLON_DOTS):
         return 0, 0
     end = colon
     colons = doubles = 0
-    while end < hi and end - start <= LONGEST_IPV6 and _is(data, end, HEX | COLONS | DOTS):
+    while end < hi and end - start <= LONGEST_IPV6 and _is(data, end, HEX_COLON_DOTS):
         if load8(data, end) == COLON:
             doubles += colons > 0 and load8(data, end - 1) == COLON
             colons += 1
@@ -313,15 +318,15 @@ def _number(data: NDArray[np.uint8], lo: int, at: int, hi: int, wanted: int, cla
             return IPV4, at, end
     if wanted & (1 << PHONE):
         start, end = _phone(data, lo, at, hi)
-        if end > 0 and _alone(data, lo, start, end, hi, DOTS | DASHES, classes):
+        if end > 0 and _alone(data, lo, start, end, hi, JOINERS, classes):
             return PHONE, start, end
     if wanted & (1 << SSN):
         end = _ssn(data, at, hi)
-        if end > 0 and _alone(data, lo, at, end, hi, DOTS | DASHES, classes):
+        if end > 0 and _alone(data, lo, at, end, hi, JOINERS, classes):
             return SSN, at, end
     if wanted & (1 << CARD):
         end = _card(data, at, hi)
-        if end > 0 and _alone(data, lo, at, end, hi, DOTS | DASHES, classes):
+        if end > 0 and _alone(data, lo, at, end, hi, JOINERS, classes):
             return CARD, at, end
     if wanted & (1 << IBAN) and at - 2 >= lo:
         end = _iban(data, at - 2, hi)
@@ -360,7 +365,7 @@ def _phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
     start = i = at
     if load8(data, i) == ONE_DIGIT:
         i += 1
-        i += i < hi and _is(data, i, BLANKS | DOTS | DASHES)
+        i += i < hi and _is(data, i, PHONE_JOINERS)
         bracket = i < hi and load8(data, i) == OPEN
         i += bracket
     else:
@@ -373,11 +378,11 @@ def _phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
         if i >= hi or load8(data, i) != CLOSE:
             return 0, 0
         i += 1
-    joined = i < hi and _is(data, i, BLANKS | DOTS | DASHES)
+    joined = i < hi and _is(data, i, PHONE_JOINERS)
     if not (joined or bracket):
         return 0, 0
     i += joined
-    if not _three(data, i, hi) or i + 8 > hi or not _is(data, i + 3, BLANKS | DOTS | DASHES):
+    if not _three(data, i, hi) or i + 8 > hi or not _is(data, i + 3, PHONE_JOINERS):
         return 0, 0
     for k in range(i + 4, i + 8):
         if not _is(data, k, DIGIT):
@@ -400,7 +405,7 @@ def _international(data: NDArray[np.uint8], at: int, hi: int) -> int:
     end = at + 1
     while digits < 15:
         i = end
-        while i < hi and i < end + 2 and _is(data, i, BLANKS | DOTS | DASHES | BRACKETS):
+        while i < hi and i < end + 2 and _is(data, i, PHONE_MARKS):
             i += 1
         if i >= hi or not _is(data, i, DIGIT):
             break
@@ -501,7 +506,7 @@ def _iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
             if i >= hi or load8(data, i) != BLANK:
                 return 0
             i += 1
-        if i >= hi or not _is(data, i, DIGIT | CAPITAL):
+        if i >= hi or not _is(data, i, ACCOUNT):
             return 0
         value = _digit(data, i) if _is(data, i, DIGIT) else _digit(data, i) - 7
         if read < 4:

@@ -16,24 +16,7 @@ from corpusmill.text.unicode import ALNUM, LOWER, SPACE, TERMINAL, Classes, clas
 LF, DOT = 10, 46
 
 # Abbreviations that stand before a name or a number.
-ABBREVIATIONS = (
-    "Mr",
-    "Mrs",
-    "Ms",
-    "Dr",
-    "Prof",
-    "St",
-    "Sr",
-    "Jr",
-    "vs",
-    "Fig",
-    "No",
-    "Vol",
-    "Sen",
-    "Rep",
-    "Gen",
-    "Gov",
-)
+ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Sr", "Jr", "vs", "Fig", "Vol", "Sen", "Rep", "Gen", "Gov")
 _ABBREVIATIONS = np.array([int.from_bytes(word.encode(), "big") for word in ABBREVIATIONS], np.int64)
 _CLOSERS = np.array([ord(c) for c in "\"')]}»’”"], np.uint32)
 

@@ -44,7 +44,7 @@ def jaccard(
 
     hashes, offsets   as `shingle_hashes` returns them
     left, right       (pairs,) document numbers
-    returns           (pairs,) |A ∩ B| / |A ∪ B|; 0 if neither has a shingle
+    returns           (pairs,) |A ∩ B| / |A ∪ B|; 0 if neither has a shingle (a hash of 0 counts as 1)
     """
     out = np.empty(len(left), np.float64)
     for numbers in (left, right):

@@ -116,13 +116,15 @@ def _sketch_m61(
     for d in range(len(out)):
         for block in range(0, k, LANES_AT_ONCE):
             lanes = min(LANES_AT_ONCE, k - block)
-            least[:] = ALL_BITS
+            for j in range(lanes):
+                least[j] = ALL_BITS
             for i in range(offsets[d], offsets[d + 1]):
                 for j in range(lanes):
                     h = hashes[i] * a[block + j] + b[block + j]
                     h = (h & MERSENNE) + (h >> U(61))
                     least[j] = min(least[j], h - MERSENNE if h >= MERSENNE else h)
-            out[d, block : block + lanes] = least[:lanes]
+            for j in range(lanes):
+                out[d, block + j] = least[j]
 
 
 @kernel

@@ -78,6 +78,7 @@ def folding() -> Folding:
     return Folding(tables["fold_index"], kinds, tables["fold_places"], tables["fold_pool"], ascii_)
 
 
+@cache
 def punctuation() -> frozenset[str]:
     """Characters that make no word by themselves: a word of only these and `terminal` ones is a symbol.
 
@@ -88,6 +89,7 @@ def punctuation() -> frozenset[str]:
     return frozenset(map(chr, _tables()["punctuation"]))
 
 
+@cache
 def terminal() -> frozenset[str]:
     """Characters that end a sentence: 159, Unicode's Sentence_Terminal as datatrove has it.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import RecipeError, did_you_mean, own_class
 
 if TYPE_CHECKING:
     from corpusmill.shards.layout import Entry
@@ -71,13 +71,15 @@ def names() -> list[str]:
 
 
 def find(name: str) -> type[Any]:
-    """The class behind a recipe name: `parquet_tokens` is ParquetTokens in parquet_tokens.py.
+    """The class behind a recipe name: `parquet_tokens` is ParquetTokens in parquet_tokens.py, or `my.module:MyWriter`.
 
     Raises RecipeError if there is none, naming the nearest that exists.
     """
+    if ":" in name:
+        return own_class(name, "writer")
     if name not in names():
         raise RecipeError(
-            f'there is no format "{name}" to write{did_you_mean(name, names())} There are: {", ".join(names())}.'
+            f'there is no format "{name}" to write{did_you_mean(name, names()) or "."} There are: {", ".join(names())}.'
         )
     found = getattr(importlib.import_module(f"{__name__}.{name}"), "".join(part.title() for part in name.split("_")))
     assert isinstance(found, type)

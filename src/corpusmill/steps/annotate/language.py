@@ -30,5 +30,9 @@ class Language:
     def signals(self, docs: pa.RecordBatch) -> Columns:
         return self._identifier().columns(docs["text"])
 
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return (self.model,)
+
     def _identifier(self) -> Identifier:
         return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)

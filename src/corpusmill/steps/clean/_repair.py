@@ -18,7 +18,6 @@ def where(text: pa.Array, pattern: str, repair: Callable[[pa.Array], pa.Array]) 
 
 def masked(text: pa.Array, hit: pa.Array, repair: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """`repair` of the texts for which `hit` is true, the others as they are. Null stays null."""
-    hit = pc.fill_null(hit, False)
     if not pc.any(hit).as_py():
         return text
     return pc.replace_with_mask(text, hit, repair(text.filter(hit)))

@@ -8,7 +8,7 @@ Only keys, sketches and the hashes of candidates are read; the text of candidate
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from corpusmill.text.shingles import shingle_hashes
 from corpusmill.units import Commit, Committed, Stage, Unit, UnitIO
 
 Planner = Callable[[Committed, Path], list[Unit]]
+RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
 
 
@@ -64,10 +65,15 @@ def near_stages(signed: Signed, ngram: int, bands: int, rows: int, threshold: fl
 
 @dataclass(frozen=True)
 class ExactGroup:
-    """Unit inputs: partition, key files with the number of their first document, verdict files to leave out."""
+    """Unit inputs: partitions, key files with the number of their first document, verdict files to leave out."""
 
     def run(self, unit: Unit, io: UnitIO) -> None:
-        part = _read_partition(unit, io, "low")
+        edges = [self.edges(part) for part in _read_partitions(unit, io, "low")]
+        earlier, later = (np.concatenate(side) for side in zip(*edges))
+        io.write_arrays("edges", len(later), earlier=earlier, later=later)
+
+    def edges(self, part: "_Partition") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first document of each set of copies, and each of the others."""
         bucket, buckets = shared(part.keys ^ part.rider * np.uint64(0x9E3779B97F4A7C15))
         rows = np.flatnonzero(bucket >= 0)
         first = np.full(buckets, -1, np.int64)
@@ -79,7 +85,7 @@ class ExactGroup:
         twins[rows] = first[for_bucket]
         same = (part.keys[rows] == part.keys[twins[rows]]) & (part.rider[rows] == part.rider[twins[rows]])
         copies = rows[same & (twins[rows] != rows)]
-        io.write_arrays("edges", len(copies), earlier=part.documents[twins[copies]], later=part.documents[copies])
+        return part.documents[twins[copies]], part.documents[copies]
 
 
 @dataclass(frozen=True)
@@ -103,19 +109,18 @@ class NearGroup:
     high: float
 
     def run(self, unit: Unit, io: UnitIO) -> None:
-        part = _read_partition(unit, io, None)
+        edges = [self.edges(part, unit, io) for part in _read_partitions(unit, io, None)]
+        pairs = np.unique(np.concatenate(edges), axis=0)
+        io.write_arrays("edges", len(pairs), earlier=pairs[:, 0], later=pairs[:, 1])
+
+    def edges(self, part: "_Partition", unit: Unit, io: UnitIO) -> NDArray[np.int64]:
+        """(pairs, 2) the candidates among the documents of a partition, the earlier one first."""
         bucket, buckets = shared(part.keys)
         met = np.flatnonzero(bucket >= 0)
         documents, at = np.unique(part.documents[met], return_inverse=True)
         sketches = _gather(io, unit, documents, "sketch")
-        left, right, share = candidates(bucket[met], buckets, at.astype(np.int64), sketches, self.low, self.high)
-        io.write_arrays(
-            "edges",
-            len(left),
-            earlier=part.documents[met[left]],
-            later=part.documents[met[right]],
-            share=share,
-        )
+        left, right, _ = candidates(bucket[met], buckets, at.astype(np.int64), sketches, self.low, self.high)
+        return np.stack([part.documents[met[left]], part.documents[met[right]]], axis=1)
 
 
 @dataclass(frozen=True)
@@ -191,9 +196,17 @@ class _Partition:
     rider: NDArray[np.uint64]
 
 
-def _read_partition(unit: Unit, io: UnitIO, rider: str | None) -> _Partition:
-    """The records of one partition from every key file, in document order, without what earlier verdicts drop."""
-    partition, files, verdicts = unit.inputs
+def _read_partitions(unit: Unit, io: UnitIO, rider: str | None) -> Iterator[_Partition]:
+    """The records of each partition from every key file, in document order, without what earlier verdicts drop."""
+    partitions, files, verdicts = unit.inputs
+    gone = [io.table(path, ["document"])["document"].to_numpy() for path in verdicts]
+    for partition in range(*partitions):
+        yield _read_partition(partition, files, gone, io, rider)
+
+
+def _read_partition(
+    partition: int, files: tuple[tuple[str, int], ...], gone: list[NDArray[np.int64]], io: UnitIO, rider: str | None
+) -> _Partition:
     keys, documents, riders = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for path, base in files:
         arrays = io.arrays(path)
@@ -206,8 +219,8 @@ def _read_partition(unit: Unit, io: UnitIO, rider: str | None) -> _Partition:
     all_keys, all_documents = np.concatenate(keys), np.concatenate(documents)
     all_riders = np.concatenate(riders) if rider else np.empty(0, np.uint64)
     keep = np.ones(len(all_keys), bool)
-    for path in verdicts:
-        keep &= ~np.isin(all_documents, io.table(path, ["document"])["document"].to_numpy())
+    for dropped in gone:
+        keep &= ~np.isin(all_documents, dropped)
     return _Partition(all_keys[keep], all_documents[keep], all_riders[keep] if rider else all_riders)
 
 
@@ -273,7 +286,14 @@ def _partition_units(signed: Signed, bands: int) -> Planner:
     def units(done: Committed, _: Path) -> list[Unit]:
         files = _key_files(signed, done[signed.stage])
         verdicts = tuple(done[stage][0].outputs["verdicts"].path for stage in signed.excluded)
-        return [Unit(p, (p, files, verdicts)) for p in range(bands * signed.slices)]
+        # As many partitions to a unit as RECORDS allow: a small corpus is one unit, and not one a band.
+        records = bases(done[signed.stage], signed.output)[-1] // signed.slices + 1
+        together = max(1, min(RECORDS // int(records), bands * signed.slices))
+        starts = range(0, bands * signed.slices, together)
+        return [
+            Unit(i, ((start, min(start + together, bands * signed.slices)), files, verdicts))
+            for i, start in enumerate(starts)
+        ]
 
     return units
 

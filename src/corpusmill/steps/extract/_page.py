@@ -112,13 +112,12 @@ def codec(label: str | None) -> str | None:
 
     if not label:
         return None
-    label = label.strip().strip("\"'").lower()
-    name: str = map_encoding_to_html5(label, fallback_utf8=False) or label
+    # Python knows more, and some of it, such as unicode_escape, is no charset of pages.
+    name = map_encoding_to_html5(label.strip().strip("\"'").lower(), fallback_utf8=False)
     try:
-        b"".decode(name)
-    except (LookupError, ValueError):  # unknown, or no charset at all, as Python's codec "hex"
+        return codecs.lookup(name).name if name else None
+    except LookupError:
         return None
-    return codecs.lookup(name).name
 
 
 def _utf16(head: bytes) -> str | None:
@@ -139,7 +138,7 @@ def _guess(raw: bytes) -> str | None:
     from charset_normalizer import from_bytes
 
     best = from_bytes(raw[:SNIFFED]).best()
-    return codec(best.encoding) if best else None
+    return best.encoding if best else None
 
 
 def read_page(raw: bytes, charset: str | None, max_mb: float) -> tuple[str, bool]:

@@ -63,6 +63,10 @@ class Language:
             min_score=pc.and_(pc.less(score, least), pc.is_valid(label)),
         )
 
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return (self.model,)
+
     def _identifier(self) -> Identifier:
         return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill import assets
+from corpusmill.assets import load, locate
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.filter import _lists
@@ -76,19 +76,20 @@ class Url:
             for entry in written(getattr(self, field)):
                 if not re.fullmatch("[A-Za-z0-9]+", entry):
                     raise RecipeError(f'filter/url: {field} has "{entry}"; a word is made of a-z and 0-9')
-        for name in self.named_lists():
-            assets.locate(name)
+        for name in self.assets:
+            locate(name)
         if self.ut1 is not None:
-            there = assets.load(self.ut1, _lists.categories)
+            there = load(self.ut1, _lists.categories)
             for category in self.categories:
                 if not there.get(category):
                     raise AssetError(
                         f'{self.ut1}: no category "{category}" with a file "domains" or "urls"'
-                        f"{did_you_mean(category, there)} Found: {', '.join(sorted(there)) or 'no folder at all'}."
+                        f"{did_you_mean(category, there) or '.'} Found: {', '.join(sorted(there)) or 'no folder at all'}."
                     )
 
-    def named_lists(self) -> tuple[str, ...]:
-        """The files behind the lists that are named: what they hold decides, too."""
+    @property
+    def assets(self) -> tuple[str, ...]:
+        """The lists that are named, not written out: what they hold decides, too."""
         named = [value for field in (*DOMAINS, "block_urls", *WORDS) if isinstance(value := getattr(self, field), str)]
         return (*named, *(f"{self.ut1}/{category}/{file}" for category, file in self._ut1_files()))
 
@@ -106,8 +107,8 @@ class Url:
 
         ut1: list[str | None] = [None] * len(urls)
         for category, file in self._ut1_files():
-            names, load = (domains, _lists.domain_hashes) if file == "domains" else (pages, _lists.page_hashes)
-            found = names.found(assets.load(f"{self.ut1}/{category}/{file}", load))
+            names, read = (domains, _lists.domain_hashes) if file == "domains" else (pages, _lists.page_hashes)
+            found = names.found(load(f"{self.ut1}/{category}/{file}", read))
             ut1 = [old or (entry and f"{category}: {entry}") for old, entry in zip(ut1, found)]
 
         whole = [None if url is None else f"{url.host}{url.path}{url.query}".lower() for url in urls]
@@ -135,7 +136,7 @@ class Url:
         """(category, "domains" or "urls") of each UT1 file that is asked for and there."""
         if self.ut1 is None:
             return []
-        there = assets.load(self.ut1, _lists.categories)
+        there = load(self.ut1, _lists.categories)
         return [(category, file) for category in self.categories for file in sorted(there.get(category, ()))]
 
 
@@ -152,21 +153,21 @@ def written(entries: List) -> tuple[str, ...]:
 @cache
 def domain_list(entries: List) -> Hashes:
     if isinstance(entries, str):
-        return assets.load(entries, _lists.domain_hashes)
+        return load(entries, _lists.domain_hashes)
     return _lists.hashes(Address.of(entry).host for entry in entries)
 
 
 @cache
 def page_list(entries: List) -> Hashes:
     if isinstance(entries, str):
-        return assets.load(entries, _lists.page_hashes)
+        return load(entries, _lists.page_hashes)
     return _lists.hashes(Address.of(entry).pages[0] for entry in entries)
 
 
 @cache
 def word_list(entries: List) -> tuple[str, ...]:
     if isinstance(entries, str):
-        return assets.load(entries, _lists.words)
+        return load(entries, _lists.words)
     return tuple(entry.lower() for entry in entries)
 
 

@@ -1,0 +1,94 @@
+"""Counts of values by bins, whose edges are chosen so that a threshold is one of them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.report.rules import Bound
+
+BINS = 24  # about
+LOG_FROM = 10  # counts with a threshold from here on are shown on a scale of ratios
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """counts[name][i] values lie in edges[i] to edges[i + 1]. The first bin holds what is less too, the last what is
+    more; `most` is the largest value. `log`: the bins are made for a logarithmic axis."""
+
+    edges: tuple[float, ...]
+    counts: Mapping[str, tuple[int, ...]]
+    log: bool
+    most: float
+
+    @property
+    def total(self) -> int:
+        return sum(map(sum, self.counts.values()))
+
+    def trimmed(self) -> "Histogram":
+        """Without the empty bins at both ends.
+
+        >>> Histogram((0, 1, 2, 3), {"kept": (0, 5, 0)}, False, 2).trimmed().edges
+        (1, 2)
+        """
+        filled = np.flatnonzero(np.sum([np.array(c) for c in self.counts.values()], axis=0))
+        if not len(filled):
+            return self
+        low, high = int(filled[0]), int(filled[-1]) + 1
+        counts = {name: count[low:high] for name, count in self.counts.items()}
+        return Histogram(self.edges[low : high + 1], counts, self.log, self.most)
+
+
+def octaves(most: float = 2.0**50) -> tuple[float, ...]:
+    """0, 1 and on from there two bins an octave, in whole numbers: 0, 1, 2, 3, 4, 6, 8, 11, 16, … up past `most`."""
+    edges = [0.0, 1.0]
+    while edges[-1] <= most:
+        edges.append(float(max(edges[-1] + 1, round(2 ** ((_half_octave(edges[-1]) + 1) / 2)))))
+    return tuple(edges)
+
+
+def _half_octave(value: float) -> int:
+    return round(2 * math.log2(value))
+
+
+def around(bound: Bound, low: float, high: float, whole: bool) -> tuple[tuple[float, ...], bool]:
+    """Edges for values from `low` to `high`, one of them the bound's threshold; and whether they are logarithmic.
+
+    whole   the values are whole numbers
+
+    The far side of the threshold is cut where it says nothing more: at three times the threshold.
+    """
+    at = bound.threshold
+    low, high = min(low, at), max(high, at)
+    if whole and at >= LOG_FROM:
+        down = min(14, math.ceil(2 * math.log2(at / max(low, 1.0))))
+        up = min(14, max(1, math.ceil(2 * math.log2(max(high, at) / at))))
+        edges = [at * 2 ** (k / 2) for k in range(-down, up + 1)]
+        return tuple([0.0] * (low < edges[0]) + edges), True
+    high = max(at, min(high + whole, 3 * at) if at > 0 else high + whole)
+    span = (high - low) or abs(at) or 1.0
+    width = 1.0 if whole and span <= 2 * BINS else span / BINS
+    if at > low:  # so that the threshold is an edge: a whole number of bins below it
+        width = (at - low) / max(1, round((at - low) / width))
+    below = max(1, round((at - low) / width))
+    above = max(1, math.ceil((high - at) / width - 1e-9))
+    return tuple(at + k * width for k in range(-below, above + 1)), False
+
+
+def count(values: NDArray[Any], edges: Sequence[float], closed: str) -> NDArray[np.int64]:
+    """(bins,) how many values lie in each bin; NaN in none.
+
+    closed   "left": [a, b), or "right": (a, b]. A value on a threshold must fall on the side that passes.
+    """
+    values = values[~np.isnan(values)]
+    inner = np.asarray(edges[1:-1], np.float64)
+    place = np.searchsorted(inner, values, side="right" if closed == "left" else "left")
+    return np.bincount(place, minlength=len(edges) - 1).astype(np.int64)
+
+
+def closed_side(bound: Bound) -> str:
+    """Which end of a bin belongs to it, so that what the bound drops and what it lets pass share no bin."""
+    return "left" if bound.drops in ("<", ">=") else "right"

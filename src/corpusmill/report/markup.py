@@ -1,0 +1,52 @@
+"""HTML that cannot be broken by what stands in it: all that is not markup already is escaped where it is put in."""
+
+from collections.abc import Iterable
+from html import escape
+
+from corpusmill.report.visible import visible
+
+
+class Html(str):
+    """Markup. Made by `tag` and `join` alone."""
+
+    __slots__ = ()
+
+
+EMPTY = ("meta", "input", "rect", "line")  # elements that hold nothing
+Inside = str | None
+
+
+def tag(element: str, /, *inside: Inside, **attributes: object) -> Html:
+    """An element. Attributes are written with "_" for "-" and a last "_" where Python has the word: class_="kept".
+
+    inside        Html as it is, any other text escaped and with controls made visible; None is nothing
+    attributes    None and False are left out, True is a bare name
+
+    >>> tag("p", "1 < 2 ", tag("b", "<script>"), class_="note", hidden=True)
+    '<p class="note" hidden>1 &lt; 2 <b>&lt;script&gt;</b></p>'
+    """
+    said = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{_text(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if element in EMPTY:
+        return Html(f"<{element}{said}/>")
+    return Html(f"<{element}{said}>{join(inside)}</{element}>")
+
+
+def join(parts: Iterable[Inside], between: str = "") -> Html:
+    """Parts one after the other, each as in `tag`."""
+    return Html(_text(between).join(part if isinstance(part, Html) else _text(part) for part in parts if part is not None))
+
+
+def _text(text: str) -> str:
+    return text if isinstance(text, Html) else escape(visible(text))
+
+
+def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: int = 1) -> Html:
+    """A table that scrolls sideways where it must. The first `words` columns hold words, the others numbers."""
+    css = "words"
+    top = tag("tr", *(tag("th", cell, scope="col", class_=css if i < words else None) for i, cell in enumerate(head)))
+    body = [tag("tr", *(tag("td", c, class_=css if i < words else None) for i, c in enumerate(row))) for row in rows]
+    return tag("div", tag("table", tag("thead", top), tag("tbody", *body)), class_="wide")

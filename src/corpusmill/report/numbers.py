@@ -1,0 +1,63 @@
+"""Numbers for people."""
+
+
+def number(value: float) -> str:
+    """1234567 -> 1,234,567"""
+    return f"{value:,.0f}"
+
+
+def size(value: float) -> str:
+    """Bytes in units of 1000.
+
+    >>> size(1234567), size(999)
+    ('1.2 MB', '999 B')
+    """
+    return f"{value:.0f} B" if value < 1000 else _scaled(value, ("kB", "MB", "GB", "TB"), "{:.1f} {}")
+
+
+def short(value: float) -> str:
+    """A count or a small value for an axis.
+
+    >>> short(20000), short(1500000), short(0.25), short(12)
+    ('20k', '1.5M', '0.25', '12')
+    """
+    return f"{value:.6g}" if abs(value) < 1000 else _scaled(value, ("k", "M", "G", "T"), "{:.3g}{}")
+
+
+def share(part: float, whole: float) -> str:
+    """A part in per cent; not 100 % or 0 % unless it is all or nothing.
+
+    >>> share(1, 3), share(0, 3), share(99999, 100000), share(1, 0)
+    ('33.3 %', '0.0 %', '> 99.9 %', '–')
+    """
+    if not whole:
+        return "–"
+    text = f"{100 * part / whole:.1f}"
+    if text == "100.0" and part < whole:
+        return "> 99.9 %"
+    if text == "0.0" and part > 0:
+        return "< 0.1 %"
+    return f"{text} %"
+
+
+def measured(value: object) -> str:
+    """A signal as people read it: counts in full, ratios to three digits, text as it is.
+
+    >>> measured(1234), measured(0.123456), measured(3.0), measured("en"), measured(None)
+    ('1,234', '0.123', '3', 'en', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or abs(value) >= 1000:
+        return number(value)
+    return f"{value:.3g}"
+
+
+def _scaled(value: float, units: tuple[str, ...], form: str) -> str:
+    for unit in units:
+        value /= 1000
+        if abs(value) < 999.95 or unit == units[-1]:
+            return form.format(value, unit)
+    raise AssertionError

@@ -1,0 +1,52 @@
+"""What a reason means: the signal that was judged, and the bound that it broke."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+
+SAID = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A document is dropped where the column `signal` `drops` the threshold: below 50, above 0.9."""
+
+    signal: str  # `<step>.<signal>`
+    drops: str  # <, <=, >, >=
+    threshold: float
+
+    def __str__(self) -> str:
+        return f"{self.signal.partition('.')[2]} {SAID[self.drops]} {self.threshold:,.6g}"
+
+
+def bounds(recipe: Recipe) -> dict[str, Bound]:
+    """reason (`step.rule`) -> its bound, for every rule of the recipe's steps that is one and is switched on."""
+    return {
+        f"{label}.{rule.parameter}": Bound(f"{label}.{rule.signal}", rule.drops, float(threshold))
+        for label, step in zip(labels(recipe.steps), recipe.steps)
+        for rule in getattr(step, "RULES", ())
+        if isinstance(threshold := getattr(step, rule.parameter), int | float)
+    }
+
+
+def evidence(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> dict[str, Any]:
+    """signal -> value, of the signals that a reason was decided by, as far as one can tell.
+
+    Those are the signal of its bound; or the signal of the same name; or, where the step has only a few, all that it
+    left with a value.
+    """
+    step, _, rule = reason.partition(".")
+    if reason in known:
+        column = known[reason].signal
+        return {column.partition(".")[2]: signals.get(column)}
+    if signals.get(reason) is not None:
+        return {rule: signals[reason]}
+    own = {name.partition(".")[2]: value for name, value in signals.items() if name.partition(".")[0] == step}
+    own = {name: value for name, value in own.items() if value is not None}
+    return own if len(own) <= FEW else {}
+
+
+FEW = 4

@@ -1,0 +1,191 @@
+"""C4's line rules, each switched on or off, against the rules read aloud; and how sentences are counted."""
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from text_strategies import strings, texts
+
+from corpusmill.text import unicode
+from corpusmill.text.c4 import LINE_REASONS, POLICY_PHRASES, VERDICTS, clean_lines
+from corpusmill.text.sentences import ABBREVIATIONS, sentence_counts
+
+ASCII_LOWER = str.maketrans({c: c.lower() for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
+
+
+def slow_clean(text, rules):
+    """(text, verdict, lines by reason)"""
+    kept, lines = [], dict.fromkeys(LINE_REASONS, 0)
+    for whole in map(str.strip, text.splitlines()):
+        words = whole.split()
+        if rules["max_word_chars"] is not None and any(len(word) > rules["max_word_chars"] for word in words):
+            lines["long_word"] += 1
+            continue
+        line = re.sub(r"\[\d*]|\[edit]|\[citation needed]", "", whole) if rules["citations"] else whole
+        low = line.translate(ASCII_LOWER)
+        if rules["terminal_punctuation"] and (not line.endswith((".", "?", "!", '"', "'")) or line.endswith("...")):
+            lines["no_terminal_punctuation"] += 1
+        elif rules["min_words"] is not None and len(words) < rules["min_words"]:
+            lines["few_words"] += 1
+        elif rules["lorem_ipsum"] and "lorem ipsum" in low:
+            return "", "lorem_ipsum", lines
+        elif rules["javascript"] and "javascript" in low:
+            lines["javascript"] += 1
+        elif rules["curly_bracket"] and "{" in line:
+            return "", "curly_bracket", lines
+        elif rules["policy"] and any(phrase in low for phrase in POLICY_PHRASES):
+            lines["policy"] += 1
+        else:
+            lines["kept"] += 1
+            kept.append(line)
+    return "\n".join(kept).strip(), "ok", lines
+
+
+PARTS = [
+    *(
+        "one two three four",
+        "One.",
+        "a b",
+        " ",
+        "\u3000",
+        "[1]",
+        "[12",
+        "]",
+        "[]",
+        "[٣]",
+        "[edit]",
+        "[citation needed]",
+    ),
+    *(
+        ".",
+        ".",
+        ".\n",
+        ".\n",
+        "\n",
+        "\r\n",
+        "\r",
+        "\x85",
+        "...",
+        "\u2028",
+        "?",
+        "!",
+        '"',
+        "'",
+        "{",
+        "é",
+        "x" * 9,
+        "日本語",
+    ),
+    *("Lorem ipsum", "JavaScript", "javascrip", *POLICY_PHRASES, "Privacy Policy"),
+]
+pages = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
+switches = st.fixed_dictionaries(
+    {
+        "max_word_chars": st.sampled_from([None, 6, 1000]),
+        "min_words": st.sampled_from([None, 1, 3]),
+        **dict.fromkeys(
+            ["citations", "terminal_punctuation", "lorem_ipsum", "javascript", "curly_bracket", "policy"], st.booleans()
+        ),
+    }
+)
+ALL = {"max_word_chars": 1000, "min_words": 3} | dict.fromkeys(
+    ["citations", "terminal_punctuation", "lorem_ipsum", "javascript", "curly_bracket", "policy"], True
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(pages, min_size=1, max_size=3), switches)
+@example(["[1] a b c.\n[2] d e f [3]."], ALL)
+@example(
+    ["[1] \n\n[2]\r\nx [3]\n"],
+    dict.fromkeys(ALL, False) | {"citations": True, "min_words": None, "max_word_chars": None},
+)
+def test_equals_the_rules_read_aloud(batch, rules):
+    result = clean_lines(strings(*batch), **rules)
+    found = [
+        (text, VERDICTS[verdict], dict(zip(LINE_REASONS, lines.tolist(), strict=True)))
+        for text, verdict, lines in zip(result.text.to_pylist(), result.verdict, result.lines, strict=True)
+    ]
+    assert found == [slow_clean(text, rules) for text in batch]
+    assert result.sentences.tolist() == sentence_counts(result.text).tolist()
+
+
+def test_nulls_stay_null_and_long_words_are_counted_in_characters():
+    line = "é" * 1000 + " and two more."
+    result = clean_lines(strings(None, line, "é" + line))
+    assert result.text.to_pylist() == [None, line, ""]
+    assert result.lines[2, LINE_REASONS.index("long_word")] == 1
+
+
+def slow_sentences(text):
+    terminal = "".join(map(re.escape, unicode.terminal()))
+    runs = re.compile(rf"[{terminal}][{terminal}\"')\]}}»’”]*")
+    sentences = 0
+    for line in text.split("\n"):
+        begin = 0
+        for run in runs.finditer(line):
+            after = line[run.end() :]
+            if after and run.group() and ord(run.group()[0]) < 128:
+                if not after[0].isspace():
+                    continue
+                if run.group()[0] == ".":
+                    word = re.search(r"[A-Za-z]*$", line[: run.start()]).group()
+                    before = line[: run.start() - len(word)][-1:]
+                    if (len(word) == 1 or word in ABBREVIATIONS) and not before.isalnum():
+                        continue
+                    following = after.lstrip()[:1]
+                    if following and (following.islower() or (following.istitle() and not following.isupper())):
+                        continue
+            sentences += bool(line[begin : run.end()].strip())
+            begin = run.end()
+        sentences += bool(line[begin:].strip())
+    return sentences
+
+
+SENTENCES = [
+    "Mr",
+    "Prof",
+    "Professor",
+    "A",
+    "é",
+    "word",
+    "Word",
+    ".",
+    ". ",
+    "! ",
+    "?",
+    "...",
+    "。",
+    "। ",
+    '"',
+    ") ",
+    "\n",
+    " ",
+    "3",
+    "ǅ",
+]
+
+
+@settings(max_examples=300)
+@given(st.one_of(texts, st.lists(st.sampled_from(SENTENCES), max_size=30).map("".join)))
+@example("Dr. Who. 1é.\nAé. B")
+def test_sentences_are_counted_as_defined(text):
+    assert sentence_counts(strings(text)).tolist() == [slow_sentences(text)], text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three?", 3),
+        ('He said "No." She left.', 2),
+        ("Dr. J. Smith, e.g. here, paid 3.50 for www.example.org.", 1),
+        ("it was... fine. Really", 2),
+        ("一つ。二つ。", 2),
+        ("A headline\nand a line.", 2),
+        (" \n\n", 0),
+        (None, 0),
+    ],
+)
+def test_sentences_of(text, sentences):
+    assert sentence_counts(strings(text)).tolist() == [sentences]

@@ -1,0 +1,79 @@
+"""Machine code is kept where it can be written, is never stale, and leaves other users of numba alone."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from corpusmill.text.compile import cache_folder, fingerprint, is_warm, kernel, kernel_modules, warm
+
+USE_A_KERNEL = """
+import tempfile
+{before}
+import numpy as np
+from corpusmill.text.compile import cache_folder
+from corpusmill.text.spans import longest
+print(cache_folder(), longest(np.array([0, 7, 9])))
+"""
+FOUND = "7"
+NOWHERE = "/dev/null/nowhere"
+
+
+def run_with(before="", **environment):
+    """(cache folder, what a kernel found) in a process whose home and cache roots are those given."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("CORPUSMILL_CACHE", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
+    command = [sys.executable, "-c", USE_A_KERNEL.format(before=before)]
+    run = subprocess.run(command, env=kept | environment, capture_output=True, text=True, check=True, timeout=300)
+    return run.stdout.split()
+
+
+def test_the_first_root_that_can_be_written_is_used(tmp_path):
+    chosen, xdg = tmp_path / "chosen", tmp_path / "xdg"
+    found = run_with(CORPUSMILL_CACHE=str(chosen), XDG_CACHE_HOME=str(xdg))
+    assert found == [str(chosen / f"corpusmill-{fingerprint()}"), FOUND]
+    assert list(chosen.rglob("*.nbc")) and not xdg.exists()
+    found = run_with(CORPUSMILL_CACHE=NOWHERE, XDG_CACHE_HOME=str(xdg))
+    assert found == [str(xdg / "corpusmill" / f"corpusmill-{fingerprint()}"), FOUND]
+
+
+def test_kernels_run_where_nothing_can_be_written(tmp_path):
+    no_temp = f"tempfile.gettempdir = lambda: {NOWHERE!r}; tempfile.TemporaryFile = None"
+    assert run_with(before=no_temp, HOME=NOWHERE) == ["None", FOUND]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of folders")
+def test_a_temporary_folder_that_others_can_write_is_not_trusted(tmp_path):
+    shared = tmp_path / f"corpusmill-cache-{os.getuid()}"
+    temporary = f"tempfile.gettempdir = lambda: {str(tmp_path)!r}"
+    assert run_with(before=temporary, HOME=NOWHERE)[0] == str(shared / f"corpusmill-{fingerprint()}")
+    shared.chmod(0o777)
+    assert run_with(before=temporary, HOME=NOWHERE)[0] == "None"
+
+
+def test_warming_compiles_every_kernel():
+    warm()
+    folder = cache_folder()
+    assert folder is not None and is_warm()
+    missing = []
+    for name in kernel_modules():
+        for value in vars(importlib.import_module(name)).values():
+            mine = isinstance(value, numba.core.dispatcher.Dispatcher) and value.py_func.__module__ == name
+            if mine and not value.targetoptions.get("forceinline"):
+                stem = f"{name.rsplit('.', 1)[1]}.{value.py_func.__qualname__}-"
+                if not any(path.name.startswith(stem) for path in folder.rglob("*.nbi")):
+                    missing.append(f"{name}.{value.py_func.__name__}")
+    assert missing == []
+
+
+def test_the_cache_of_other_numba_functions_stays_where_it_was():
+    before = numba.config.CACHE_DIR
+
+    @kernel
+    def twice(x: int) -> int:
+        return 2 * x
+
+    assert twice(21) == 42
+    assert before == numba.config.CACHE_DIR

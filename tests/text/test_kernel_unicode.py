@@ -1,0 +1,47 @@
+"""The pinned tables say what Python says of every character that all versions of Unicode know."""
+
+import unicodedata
+
+import numpy as np
+from text_strategies import STABLE
+
+from corpusmill.text import unicode as u
+
+
+def class_of(c):
+    tables = u.classes()
+    return int(tables.blocks[(int(tables.block_of[ord(c) >> 7]) << 7) | (ord(c) & 127)])
+
+
+def test_classes_are_those_of_str():
+    for c in STABLE:
+        found = class_of(c)
+        assert bool(found & u.SPACE) == c.isspace()
+        assert bool(found & u.BREAK) == (len(f"a{c}b".splitlines()) == 2)
+        assert bool(found & u.ALPHA) == c.isalpha()
+        assert bool(found & u.ALNUM) == c.isalnum()
+        assert bool(found & u.DIGIT) == c.isdecimal()
+        assert bool(found & u.UPPER) == c.isupper()
+        assert bool(found & u.LOWER) == (c.islower() or unicodedata.category(c) == "Lt")
+        assert bool(found & u.CONTENT) == (c not in u.punctuation() | u.terminal())
+        assert bool(found & u.TERMINAL) == (c in u.terminal())
+
+
+def test_the_sets_are_the_ones_described():
+    assert u.unicode_version() == "14.0.0"
+    assert len(u.punctuation()) == 129
+    assert set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~") <= u.punctuation()
+    assert sorted(c for c in u.punctuation() if unicodedata.category(c) == "Cc") == [
+        c for c in map(chr, range(0x100)) if unicodedata.category(c) == "Cc" and c not in "\t\n"
+    ]
+    assert len([c for c in u.punctuation() if ord(c) >= 0xA0]) == 34
+    assert len(u.terminal()) == 159
+    assert set(".?!。।؟") <= u.terminal() and not set(',;:"') & u.terminal()
+
+
+def test_what_no_code_point_can_be_stays_inside_the_tables():
+    for table, blocks in ((u.classes().block_of, u.classes().blocks), (u.folding().block_of, u.folding().kinds)):
+        assert len(table) == 0x200000 >> 7
+        assert (int(table.max()) + 1) << 7 <= len(blocks)
+    assert not u.classes().blocks.flags.writeable
+    assert int(np.max(u.folding().places >> 8)) < len(u.folding().pool)
