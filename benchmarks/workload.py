@@ -335,7 +335,9 @@ def near_copy(text: str, words: list[str], rng: Random) -> tuple[str, str]:
     if "trunc" in kind:
         text = text[: int(len(text) * rng.uniform(0.8, 0.97))]
     if "words" in kind:
-        text = exchanged(text, 0.003 * 12 ** rng.random(), words, rng)
+        rate, before = 0.003 * 12 ** rng.random(), text
+        while text == before:  # at a low rate a short text is often spared
+            text = exchanged(before, rate, words, rng)
     if "hf" in kind:
         head, foot = (" ".join(rng.choices(words, k=rng.randint(2, 8))) for _ in range(2))
         text = f"{head}\n\n{text}\n\n{foot}"

@@ -27,3 +27,8 @@ def docs(*texts: str | None, **columns: list[Any]) -> pa.RecordBatch:
         "text": list(texts),
     }
     return pa.RecordBatch.from_pydict(made | columns, schema=DOCUMENT)
+
+
+def pytest_addoption(parser: Any) -> None:
+    parser.addoption("--write-golden", action="store_true", help="keep what the demo gives as what it must give")
+    parser.addoption("--kills", type=int, default=10, help="how often runs are killed in the test of kill -9")

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from works import Square
+from works import FillsTheDisk, Square
 
-from corpusmill.errors import AssetError, ResumeError
+from corpusmill.errors import AssetError, ResumeError, StorageError
 from corpusmill.execute.commits import StageFolder
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
@@ -85,6 +85,11 @@ def test_a_worker_that_is_killed_in_every_attempt_is_a_failure_with_a_reason(tmp
 def test_what_no_second_attempt_can_cure_stops_at_once(executor, tmp_path):
     with pytest.raises(AssetError, match="no such model"):
         carry_out(executor, tmp_path, Square(incurable=(0,)))
+
+
+def test_a_full_disk_stops_the_run_and_says_what_to_do(executor, tmp_path):
+    with pytest.raises(StorageError, match=r"the disk is full \(\d+ MiB free\).*run the same command again"):
+        carry_out(executor, tmp_path, FillsTheDisk())
 
 
 def test_workers_stay_for_the_next_stage(pool, tmp_path):

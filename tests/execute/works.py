@@ -1,5 +1,6 @@
 """Works for the tests of executors. In a module of its own, because workers import it."""
 
+import errno
 import os
 import signal
 import time
@@ -34,3 +35,9 @@ class Square:
         if first and unit.number in self.dies:
             os.kill(os.getpid(), signal.SIGKILL)
         io.facts["sum"] = unit.inputs[0]
+
+
+@dataclass(frozen=True)
+class FillsTheDisk:
+    def run(self, unit, io):
+        raise OSError(errno.ENOSPC, "No space left on device")

@@ -26,9 +26,10 @@ def guarded(app: Callable[..., Any]) -> int:
     try:
         status = app(standalone_mode=False)
         return status if isinstance(status, int) else 0
-    except typer.Exit as end:
-        return end.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort, typer.Exit) as end:
+        # Of Ctrl-C, versions of typer make a KeyboardInterrupt, an Abort, or an Exit with this status.
+        if isinstance(end, typer.Exit) and end.exit_code != INTERRUPTED:
+            return end.exit_code
         say("\ninterrupted. What is committed is safe: run the same command again to continue.")
         return INTERRUPTED
     except BrokenPipeError:

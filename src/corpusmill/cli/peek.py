@@ -1,13 +1,18 @@
 """corpusmill peek RUN"""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, number, open_run, print_json
 from corpusmill.errors import InputError
 
-WIDTH = 600  # characters of text shown of each document
+if TYPE_CHECKING:
+    from corpusmill.report.tables import RunTables
+
+CHARS = 600  # of each text, where several documents are shown
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,8 +24,10 @@ def peek(
     dropped: Annotated[
         str | None, typer.Option(help="Documents that go: by step, or by step.rule; `all` for any.", show_default=False)
     ] = None,
-    dead: Annotated[bool, typer.Option(help="Records and documents that could not be processed.")] = False,
-    document: Annotated[str | None, typer.Option("--id", help="The document with this id or url.")] = None,
+    dead: Annotated[bool, typer.Option("--dead", help="Records and documents that could not be processed.")] = False,
+    document: Annotated[
+        str | None, typer.Option("--id", help="All about the document with this id or url.", show_default=False)
+    ] = None,
     count: Annotated[int, typer.Option("-n", min=1, help="How many to show.")] = 5,
     json: Json = False,
 ) -> None:
@@ -28,35 +35,47 @@ def peek(
     from corpusmill.report.tables import RunTables
 
     open_run(run)
+    if sum([dead, dropped is not None, document is not None]) > 1:
+        raise InputError("--dropped, --dead and --id ask for different documents: give one of them")
     tables = RunTables(run)
     if dead:
         found = tables.dead(count)
-    elif dropped:
+    elif dropped is not None:
         found = tables.dropped(None if dropped == "all" else dropped, count)
-        if not found:
-            raise InputError(
-                f'no document was dropped for "{dropped}". Reasons: {", ".join(tables.reasons()) or "none"}.'
-            )
-    elif document:
+    elif document is not None:
         found = tables.document(document)
         if not found:
-            raise InputError(f'{run}: no document with the id or url "{document}"')
+            raise InputError(f'{run}: no document and no dead letter has the id or url "{document}"')
     else:
         found = tables.kept(count)
     if json:
-        print_json(found)
+        print_json({"run": str(run), "documents": found})
         return
-    for entry in found:
-        show(entry)
-    if not found:
-        print("none")
+    print("\n\n".join(shown(entry, tables, whole=document is not None) for entry in found) if found else "none")
 
 
-def show(entry: dict[str, Any]) -> None:
-    text = entry.pop("text", None)
-    for name, value in entry.items():
-        if value is not None and not (isinstance(value, float) and value != value):
-            print(f"{name}: {value}")
-    if text is not None:
-        print(f"text: {text[:WIDTH]}{'…' if len(text) > WIDTH else ''}")
-    print("---")
+def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
+    """A document or a dead letter, as lines; with `whole`, all signals and all of the text."""
+    from corpusmill.report.numbers import measured
+    from corpusmill.report.rules import because
+    from corpusmill.report.visible import excerpt, one_line, visible
+
+    place = f"{entry['source']} {PurePath(entry['file'] or '').name}:{entry['position']}"
+    lines = [f"id       {entry['id']}", f"from     {one_line(place)}"]
+    if entry["url"]:
+        lines.append(f"url      {one_line(entry['url'])}")
+    if "kind" in entry:
+        expected = ", as expected" if entry["expected"] else ""
+        return "\n".join(
+            [*lines, f"dead     {entry['step']}: {entry['kind']}{expected}: {one_line(entry['reason'] or '')}"]
+        )
+    tokens = "" if entry["tokens"] is None else f", {number(entry['tokens'])} tokens"
+    lines.append(f"length   {number(entry['bytes'])} bytes{tokens}")
+    if entry["dropped_by"]:
+        lines.append(f"dropped  by {entry['dropped_by']}")
+        lines += [f"         {because(reason, entry['signals'], tables.bounds)}" for reason in entry["reasons"]]
+    if whole:
+        lines += ["signals"]
+        lines += [f"         {k} {one_line(measured(v))}" for k, v in entry["signals"].items() if v is not None]
+    text = entry["text"] if whole else excerpt(entry["text"], CHARS)
+    return "\n".join([*lines, "text", *(f"  | {line}" for line in visible(text).split("\n"))])

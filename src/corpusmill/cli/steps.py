@@ -1,10 +1,14 @@
 """corpusmill steps [NAME]"""
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from corpusmill.cli.common import Json, print_json
+
+if TYPE_CHECKING:
+    from corpusmill.steps.describe import StepInfo
 
 
 def add_to(app: typer.Typer) -> None:
@@ -21,7 +25,7 @@ def steps(
 
     infos = [describe(each) for each in ([name] if name else registry.names())]
     if json:
-        print_json([info.to_json() for info in infos])
+        print_json({"steps": [asdict(info) for info in infos]})
     elif name:
         print(one(infos[0]))
     else:
@@ -31,11 +35,10 @@ def steps(
         print("\nAll about one: corpusmill steps NAME")
 
 
-def one(info: Any) -> str:
-    lines = [info.name, "", info.docstring, ""]
-    width = max((len(p.name) for p in info.parameters), default=0)
-    for p in info.parameters:
-        default = "required" if p.required else f"= {p.default!r}"
-        note = f"   {p.note}" if p.note else ""
-        lines.append(f"  {p.name:<{width}}  {p.type}  {default}{note}")
-    return "\n".join(lines)
+def one(info: "StepInfo") -> str:
+    """Name, docstring, and a line a parameter: name, type, default, what stands beside it in the code."""
+    cells = [(p.name, p.type, "required" if p.default is None else p.default, p.note) for p in info.parameters]
+    widths = [max((len(row[i]) for row in cells), default=0) for i in range(3)]
+    widths[2] = min(widths[2], 24)  # one long default must not push all notes to the right
+    lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths)), row[3]]).rstrip() for row in cells]
+    return "\n".join([info.name, "", info.doc, "", *(f"  {line}" for line in lines)]).rstrip()

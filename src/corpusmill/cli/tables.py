@@ -1,47 +1,50 @@
 """Tables for people."""
 
-from rich.console import Console
-from rich.table import Table
+import shutil
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
 
 from corpusmill.cli.common import number, share, size
 from corpusmill.report.waterfall import Waterfall
 
-TOP = 3  # reasons a step in the terminal; the report has all
+TOP = 5  # reasons a step in the terminal; the report has all
+WIDE = 120  # columns that are used at most
+HEAD = ("step", "documents in", "out", "kept", "bytes out", "tokens out")
 
 
 def print_waterfall(flow: Waterfall) -> None:
-    """What came in and went out of every step, with the reasons."""
-    console = Console(width=max(Console().width, 100), highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("step", "documents in", "out", "kept", "bytes out", "tokens out"):
-        table.add_column(name, justify="left" if name == "step" else "right")
-    table.add_column("why documents go", overflow="fold")
+    """What came in and went out of every step; below each, why documents go."""
+    rows = list(_rows(flow))
+    widths = [max(map(len, column)) for column in zip(HEAD, *(cells for cells, _ in rows))]
+    width = min(shutil.get_terminal_size((100, 24)).columns, WIDE)
+    for cells, why in [(HEAD, ""), *rows]:
+        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
+        print("  ".join([first, *others]).rstrip())
+        for line in wrap(why, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
+            print(f"    {line}")
+
+
+def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, source in flow.read.items():
-        lost = {kind: count for part in ("dead", "expected") for kind, count in source[part].items()}
-        skipped = sum(source["skipped"].values())
-        why = [f"{kind} {number(count)}" for kind, count in sorted(lost.items(), key=lambda item: -item[1])]
-        why += [f"not pages {number(skipped)}"] if skipped else []
-        table.add_row(
-            f"read {name}",
-            number(source["records"]),
-            number(source["documents"]),
-            share(source["documents"], source["records"]),
-            size(source["bytes"]),
-            "",
-            ", ".join(why),
+        lost = {**source["dead"], **source["expected"]}
+        if skipped := sum(source["skipped"].values()):
+            lost["could not be documents"] = skipped
+        records, documents = source["records"], source["documents"]
+        yield (
+            (f"read {name}", number(records), number(documents), share(documents, records), size(source["bytes"]), ""),
+            _most(lost),
         )
     for row in flow.rows:
-        reasons = [f"{reason} {number(count)}" for reason, count in list(row.reasons.items())[:TOP]]
-        rest = sum(row.reasons.values()) - sum(list(row.reasons.values())[:TOP])
-        reasons += [f"others {number(rest)}"] if rest else []
-        reasons += [f"failed {number(row.failed)}"] if row.failed else []
-        table.add_row(
-            row.step,
-            number(row.documents_in),
-            number(row.documents_out),
-            share(row.documents_out, row.documents_in),
-            size(row.bytes_out),
-            number(row.tokens_out) if row.tokens_in else "",
-            ", ".join(reasons),
-        )
-    console.print(table)
+        tokens = number(row.tokens_out) if row.tokens_in else ""
+        kept = share(row.documents_out, row.documents_in)
+        cells = (row.step, number(row.documents_in), number(row.documents_out), kept, size(row.bytes_out), tokens)
+        yield cells, _most({**row.reasons, "failed": row.failed} if row.failed else row.reasons)
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    """`min_words 56 · min_alpha_words 23 · 4 others 9`"""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    said = [f"{name}\u00a0{number(count)}" for name, count in ordered[:TOP]]
+    if rest := ordered[TOP:]:
+        said.append(f"{len(rest)} others {number(sum(count for _, count in rest))}")
+    return " · ".join(said).replace("\u00a0", " ")

@@ -103,7 +103,8 @@ def run_unit(root: Path, stage: str, work: Work, unit: Unit) -> Commit:
         outputs = io.finish()
         for output in outputs.values():
             _sync(root / output.path)
-        commit = Commit(unit.number, io.attempt, outputs, io.facts, round(now() - started, 3))
+        facts = json.loads(json.dumps(io.facts, sort_keys=True))  # as they will be read back, order of keys and all
+        commit = Commit(unit.number, io.attempt, outputs, facts, round(now() - started, 3))
         folder = StageFolder(root, stage)
         if not folder.commit(commit):
             won = json.loads((folder.path / "commits" / f"{unit.number:05d}.json").read_bytes())

@@ -5,12 +5,13 @@ Own workers on a fork server, not `concurrent.futures`: when a worker dies there
 one more attempt of one unit. Workers hold a lifeline to the driver and die with it.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -114,7 +115,8 @@ class Processes:
             self._lifeline = self._context.Pipe(duplex=False)
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, self._lifeline[0]), daemon=True)
-        process.start()
+        with _deaf():
+            process.start()
         there.close()
         self._staff[here] = _Worker(process, here)
         return self._staff[here]
@@ -128,6 +130,19 @@ class Processes:
             del self._staff[worker.pipe]
             code = worker.process.exitcode
             return (f"its worker died with exit status {code}{_why(code)}", "")
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Keep Ctrl-C from the fork server, which starts with the first worker and would end with a traceback."""
+    if os.name == "nt":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _why(code: int | None) -> str:

@@ -121,7 +121,8 @@ class _Lowering:
             signs=tuple(Sign(label, step, self.slices) for label, step in corpus),
             tokenizer=self.tokenize,
         )
-        described = [[label, _describe(step)] for label, step in [*steps, *corpus]]
+        described = [[label, _describe(step)] for label, step in steps]
+        described += [[label, _keys_of(step)] for label, step in corpus]
         counting = _describe(self.tokenize) if self.tokenize else None
         fingerprint = _print(upstream, name, described, counting, code())
         if first:
@@ -212,6 +213,13 @@ def _describe(step: Any) -> dict[str, Any]:
     """A step with the checksums of the assets that it names."""
     names = getattr(step, "assets", ())
     return {**describe(step), "assets": [assets.fingerprint(assets.locate(name)) for name in names]}
+
+
+def _keys_of(step: Any) -> dict[str, Any]:
+    """A corpus step as far as its keys depend on it: a change of the rest leaves the pass before it as it is."""
+    described = _describe(step)
+    parameters = described["parameters"]
+    return described | {"parameters": {name: parameters[name] for name in step.keyed_by}}
 
 
 def _inputs_print(recipe: Recipe, inputs: Sequence[Sequence[FileInfo]]) -> str:

@@ -6,8 +6,8 @@ from pathlib import PurePath
 from typing import Any
 
 from corpusmill.report.markup import Html, join, tag
-from corpusmill.report.numbers import measured, number
-from corpusmill.report.rules import SAID, Bound, evidence
+from corpusmill.report.numbers import number
+from corpusmill.report.rules import Bound, because
 from corpusmill.report.visible import excerpt, one_line
 
 TEXT = 900  # characters of a text that are shown
@@ -43,15 +43,6 @@ def why(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html | None:
     return tag("div", *said, tag("span", f"and {more} more") if more > 0 else None, class_="why")
 
 
-def because(reason: str, signals: Mapping[str, Any], bounds: Mapping[str, Bound]) -> str:
-    """`gopher_quality.min_words: content_words 12, below 50`"""
-    found = evidence(reason, signals, bounds)
-    said = ", ".join(f"{name} {one_line(measured(value))}" for name, value in found.items())
-    if reason in bounds:
-        said += f", {SAID[bounds[reason].drops]} {bounds[reason].threshold:,.6g}"
-    return f"{reason}: {said}" if said else reason
-
-
 def text(whole: str) -> Html:
     if not whole.strip():
         return tag("div", "no text", class_="text none")
@@ -61,12 +52,16 @@ def text(whole: str) -> Html:
 def pair(found: Mapping[str, Any]) -> Html:
     """A document that goes beside the twin that stays, from shortly before the first word that differs."""
     gone, stays = found["document"], found["twin"]
-    left, right = differences(gone["text"], stays["text"])
-    same = gone["text"] == stays["text"]
-    sides = [("goes", gone, left), ("stays", stays, right)]
-    heads = [tag("div", tag("h4", what), address(entry), tag("div", words, class_="text", dir="auto")) for what, entry, words in sides]
-    alike = "the same text" if same else f"similarity {found['similarity']:.3f}"
-    return tag("div", tag("h4", alike), tag("div", *heads, class_="two"), class_="reason")
+    if gone["text"] == stays["text"]:
+        both = [tag("div", tag("h4", what), address(entry)) for what, entry in (("goes", gone), ("stays", stays))]
+        return tag("div", tag("div", *both, class_="two"), text(gone["text"]), class_="reason")
+    sides = zip(("goes", "stays"), (gone, stays), differences(gone["text"], stays["text"]))
+    both = [
+        tag("div", tag("h4", what), address(entry), tag("div", words, class_="text", dir="auto"))
+        for what, entry, words in sides
+    ]
+    alike = f"similarity {found['similarity']:.3f}"
+    return tag("div", tag("div", alike, class_="soft"), tag("div", *both, class_="two"), class_="reason")
 
 
 def differences(left: str, right: str) -> tuple[Html, Html]:

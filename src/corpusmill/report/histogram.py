@@ -59,7 +59,7 @@ def around(bound: Bound, low: float, high: float, whole: bool) -> tuple[tuple[fl
 
     whole   the values are whole numbers
 
-    The far side of the threshold is cut where it says nothing more: at three times the threshold.
+    A long far side is cut where it says nothing more: at three times the threshold.
     """
     at = bound.threshold
     low, high = min(low, at), max(high, at)
@@ -68,7 +68,9 @@ def around(bound: Bound, low: float, high: float, whole: bool) -> tuple[tuple[fl
         up = min(14, max(1, math.ceil(2 * math.log2(max(high, at) / at))))
         edges = [at * 2 ** (k / 2) for k in range(-down, up + 1)]
         return tuple([0.0] * (low < edges[0]) + edges), True
-    high = max(at, min(high + whole, 3 * at) if at > 0 else high + whole)
+    high += whole
+    if at > 0 and not (whole and high - low <= BINS):
+        high = max(at, min(high, 3 * at))
     span = (high - low) or abs(at) or 1.0
     width = 1.0 if whole and span <= 2 * BINS else span / BINS
     if at > low:  # so that the threshold is an edge: a whole number of bins below it

@@ -1,7 +1,8 @@
 """HTML that cannot be broken by what stands in it: all that is not markup already is escaped where it is put in."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from html import escape
+from itertools import count
 
 from corpusmill.report.visible import visible
 
@@ -37,16 +38,21 @@ def tag(element: str, /, *inside: Inside, **attributes: object) -> Html:
 
 def join(parts: Iterable[Inside], between: str = "") -> Html:
     """Parts one after the other, each as in `tag`."""
-    return Html(_text(between).join(part if isinstance(part, Html) else _text(part) for part in parts if part is not None))
+    return Html(
+        _text(between).join(part if isinstance(part, Html) else _text(part) for part in parts if part is not None)
+    )
 
 
 def _text(text: str) -> str:
     return text if isinstance(text, Html) else escape(visible(text))
 
 
-def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: int = 1) -> Html:
-    """A table that scrolls sideways where it must. The first `words` columns hold words, the others numbers."""
-    css = "words"
-    top = tag("tr", *(tag("th", cell, scope="col", class_=css if i < words else None) for i, cell in enumerate(head)))
-    body = [tag("tr", *(tag("td", c, class_=css if i < words else None) for i, c in enumerate(row))) for row in rows]
-    return tag("div", tag("table", tag("thead", top), tag("tbody", *body)), class_="wide")
+def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> Html:
+    """A table that scrolls sideways where it must. `words` are the columns that hold words; the others hold numbers."""
+
+    def row(cells: Iterable[Inside], kind: str, **attributes: str) -> Html:
+        css = ("words" if i in words else None for i in count())
+        return tag("tr", *(tag(kind, cell, class_=c, **attributes) for cell, c in zip(cells, css)))
+
+    top = row(head, "th", scope="col")
+    return tag("div", tag("table", tag("thead", top), tag("tbody", *(row(r, "td") for r in rows))), class_="wide")

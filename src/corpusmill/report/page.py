@@ -4,17 +4,16 @@ import base64
 import hashlib
 import inspect
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 from corpusmill.recipe.names import labels
 from corpusmill.report import cards
-from corpusmill.report.markup import Html, Inside, join, table, tag
+from corpusmill.report.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number, share, short, size
 from corpusmill.report.svg import bar, histogram, legend
 from corpusmill.report.tables import RunTables
+from corpusmill.report.visible import excerpt, one_line
 from corpusmill.report.waterfall import Row, Waterfall
 from corpusmill.steps.describe import summary
 from corpusmill.storage import write_atomic
@@ -24,6 +23,7 @@ KEPT = 4  # documents that stay
 PAIRS = 4  # a corpus step
 DEAD = 3  # a kind
 LANGUAGES = 15
+FREQUENT = 3  # reasons a step in the table
 MEASURES = (("documents", number), ("bytes", size), ("tokens", number))
 
 
@@ -98,7 +98,9 @@ def tiles(flow: Waterfall) -> Html:
     if flow.packed:
         held = flow.packed["tokens"] + flow.packed["padding"]
         said += [(share(flow.packed["tokens"], held), "of the training rows is text")]
-    return tag("div", *(tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in said), class_="tiles")
+    return tag(
+        "div", *(tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in said), class_="tiles"
+    )
 
 
 def waterfall_section(flow: Waterfall) -> list[Inside]:
@@ -112,8 +114,8 @@ def waterfall_section(flow: Waterfall) -> list[Inside]:
         switch.append(tag("label", name, for_=f"by-{name}"))
     charts = [flow_chart(flow, name, said) for name, said in measures]
     colours = legend({"kept": "goes on", "dropped": "dropped by the step"})
-    head = ["step", "documents in", "out", "kept", "bytes out", "tokens out", "failed", "most frequent reasons"]
     failed = any(row.failed for row in flow.rows)
+    head = ["step", "documents in", "out", "kept", "bytes out", "tokens out"]
     rows = [
         [
             row.step,
@@ -122,17 +124,15 @@ def waterfall_section(flow: Waterfall) -> list[Inside]:
             share(row.documents_out, row.documents_in),
             size(row.bytes_out),
             number(row.tokens_out) if row.tokens_in else "–",
-            number(row.failed),
-            ", ".join(f"{reason} {number(count)}" for reason, count in list(row.reasons.items())[:3]),
+            *([number(row.failed)] if failed else []),
+            ", ".join(f"{reason} {number(count)}" for reason, count in list(row.reasons.items())[:FREQUENT]),
         ]
         for row in flow.rows
     ]
-    drop = set() if failed else {6}
-    keep = [i for i in range(len(head)) if i not in drop]
-    order = [keep[0], keep[-1], *keep[1:-1]]
+    head += ["failed"] * failed + ["most frequent reasons"]
     return [
         tag("figure", *switch, *charts, colours),
-        table([head[i] for i in order], [[row[i] for i in order] for row in rows], words=2),
+        table(head, rows, words=(0, len(head) - 1)),
         tag(
             "p",
             "Tokens are counted as each document leaves the pass, so within a pass they change only with the number of "
@@ -168,12 +168,11 @@ def sources_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
         mine = last.sources.get(name, {}) if last else {}
         out, weight = mine.get("documents_out", 0), mine.get("tokens_out" if tokens else "bytes_out", 0)
         whole = tokens or (last.bytes_out if last else 0)
-        counts = [source["records"], source["documents"], out]
         files = len(tables.run["inputs"][name])
-        rows.append(
-            [name, number(files), size(source["bytes"]), *map(number, counts), share(out, source["documents"])]
-            + [number(mine.get("tokens_out", 0)) if tokens else size(mine.get("bytes_out", 0)), share(weight, whole)]
-        )
+        given = number(weight) if tokens else size(weight)
+        counted = [number(source["records"]), number(source["documents"]), number(out)]
+        kept = share(out, source["documents"])
+        rows.append([name, number(files), size(source["bytes"]), *counted, kept, given, share(weight, whole)])
     unit = "tokens" if tokens else "bytes"
     head = ["source", "files", "size", "records", "documents", "stay", "kept", f"{unit} out", f"of all {unit}"]
     said: list[Inside] = [table(head, rows)]
@@ -203,9 +202,7 @@ def reasons_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
         said.append(tag("h3", row.step))
         lost = f"{number(gone)} of {number(row.documents_in)} documents go ({share(gone, row.documents_in)}). "
         said.append(tag("p", lost, tag("span", steps.get(row.step, ""), class_="soft")))
-        named = [f"{row.step}.{reason}" for reason in row.reasons]
-        named += sorted(reason for reason in counts if reason.startswith(f"{row.step}.") and reason not in named)
-        for reason in named:
+        for reason in (f"{row.step}.{rule}" for rule in row.reasons):
             found, bound = counts[reason], tables.bounds.get(reason)
             facts = [
                 (number(found.first), f"dropped for it first ({share(found.first, row.documents_in)})"),
@@ -225,20 +222,32 @@ def reasons_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
                     unit=signal,
                     bound=bound.threshold,
                     height=120,
+                    root=True,
                 )
-                about = [tag("div", tag("div", *about), tag("div", chart), class_="two")]
+                about = [tag("div", tag("div", *about), tag("div", chart), class_="rule")]
             shown = examples.get(reason, [])
             if shown:
                 title = "1 document" if len(shown) == 1 else f"{len(shown)} documents"
-                about.append(
-                    tag("details", tag("summary", title), *(cards.document(e, tables.bounds) for e in shown))
-                )
+                about.append(tag("details", tag("summary", title), *(cards.document(e, tables.bounds) for e in shown)))
             said.append(tag("div", *about, class_="reason"))
+        late = {
+            reason.partition(".")[2]: c
+            for reason, c in counts.items()
+            if reason.startswith(f"{row.step}.") and not c.first
+        }
+        if late:
+            more = ", ".join(
+                f"{rule} {number(late[rule].all)}" for rule in sorted(late, key=lambda r: (-late[r].all, r))
+            )
+            said.append(tag("p", f"Failed too, but never first: {more}.", class_="note"))
     if said:
         words = "Several rules can fail at once; a document counts as dropped by the first step, for its first rule."
         said.insert(0, tag("p", words, class_="note"))
-        said.insert(1, legend({"pass": "passes the rule", "fail": "fails it"}) if charts else None)
+        said.insert(1, legend(RULE) if charts else None)
     return said
+
+
+RULE = {"pass": "documents that pass the rule, by its signal", "fail": "that fail it (heights are square roots)"}
 
 
 def _summaries(tables: RunTables) -> dict[str, str]:
@@ -251,7 +260,11 @@ def _summaries(tables: RunTables) -> dict[str, str]:
 
 def kept_section(tables: RunTables) -> list[Inside]:
     shown = tables.kept(KEPT)
-    return [tag("p", "Drawn by the hash of their ids.", class_="note"), *(cards.document(e, {}) for e in shown)] if shown else []
+    return (
+        [tag("p", "Drawn by the hash of their ids.", class_="note"), *(cards.document(e, {}) for e in shown)]
+        if shown
+        else []
+    )
 
 
 def lengths_section(tables: RunTables) -> list[Inside]:
@@ -266,7 +279,11 @@ def lengths_section(tables: RunTables) -> list[Inside]:
     if not figures:
         return []
     colours = legend({"kept": "stay", "dropped": "go"})
-    return [tag("p", "The whole bar is before, the part that stays is after."), colours, tag("div", *figures, class_="two")]
+    return [
+        tag("p", "The whole bar is before, the part that stays is after."),
+        colours,
+        tag("div", *figures, class_="two"),
+    ]
 
 
 def languages_section(tables: RunTables) -> list[Inside]:
@@ -281,11 +298,14 @@ def languages_section(tables: RunTables) -> list[Inside]:
         most = max((kept + gone for _, kept, gone in rows), default=1)
         parts: list[Html] = []
         for name, kept, gone in rows:
-            shares = [(100 * kept / most, "kept", f"{number(kept)} stay"), (100 * gone / most, "dropped", f"{number(gone)} go")]
+            shares = [
+                (100 * kept / most, "kept", f"{number(kept)} stay"),
+                (100 * gone / most, "dropped", f"{number(gone)} go"),
+            ]
             parts.append(tag("div", name))
             parts.append(bar(shares, f"{name}: {number(kept)} stay, {number(gone)} go"))
             parts.append(tag("div", f"{number(kept)} of {number(kept + gone)}", class_="value"))
-        caption = f"Documents by the language that {step} finds; blue are those that are still there after {last}."
+        caption = f"Documents by the language that the step {step} found; what stays is still there after {last}."
         said.append(tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption)))
     return said
 
@@ -306,7 +326,9 @@ def copies_section(tables: RunTables) -> list[Inside]:
         exact = all(pair["document"]["text"] == pair["twin"]["text"] for pair in pairs)
         if alike and not exact:
             chart = histogram(alike, label=f"documents that {step} drops by similarity", unit="similarity", height=120)
-            said.append(tag("figure", chart, tag("figcaption", "similarity with the twin that stays; upright: documents")))
+            said.append(
+                tag("figure", chart, tag("figcaption", "similarity with the twin that stays; upright: documents"))
+            )
         shown = pairs[:1] if exact else pairs
         said.append(tag("p", "The least alike:" if not exact else "One of them:", class_="note"))
         said += [cards.pair(pair) for pair in shown]
@@ -327,14 +349,27 @@ def lost_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
     rows += [[kind, "reading", "could not be a document", number(count)] for kind, count in sorted(skipped.items())]
     if not rows:
         return []
-    said: list[Inside] = [table(["kind", "step", "", "records"], rows, words=3)]
+    said: list[Inside] = [table(["kind", "step", "", "records"], rows, words=range(3))]
     shown = []
     for kind in dict.fromkeys(entry["kind"] for entry in kinds):
         for letter in tables.dead(DEAD, kind):
             place = f"{letter['source']} {PurePath(letter['file'] or '').name}:{letter['position']}"
-            shown.append([kind, cards.excerpt(cards.one_line(letter["reason"] or ""), 200), place, cards.excerpt(cards.one_line(letter["url"] or ""), 100)])
+            shown.append(
+                [
+                    kind,
+                    excerpt(one_line(letter["reason"] or ""), 200),
+                    place,
+                    excerpt(one_line(letter["url"] or ""), 100),
+                ]
+            )
     if shown:
-        said.append(tag("details", tag("summary", "some of them"), table(["kind", "what is wrong", "where", "url"], shown, words=4)))
+        said.append(
+            tag(
+                "details",
+                tag("summary", "some of them"),
+                table(["kind", "what is wrong", "where", "url"], shown, words=range(4)),
+            )
+        )
     return said
 
 
@@ -347,7 +382,10 @@ def rows_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
             ["rows", number(packed["rows"])],
             ["tokens in them, ends of documents counted", number(packed["tokens"])],
             ["padding", f"{number(packed['padding'])} ({share(packed['padding'], held)})"],
-            ["documents cut by the end of a row", f"{number(packed['cut_documents'])} ({share(packed['cut_documents'], flow.documents_out)})"],
+            [
+                "documents cut by the end of a row",
+                f"{number(packed['cut_documents'])} ({share(packed['cut_documents'], flow.documents_out)})",
+            ],
             ["tokens discarded", number(packed["discarded_tokens"])],
         ]
         said.append(table(["", ""], rows))

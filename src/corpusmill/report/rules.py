@@ -6,6 +6,8 @@ from typing import Any
 
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
+from corpusmill.report.numbers import measured
+from corpusmill.report.visible import one_line
 
 SAID = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 
@@ -32,6 +34,15 @@ def bounds(recipe: Recipe) -> dict[str, Bound]:
     }
 
 
+def because(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> str:
+    """`gopher_quality.min_words: content_words 12, below 50`"""
+    found = evidence(reason, signals, known)
+    said = ", ".join(f"{name} {one_line(measured(value))}" for name, value in found.items())
+    if reason in known:
+        said += f", {SAID[known[reason].drops]} {known[reason].threshold:,.6g}"
+    return f"{reason}: {said}" if said else reason
+
+
 def evidence(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> dict[str, Any]:
     """signal -> value, of the signals that a reason was decided by, as far as one can tell.
 
@@ -43,7 +54,7 @@ def evidence(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]
         column = known[reason].signal
         return {column.partition(".")[2]: signals.get(column)}
     if signals.get(reason) is not None:
-        return {rule: signals[reason]}
+        return {} if signals[reason] is True else {rule: signals[reason]}
     own = {name.partition(".")[2]: value for name, value in signals.items() if name.partition(".")[0] == step}
     own = {name: value for name, value in own.items() if value is not None}
     return own if len(own) <= FEW else {}

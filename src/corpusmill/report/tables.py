@@ -272,7 +272,9 @@ class RunTables:
             gone = batch["dropped_by"]
             values = {name: _floats(batch[name]) for name in names}
             came = {
-                step: _numpy(pc.or_(gone.is_null(), pc.is_in(gone, pa.array(labels[labels.index(step) :], pa.string()))))
+                step: _numpy(
+                    pc.or_(gone.is_null(), pc.is_in(gone, pa.array(labels[labels.index(step) :], pa.string())))
+                )
                 for step in dict.fromkeys(reason.partition(".")[0] for reason in edges)
             }
             for reason, (edge, _) in edges.items():
@@ -286,7 +288,9 @@ class RunTables:
             below[at:], above[:at] = 0, 0
             sides = ("fail", "pass") if bound.drops in ("<", "<=") else ("pass", "fail")
             both = {sides[0]: tuple(below.tolist()), sides[1]: tuple(above.tolist())}
-            histograms[reason] = Histogram(edge, {name: both[name] for name in ("pass", "fail")}, log, high[bound.signal])
+            histograms[reason] = Histogram(
+                edge, {name: both[name] for name in ("pass", "fail")}, log, high[bound.signal]
+            )
         return histograms
 
     def similarities(self, step: str) -> Histogram | None:
@@ -342,7 +346,9 @@ class RunTables:
     def _union(self, kind: str, numbers: Sequence[int]) -> str:
         tables = [self._table(kind, number) for number in numbers if self._paths(kind, number)]
         if not tables:
-            raise ResumeError(f"{self.folder}: the run has committed no documents yet; run its recipe again to continue.")
+            raise ResumeError(
+                f"{self.folder}: the run has committed no documents yet; run its recipe again to continue."
+            )
         return " UNION ALL BY NAME ".join(tables)
 
     def _columns(self, number: int) -> dict[str, pa.DataType]:

@@ -73,10 +73,14 @@ class Filter(Protocol):
 class CorpusStep(Protocol):
     """Judges documents by comparing them with all others, through keys alone.
 
+    keyed_by  the parameters that the keys depend on; a change of another one does not make the keys anew
     keys      the keys of a batch, made in the pass that reads the documents; they depend on each document alone
     stages    the work that turns all keys into verdicts; the last of the stages writes `verdicts`, a table with the
               columns of `corpusmill.keys.VERDICT`, sorted by document
     """
+
+    @property
+    def keyed_by(self) -> tuple[str, ...]: ...
 
     def keys(self, docs: pa.RecordBatch) -> Keys: ...
 

@@ -1,5 +1,5 @@
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ class Exact:
     The earliest copy stays: sources in recipe order, files by name, documents by position. Each removal keeps the id
     of the copy that stays.
     """
+
+    keyed_by: ClassVar[tuple[str, ...]] = ("match",)
 
     match: Literal["text", "folded"] = "text"
 

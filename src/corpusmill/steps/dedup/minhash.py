@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,8 @@ class Minhash:
     n-grams with a document that stays is at least `threshold`. There are no chains. The earliest copy stays (sources
     in recipe order, files by name, documents by position); each removal keeps its twin's id and their similarity.
     """
+
+    keyed_by: ClassVar[tuple[str, ...]] = ("ngram", "bands", "rows")
 
     ngram: int = 5  # words
     bands: int = 14

@@ -1,0 +1,3 @@
+from corpusmill.cli import main
+
+main()

@@ -1,0 +1,199 @@
+"""A run depends on the recipe and the data, and on nothing else: the demo gives the same bytes whatever carries it out."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import corpusmill
+from corpusmill.execute.processes import Processes
+from corpusmill.execute.serial import Serial
+from corpusmill.shards import open_shards
+
+ROOT = Path(__file__).parent.parent
+RECIPE = ROOT / "recipes" / "demo.yaml"
+GOLDEN = Path(__file__).parent / "golden" / "demo.json"
+PRELOAD = ("corpusmill.recipe.preload",)
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch):
+    monkeypatch.chdir(ROOT)  # paths in recipes are relative to the working directory
+
+
+def output(folder):
+    """Name -> SHA-256 of everything that the run wrote for people."""
+    files = sorted(path for path in (folder / "output").rglob("*") if path.is_file())
+    found = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return found | {"waterfall.json": hashlib.sha256((folder / "waterfall.json").read_bytes()).hexdigest()}
+
+
+def kept_between_stages(folder):
+    """Stage, output and unit -> checksum of everything that stages left for each other."""
+    found = {}
+    for commit in sorted(folder.glob("*/commits/*.json")):
+        record = json.loads(commit.read_bytes())
+        stage = commit.parent.parent.name
+        found |= {(stage, name, record["unit"]): output["checksum"] for name, output in record["outputs"].items()}
+    return found
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The demo, carried out by one process in one go."""
+    folder = tmp_path_factory.mktemp("runs") / "serial"
+    here = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        corpusmill.run(RECIPE, folder=folder, executor=Serial())
+    finally:
+        os.chdir(here)
+    return folder
+
+
+def test_the_demo_gives_the_golden_bytes(reference, request):
+    """Parquet is left out: its bytes carry the version of the library that wrote them."""
+    found = {name: digest for name, digest in output(reference).items() if not name.endswith(".parquet")}
+    index = json.loads((reference / "output" / "shards" / "index.json").read_text())
+    for shard in index["shards"]:
+        shard.pop("table_sha256")
+    found.pop("output/shards/index.json")
+    found = {"index": index, "files": found, "waterfall": json.loads((reference / "waterfall.json").read_text())}
+    if request.config.getoption("--write-golden"):
+        GOLDEN.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    golden = json.loads(GOLDEN.read_text("utf-8"))
+    assert found["waterfall"] == golden["waterfall"]
+    assert found == golden
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_any_number_of_workers_gives_the_same_bytes(reference, tmp_path, workers):
+    corpusmill.run(RECIPE, folder=tmp_path / "run", executor=Processes(workers, preload=PRELOAD))
+    assert kept_between_stages(tmp_path / "run") == kept_between_stages(reference)
+    assert output(tmp_path / "run") == output(reference)
+
+
+@pytest.mark.parametrize("unit_mb", [2, 64])
+def test_how_the_work_is_cut_does_not_change_the_shards(reference, tmp_path, unit_mb):
+    corpusmill.run(RECIPE, overrides=[f"run.unit_mb={unit_mb}"], folder=tmp_path / "run", executor=Serial())
+    found, want = output(tmp_path / "run"), output(reference)
+    shards = [name for name in want if "shards" in name or "parquet_tokens" in name or name == "waterfall.json"]
+    assert {name: found[name] for name in shards} == {name: want[name] for name in shards}
+
+
+def test_every_token_leads_to_its_document(reference):
+    shards = open_shards(reference / "output" / "shards")
+    assert shards.verify() == []
+    place = shards.document_at(len(shards) // 2)
+    assert shards.provenance(place.document)["source"] in ("pages", "wet", "extra")
+
+
+def start(folder, workers):
+    command = [sys.executable, "-m", "corpusmill.cli", "run", str(RECIPE), "--folder", str(folder), "--json"]
+    return subprocess.Popen(
+        [*command, "--workers", str(workers)],
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def seconds_of_a_run(folder):
+    began = time.monotonic()
+    run = start(folder, 2)
+    _, message = run.communicate()
+    assert run.returncode == 0, message
+    return time.monotonic() - began
+
+
+def test_killed_at_random_moments_it_continues_to_the_same_bytes(reference, tmp_path, request):
+    """kill -9 of the driver, its fork server and its workers, all at once, at moments drawn over a whole run."""
+    moments = random.Random(20240229)
+    longest = seconds_of_a_run(tmp_path / "timed")
+    kills = request.config.getoption("--kills")
+    killed = 0
+    while killed < kills:
+        folder = tmp_path / f"run-{killed}"
+        for _ in range(3):  # up to three kills of one run, then it may finish
+            if killed == kills:
+                break
+            run = start(folder, 2)
+            try:
+                run.communicate(timeout=moments.uniform(0.1, 1.0) * longest)
+                break
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.communicate()
+                killed += 1
+        run = start(folder, 2)
+        _, message = run.communicate()
+        assert run.returncode == 0, message
+        assert output(folder) == output(reference)
+
+
+def test_only_a_worker_is_killed_and_the_run_goes_on(reference, tmp_path):
+    run = start(tmp_path / "run", 2)
+    deadline = time.monotonic() + 60
+    while not (victims := workers_of(run.pid)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(victims[-1], signal.SIGKILL)
+    _, message = run.communicate()
+    assert run.returncode == 0, message
+    assert output(tmp_path / "run") == output(reference)
+
+
+def test_ctrl_c_ends_with_one_line_and_the_run_continues(reference, tmp_path):
+    run = start(tmp_path / "run", 2)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("run/*/plan.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the driver, the fork server and the workers
+    _, message = run.communicate()
+    assert run.returncode == 130
+    assert "interrupted. What is committed is safe: run the same command again to continue." in message
+    assert "Traceback" not in message
+    assert workers_of(run.pid) == []
+    run = start(tmp_path / "run", 2)
+    _, message = run.communicate()
+    assert run.returncode == 0, message
+    assert output(tmp_path / "run") == output(reference)
+
+
+def workers_of(session):
+    """The processes of a session but for the driver, the fork server and the resource tracker: newest last."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return sorted(found)[3:]
+
+
+def test_a_changed_step_repeats_only_what_depends_on_it(tmp_path):
+    def stages(overrides):
+        corpusmill.run(RECIPE, overrides=overrides, folder=tmp_path / "run", executor=Serial())
+        return json.loads((tmp_path / "run" / "run.json").read_text())["stages"]
+
+    before = stages([])
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*/commits/*.json")}
+    after = stages(["steps.minhash.threshold=0.7"])
+    changed = {name.split("-", 1)[1].rpartition("-")[0] for name in set(after) - set(before)}
+    assert changed == {name.split("-", 1)[1].rpartition("-")[0] for name in before} - {
+        "pass-1",
+        "exact-group",
+        "exact-verdicts",
+    }
+    assert all(path.stat().st_mtime_ns == at for path, at in written.items())
+    assert stages([]) == before  # and back again: everything is there already
