@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text_strategies import batches, raw_strings, strings
 
-from corpusmill.text.hashing import SECOND_SEED, hash64, hash128, line_hashes, paragraph_hashes
+from corpusmill.text.hashing import SECOND_SEED, hash64, hash128, hash_spans, line_hashes, paragraph_hashes
 
 
 def xxh64(text, seed=0):
@@ -49,3 +49,16 @@ def test_pieces_are_where_they_are_said_to_be(pieces, separator, batch):
         assert found.hi[mine].tolist() == [xxh64(piece) for piece in wanted]
         assert found.lo[mine].tolist() == [xxh64(piece, SECOND_SEED) for piece in wanted]
     assert found.offsets[-1] == len(found.hi) and isinstance(found.hi, np.ndarray)
+
+
+def test_spans_hash_as_the_text_they_hold():
+    spans = np.array([[1, 9, 0, 3], [0, 9, 1, 1], [1, 9, 2, 4], [0, 9, 0, 3]])
+    wanted = [xxh64(piece, 5) for piece in ("zwe", "", "ei", "one")]
+    assert hash_spans(strings("other", "one", "zwei")[1:], spans, 5).tolist() == wanted
+    assert hash_spans(strings(), spans[:0]).tolist() == []
+
+
+@pytest.mark.parametrize("span", [[0, 0, 4], [0, -1, 2], [0, 2, 1], [1, 0, 0], [-1, 0, 1]])
+def test_refuses_spans_outside_their_document(span):
+    with pytest.raises(ValueError, match="inside its document"):
+        hash_spans(strings("one"), np.array([span]))

@@ -24,14 +24,16 @@ def guarded(app: Callable[..., Any]) -> int:
     """Run the app; errors become one message on stderr and an exit status, never a traceback for the user's own slip."""
     sys.path.insert(0, "")  # steps of the user's own lie in the working directory, as with `python -m`
     try:
-        status = app(standalone_mode=False)
-        return status if isinstance(status, int) else 0
-    except (KeyboardInterrupt, typer.Abort, typer.Exit) as end:
-        # Of Ctrl-C, versions of typer make a KeyboardInterrupt, an Abort, or an Exit with this status.
-        if isinstance(end, typer.Exit) and end.exit_code != INTERRUPTED:
-            return end.exit_code
-        say("\ninterrupted. What is committed is safe: run the same command again to continue.")
-        return INTERRUPTED
+        # Of Ctrl-C, versions of typer make a KeyboardInterrupt, an Abort, an Exit or a status.
+        try:
+            status = app(standalone_mode=False) or 0
+        except (KeyboardInterrupt, typer.Abort):
+            status = INTERRUPTED
+        except typer.Exit as end:
+            status = end.exit_code
+        if status == INTERRUPTED:
+            say("\ninterrupted. What is committed is safe: run the same command again to continue.")
+        return int(status)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE if os.name != "nt" else FAILED

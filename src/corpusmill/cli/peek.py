@@ -78,4 +78,5 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
         lines += ["signals"]
         lines += [f"         {k} {one_line(measured(v))}" for k, v in entry["signals"].items() if v is not None]
     text = entry["text"] if whole else excerpt(entry["text"], CHARS)
-    return "\n".join([*lines, "text", *(f"  | {line}" for line in visible(text).split("\n"))])
+    said = [f"  | {line}" for line in visible(text).split("\n")] if text else ["  (empty)"]
+    return "\n".join([*lines, "text", *said])

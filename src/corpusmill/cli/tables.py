@@ -9,6 +9,7 @@ from corpusmill.report.waterfall import Waterfall
 
 TOP = 5  # reasons a step in the terminal; the report has all
 WIDE = 120  # columns that are used at most
+TIE = "\u00a0"  # a space where no line may end
 HEAD = ("step", "documents in", "out", "kept", "bytes out", "tokens out")
 
 
@@ -21,7 +22,7 @@ def print_waterfall(flow: Waterfall) -> None:
         first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
         print("  ".join([first, *others]).rstrip())
         for line in wrap(why, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
-            print(f"    {line}")
+            print(f"    {line}".replace(TIE, " "))
 
 
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -44,7 +45,7 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
 def _most(counts: Mapping[str, int]) -> str:
     """`min_words 56 · min_alpha_words 23 · 4 others 9`"""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{name}\u00a0{number(count)}" for name, count in ordered[:TOP]]
+    said = [f"{name}{TIE}{number(count)}" for name, count in ordered[:TOP]]
     if rest := ordered[TOP:]:
-        said.append(f"{len(rest)} others {number(sum(count for _, count in rest))}")
-    return " · ".join(said).replace("\u00a0", " ")
+        said.append(f"{len(rest)}{TIE}others{TIE}{number(sum(count for _, count in rest))}")
+    return f"{TIE}· ".join(said)

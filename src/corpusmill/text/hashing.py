@@ -3,7 +3,7 @@
 What leaves the process is XXH64 (Collet's xxHash, seed as given), so that anyone can compute it again.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +46,30 @@ def hash64(texts: pa.LargeStringArray, seed: int = 0) -> NDArray[np.uint64]:
     return out[:, 0]
 
 
-class Pieces:
+def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint64]:
+    """XXH64 of spans of documents, (spans,) uint64.
+
+    spans   (spans, 3 or more) int64: document, …, first byte, end (the last two columns), in bytes from the beginning
+            of the document; in any order, and they may overlap
+
+    Raises ValueError for a span that does not lie inside its document.
+    """
+    text = view(texts)
+    document, start, end = spans[:, 0], spans[:, -2], spans[:, -1]
+    sizes = np.diff(text.offsets)
+    if len(spans) and not (
+        0 <= document.min() <= document.max() < len(sizes)
+        and (0 <= start).all()
+        and (start <= end).all()
+        and (end <= sizes[document]).all()
+    ):
+        raise ValueError("a span must lie inside its document")
+    out = np.empty(len(spans), np.uint64)
+    _hash_spans(text.data, text.offsets[document] + start, text.offsets[document] + end, U(seed), out)
+    return out
+
+
+class Pieces(NamedTuple):
     """Where the lines or paragraphs of some documents are, and what they hash to.
 
     hi, lo        (pieces,) uint64: XXH64 with seed 0 and with SECOND_SEED, as in `hash128`
@@ -54,10 +77,11 @@ class Pieces:
     offsets       (documents + 1,) int64: document d has pieces offsets[d] to offsets[d + 1]
     """
 
-    def __init__(self, hashes: NDArray[np.uint64], spans: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:
-        self.hi, self.lo = hashes[:, 0], hashes[:, 1]
-        self.start, self.end = spans[:, 0], spans[:, 1]
-        self.offsets = offsets
+    hi: NDArray[np.uint64]
+    lo: NDArray[np.uint64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    offsets: NDArray[np.int64]
 
 
 def line_hashes(texts: pa.LargeStringArray) -> Pieces:
@@ -76,13 +100,21 @@ def _pieces(texts: pa.LargeStringArray, line_feeds: int) -> Pieces:
     total = _split(text, line_feeds, classes(), offsets, np.empty((0, 2), np.int64), np.empty((0, 2), np.uint64))
     spans, hashes = np.empty((total, 2), np.int64), np.empty((total, 2), np.uint64)
     _split(text, line_feeds, classes(), offsets, spans, hashes)
-    return Pieces(hashes, spans, offsets)
+    return Pieces(hashes[:, 0], hashes[:, 1], spans[:, 0], spans[:, 1], offsets)
 
 
 @kernel
 def _hash_documents(text: Text, seed: Bits, out: NDArray[np.uint64]) -> None:
     for d in range(len(out)):
         out[d] = xxh64(text.data, text.offsets[d], text.offsets[d + 1], seed)
+
+
+@kernel
+def _hash_spans(
+    data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64], seed: Bits, out: NDArray[np.uint64]
+) -> None:
+    for i in range(len(out)):
+        out[i] = xxh64(data, start[i], end[i], seed)
 
 
 @kernel
@@ -217,4 +249,4 @@ def _quick_hash_long(data: NDArray[np.uint8], start: int, size: int) -> Bits:
 
 def warm_up() -> None:
     texts = pa.array(["a line\n\nanother one that is longer than the others"], pa.large_string())
-    hash128(texts), line_hashes(texts)
+    hash128(texts), line_hashes(texts), hash_spans(texts, np.array([[0, 0, 4]]))

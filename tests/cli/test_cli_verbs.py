@@ -1,0 +1,218 @@
+"""The verbs: what they print, how they end, and what they say of a slip."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from corpusmill.cli import main
+from made_run import HOSTILE_URL, made_corpus, made_run, write_corpus
+
+
+@pytest.fixture
+def corpusmill(capsys, monkeypatch):
+    """Run a command; returns its exit status, stdout and stderr."""
+
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return end.value.code, out, err
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run to look at that may be written to."""
+    return shutil.copytree(made_run(), tmp_path_factory.mktemp("cli") / "run")
+
+
+def test_a_run_from_recipe_to_verified_shards(corpusmill, tmp_path):
+    recipe = write_corpus(tmp_path)
+    status, out, err = corpusmill("run", recipe, "--folder", tmp_path / "run")
+    assert status == 0
+    assert "58 documents in" not in err and "57 documents in, 36 out" in out
+    assert (tmp_path / "run" / "report.html").exists() and "(verified)" in out
+    status, out, _ = corpusmill("run", recipe, "--folder", tmp_path / "run", "--json")
+    found = json.loads(out)
+    assert status == 0 and found["problems"] == [] and found["steps"][0]["step"] == "gopher_quality"
+    assert found["report"] == str(tmp_path / "run" / "report.html")
+
+
+def test_a_run_that_loses_too_much_fails_and_says_how_to_go_on(corpusmill, tmp_path):
+    recipe = write_corpus(tmp_path)
+    command = ("run", recipe, "--folder", tmp_path / "run", "--set", "run.error_budget=1")
+    status, out, err = corpusmill(*command)
+    assert (status, out) == (1, "")
+    assert "2 of 59 records could not be processed (1 bad_json, 1 no_text)" in err and "--dead" in err
+
+
+def test_check_reads_nothing_and_says_what_would_run(corpusmill):
+    status, out, _ = corpusmill("check", made_corpus())
+    assert status == 0 and "can run" in out and "pass-1: gopher_quality" in out
+    status, out, _ = corpusmill("check", made_corpus(), "--json")
+    assert status == 0 and json.loads(out)["sources"]["web"]["files"] == 1
+
+
+@pytest.mark.parametrize(
+    "setting, said",
+    [
+        ("steps.gopher_quality.min_word=3", 'did you mean "min_words"'),
+        ("steps.gopher_quality.min_words=lots", "min_words"),
+        ("steps.gofer_quality.min_words=3", "gopher_quality"),
+    ],
+)
+def test_a_wrong_setting_is_an_error_of_the_recipe(corpusmill, setting, said):
+    status, out, err = corpusmill("check", made_corpus(), "--set", setting)
+    assert (status, out) == (2, "") and said in err
+
+
+def test_a_missing_recipe_or_input_is_named(corpusmill, tmp_path):
+    status, _, err = corpusmill("check", tmp_path / "none.yaml")
+    assert status == 2 and "none.yaml" in err
+    (tmp_path / "r.yaml").write_text(f"read: [jsonl: {tmp_path}/nothing.jsonl]\n")
+    status, _, err = corpusmill("run", tmp_path / "r.yaml", "--folder", tmp_path / "run")
+    assert status == 2 and "nothing.jsonl" in err and not (tmp_path / "run").exists()
+
+
+def test_steps_lists_all_and_describes_one(corpusmill):
+    status, out, _ = corpusmill("steps")
+    assert status == 0 and "filter/gopher_quality" in out and "dedup/minhash" in out
+    status, out, _ = corpusmill("steps", "filter/gopher_quality")
+    assert status == 0 and "arXiv:2112.11446" in out and "min_words" in out and "code points" in out
+    status, out, _ = corpusmill("steps", "filter/gopher_quality", "--json")
+    (info,) = json.loads(out)["steps"]
+    assert status == 0 and info["parameters"][0]["name"] == "min_words"
+
+
+def test_an_unknown_step_is_answered_with_the_nearest(corpusmill):
+    status, out, err = corpusmill("steps", "filter/gofer_quality")
+    assert (status, out) == (2, "") and 'did you mean "filter/gopher_quality"' in err
+
+
+def test_peek_shows_documents_that_stay(corpusmill, run):
+    status, out, _ = corpusmill("peek", run, "-n", "2")
+    assert status == 0 and out.count("id  ") == 2 and "tokens" in out and "dropped" not in out
+
+
+def test_peek_shows_why_a_document_goes_without_obeying_it(corpusmill, run):
+    status, out, _ = corpusmill("peek", run, "--dropped", "gopher_quality.max_hash_ratio")
+    assert status == 0 and "gopher_quality.min_words: content_words 5, below 20" in out
+    assert "\x1b" not in out and "\u202e" not in out and "␛[2J" in out
+
+
+def test_peek_knows_all_about_one_document(corpusmill, run):
+    status, out, _ = corpusmill("peek", run, "--id", HOSTILE_URL)
+    assert status == 0 and "gopher_quality.alpha_word_ratio" in out and "alert(2)" in out
+
+
+@pytest.mark.parametrize(
+    "options, count",
+    [
+        ((), 5),
+        (("-n", "50"), 36),
+        (("--dropped", "all", "-n", "50"), 21),
+        (("--dead",), 2),
+        (("--dropped", "exact"), 5),
+    ],
+)
+def test_peek_prints_json(corpusmill, run, options, count):
+    status, out, _ = corpusmill("peek", run, "--json", *options)
+    assert status == 0 and len(json.loads(out)["documents"]) == count
+
+
+def test_peek_shows_dead_letters_with_their_reason(corpusmill, run):
+    status, out, _ = corpusmill("peek", run, "--dead")
+    assert status == 0 and "read/jsonl: bad_json" in out and "{bad json" in out
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (("--dropped", "gofer_quality"), 'did you mean "gopher_quality"'),
+        (("--dropped", "exact.near_copy"), "Reasons of exact: exact.exact_copy"),
+        (("--id", "nobody"), 'the id or url "nobody"'),
+        (("--dead", "--id", "x"), "give one of them"),
+        (("-n", "0"), "0"),
+        (("--dropt", "x"), "--dropt"),
+    ],
+)
+def test_peek_answers_a_slip(corpusmill, run, options, said):
+    status, out, err = corpusmill("peek", run, *options)
+    assert (status, out) == (2, "") and said in err
+
+
+@pytest.mark.parametrize("verb", ["peek", "report"])
+def test_a_folder_without_a_run_is_named(corpusmill, tmp_path, verb, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = corpusmill(verb, tmp_path / "none")
+    assert status and not out and "no run here" in err and "corpusmill run RECIPE" in err
+
+
+def test_the_runs_that_are_near_are_named(corpusmill, run, monkeypatch):
+    monkeypatch.chdir(run.parent)
+    status, _, err = corpusmill("peek", run.parent)
+    assert status and str(run) in err
+
+
+def test_report_writes_the_page_and_prints_the_waterfall(corpusmill, run):
+    (run / "report.html").unlink(missing_ok=True)
+    status, out, _ = corpusmill("report", run)
+    assert status == 0 and (run / "report.html").exists()
+    assert "gopher_quality" in out and "min_words 13" in out and "bad_json 1 · no_text 1" in out
+    status, out, _ = corpusmill("report", run, "--json")
+    assert status == 0 and json.loads(out)["steps"][-1]["documents_out"] == 36
+
+
+@pytest.mark.parametrize("columns", [80, 100, 300])
+def test_the_waterfall_fits_the_terminal(corpusmill, run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = corpusmill("report", run)
+    table = out.partition("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= min(columns, 120)
+    assert len({line.index("out") for line in table[:1]} | {len(table[0])}) == 2
+
+
+def test_report_of_a_run_that_is_not_finished_says_what_is_missing(corpusmill, tmp_path):
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    next(folder.glob("*-shards-*/commits/*.json")).unlink()
+    status, out, err = corpusmill("report", folder)
+    assert (status, out) == (1, "") and "shards has 0 of 1 units" in err
+
+
+def test_verify_reads_the_shards_back(corpusmill, run):
+    status, out, _ = corpusmill("verify", run)
+    assert status == 0 and "everything is as it was written" in out
+    status, out, _ = corpusmill("verify", run / "output" / "shards", "--json")
+    assert status == 0 and json.loads(out)["problems"] == []
+
+
+def test_verify_finds_damage(corpusmill, tmp_path):
+    shards = shutil.copytree(made_run() / "output" / "shards", tmp_path / "shards")
+    file = max(shards.iterdir(), key=lambda path: (path.suffix == ".bin", path.name))
+    damaged = bytearray(file.read_bytes())
+    damaged[10] ^= 1
+    file.unlink()
+    file.write_bytes(damaged)
+    status, out, _ = corpusmill("verify", shards)
+    assert status == 1 and "SHA-256" in out and "1 problems" in out
+
+
+def test_verify_of_what_holds_no_shards_says_so(corpusmill, tmp_path):
+    status, out, err = corpusmill("verify", tmp_path)
+    assert status and not out and str(tmp_path) in err
+
+
+def test_the_version_and_the_help(corpusmill):
+    import corpusmill as package
+
+    status, out, _ = corpusmill("--version")
+    assert status == 0 and out.strip() == f"corpusmill {package.__version__}"
+    status, out, _ = corpusmill("peek", "--help")
+    assert status == 0 and "Example: corpusmill peek runs/demo" in out
+    status, _, err = corpusmill("pek")
+    assert status == 2 and "pek" in err

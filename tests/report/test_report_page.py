@@ -1,0 +1,128 @@
+"""The page says what the run did, stands alone, and is the same for the same run."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+
+import corpusmill
+from corpusmill.errors import ResumeError
+from corpusmill.execute.serial import Serial
+from corpusmill.report.page import write_page
+from corpusmill.report.tables import RunTables
+from made_run import HOSTILE, HOSTILE_URL, made_corpus, made_run
+
+EMPTY = {"meta", "input", "rect", "line"}
+
+
+class Checked(HTMLParser):
+    """Elements that close in the order in which they open; collects what there is."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.attributes, self.words = [], set(), [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, element, attributes):
+        self.elements.add(element)
+        self.attributes += attributes
+        if element not in EMPTY:
+            self.open.append(element)
+
+    def handle_endtag(self, element):
+        if element not in EMPTY:
+            assert self.open.pop() == element
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = shutil.copytree(made_run(), tmp_path_factory.mktemp("page") / "run")
+    return write_page(folder).read_text("utf-8")
+
+
+def text_of(page):
+    return "".join(Checked(page).words)
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(page):
+    seen = Checked(page)
+    assert not seen.elements & {"script", "img", "link", "iframe", "object", "base", "form"}
+    assert not [(k, v) for k, v in seen.attributes if k.startswith("on") or k in ("src", "style", "xlink:href")]
+    assert all(value.startswith("#") for key, value in seen.attributes if key == "href")
+    assert "url(" not in page.partition("<style>")[2].partition("</style>")[0]
+    assert any(key == "content" and value.startswith("default-src 'none';") for key, value in seen.attributes)
+
+
+def test_hostile_text_is_shown_and_does_nothing(page):
+    assert HOSTILE not in page and "<script" not in page and "\x1b" not in page and "\u202e" not in page
+    words = text_of(page)
+    assert "<script>alert(1)</script> ␛[2J ⟨U+202E⟩ # # # #" in words
+    assert HOSTILE_URL in words
+
+
+def test_the_style_is_the_one_that_the_page_allows(page):
+    """A browser would drop it otherwise."""
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert ("content", f"default-src 'none'; style-src 'sha256-{digest}'") in Checked(page).attributes
+
+
+def test_the_numbers_of_the_run_are_on_the_page(page):
+    tables, words = RunTables(made_run()), text_of(page)
+    flow = tables.waterfall()
+    assert f"of {flow.documents_in} documents stay" in words
+    for row in flow.rows:
+        assert row.step in words
+        if row.reasons:
+            assert f"{sum(row.reasons.values())} of {row.documents_in} documents go" in words
+    for reason in tables.reasons():
+        assert reason.partition(".")[2] in words
+    assert f"{flow.packed['tokens']:,}" in words
+    assert "dropped where content_words below 20" in words
+    assert "gopher_quality.max_hash_ratio: hash_ratio" in words
+    assert "bad_json" in words and "encoded by the reference tokenizer: all agree" in words
+
+
+def test_the_same_recipe_run_elsewhere_gives_the_same_page(page, tmp_path):
+    again = corpusmill.run(made_corpus(), folder=tmp_path / "elsewhere", executor=Serial()).folder
+    assert write_page(again).read_text("utf-8") == page
+
+
+def test_the_page_does_not_tell_where_it_was_made(page):
+    assert str(made_corpus().parent) not in page
+    assert "paths: …/web.jsonl" in page
+    assert not re.search(r"\d{4}-\d\d-\d\d", page.partition("</style>")[2])
+
+
+def made(tmp_path, text, steps):
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": text}) + "\n")
+    (tmp_path / "r.yaml").write_text(f"read: [jsonl: {tmp_path}/in.jsonl]\nsteps: {steps}\nwrite: [jsonl]\n")
+    return corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
+
+
+def test_a_run_that_nothing_survives_has_a_page(tmp_path):
+    page = write_page(made(tmp_path, "too short", "[filter/gopher_quality]")).read_text("utf-8")
+    words = text_of(page)
+    assert "of 1 documents stay (0.0 %)" in words and "Documents that stay" not in words
+
+
+def test_a_run_without_steps_has_a_page(tmp_path):
+    words = text_of(write_page(made(tmp_path, "the river", "[]")).read_text("utf-8"))
+    assert "of 1 documents stay (100.0 %)" in words and "The recipe has no steps" in words
+
+
+def test_a_run_that_is_not_finished_has_none(tmp_path):
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    next(folder.glob("*-shards-*/commits/*.json")).unlink()
+    with pytest.raises(ResumeError, match="not finished"):
+        write_page(folder)
+    assert not (folder / "report.html").exists()
