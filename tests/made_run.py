@@ -12,7 +12,7 @@ import corpusmill
 from corpusmill.execute.serial import Serial
 
 # Everything that could break out of a page or command a terminal.
-HOSTILE = "<script>alert(1)</script> \x1b[2J \u202e # # # # <img src=x onerror=alert(2)> &amp; </div></style>"
+HOSTILE = "<script>alert(1)</script> \x1b[2J \u202e # # # # # # # # <img src=x onerror=alert(2)> &amp; </div></style>"
 HOSTILE_URL = 'http://made.org/"><script>alert(3)</script>'
 WORDS = """
 river stone winter garden letter window market silver morning captain forest bridge candle harbour kitchen
@@ -46,7 +46,13 @@ def records() -> list[dict[str, str]]:
     random = Random(5)
     good = [prose(random) for _ in range(30)]
     near = [text.replace(" the ", " that ", 1) for text in good[:NEAR]]
-    texts = [*good, *(prose(random, 4 + i) for i in range(SHORT)), *good[10 : 10 + COPIES], *near, HOSTILE]
+    texts = [
+        *good,
+        *(prose(random, 4 + i) for i in range(SHORT)),
+        *good[10 : 10 + COPIES],
+        *near,
+        f"{HOSTILE} {prose(random, 40)}",
+    ]
     urls = [f"http://made.org/{i}" for i in range(len(texts))]
     return [{"text": text, "url": url} for text, url in zip(texts, [*urls[:-1], HOSTILE_URL])]
 

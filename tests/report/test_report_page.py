@@ -65,7 +65,10 @@ def test_the_page_is_well_formed_and_needs_nothing_else(page):
 def test_hostile_text_is_shown_and_does_nothing(page):
     assert HOSTILE not in page and "<script" not in page and "\x1b" not in page and "\u202e" not in page
     words = text_of(page)
-    assert "<script>alert(1)</script> ␛[2J ⟨U+202E⟩ # # # #" in words
+    assert (
+        "<script>alert(1)</script> ␛[2J ⟨U+202E⟩ # # # # # # # # <img src=x onerror=alert(2)> &amp; </div></style>"
+        in words
+    )
     assert HOSTILE_URL in words
 
 
@@ -88,7 +91,7 @@ def test_the_numbers_of_the_run_are_on_the_page(page):
         assert reason.partition(".")[2] in words
     assert f"{flow.packed['tokens']:,}" in words
     assert "dropped where content_words below 20" in words
-    assert "gopher_quality.max_hash_ratio: hash_ratio" in words
+    assert "gopher_quality.max_hash_ratio: hash_ratio 0.14, above 0.1" in words
     assert "bad_json" in words and "encoded by the reference tokenizer: all agree" in words
 
 

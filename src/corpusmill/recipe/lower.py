@@ -87,19 +87,19 @@ class _Lowering:
 
     def plan(self) -> Plan:
         steps = list(self.steps)
-        judged: tuple[tuple[str, str], ...] = ()  # label and verdict stage of the corpus steps before the next pass
+        judged: list[tuple[str, str]] = []  # label and verdict stage of the corpus steps before the next pass
         upstream = _inputs_print(self.recipe, self.inputs)
         while True:
             batch = _take(steps, lambda step: not isinstance(step, CorpusStep))
             corpus = _take(steps, lambda step: isinstance(step, CorpusStep))
             upstream = self._add_pass(batch, corpus, judged, upstream)
-            judged = ()
+            judged = []
             for label, step in corpus:
                 upstream = _print(upstream, label, _describe(step))
-                before = tuple(stage for _, stage in judged)
+                before = tuple(verdicts for _, verdicts in judged)
                 signed = Signed(self.passes[-1].stage, label, upstream, self.slices, before)
                 self.stages += step.stages(signed)
-                judged += ((label, self.stages[-1].name),)
+                judged.append((label, self.stages[-1].name))
             if not steps and not judged:
                 break
         self._add_outputs(upstream)
@@ -109,7 +109,7 @@ class _Lowering:
         self,
         steps: list[tuple[str, Any]],
         corpus: list[tuple[str, Any]],
-        judged: tuple[tuple[str, str], ...],
+        judged: list[tuple[str, str]],
         upstream: str,
     ) -> str:
         name = f"pass-{len(self.passes) + 1}"

@@ -44,10 +44,10 @@ def _scatter(
     at = offsets[:-1].copy()
     for d in range(documents):
         for b in range(bands):
-            p = (b << bits) + _top(keys[d, b], bits)
-            sorted_keys[at[p]] = keys[d, b]
-            rows[at[p]] = d
-            at[p] += 1
+            to = (b << bits) + _top(keys[d, b], bits)
+            sorted_keys[at[to]] = keys[d, b]
+            rows[at[to]] = d
+            at[to] += 1
 
 
 @kernel

@@ -59,7 +59,7 @@ def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int =
     sizes = np.diff(text.offsets)
     if len(spans) and not (
         0 <= document.min() <= document.max() < len(sizes)
-        and (0 <= start).all()
+        and (start >= 0).all()
         and (start <= end).all()
         and (end <= sizes[document]).all()
     ):
