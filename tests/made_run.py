@@ -28,6 +28,7 @@ read:
   - jsonl: {{paths: {folder}/extra.jsonl, source: extra}}
 steps:
   - filter/gopher_quality: {{min_words: 20, min_stop_words: 1}}
+  - filter/fineweb
   - dedup/exact
   - dedup/minhash
   - tokenize/bpe
@@ -45,7 +46,7 @@ def records() -> list[dict[str, str]]:
     """Good ones, short ones, copies, near copies, and one that is hostile; the number is in the url."""
     random = Random(5)
     good = [prose(random) for _ in range(30)]
-    near = [text.replace(" the ", " that ", 1) for text in good[:NEAR]]
+    near = [good[0] + " Again.", good[1].replace(" the ", " that ", 1), good[2] + " Over and over."]
     texts = [
         *good,
         *(prose(random, 4 + i) for i in range(SHORT)),

@@ -122,6 +122,7 @@ def run(
         serial = recipe.run.executor == "serial"
         executor = Serial() if serial else Processes(count, preload=("corpusmill.recipe.preload",))
     warm_kernels(watcher)
+    plan.check()
     try:
         root.mkdir(parents=True, exist_ok=True)
         with only_driver(root), closing(executor):

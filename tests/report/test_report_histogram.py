@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from corpusmill.report.histogram import Histogram, around, closed_side, count, octaves
 from corpusmill.report.rules import Bound
 
-values = st.lists(st.floats(0, 200) | st.integers(0, 200).map(float), min_size=1, max_size=40)
-thresholds = st.sampled_from([0.0, 0.01, 0.1, 0.9, 2.0, 10.0, 50.0, 100_000.0])
+THRESHOLDS = [0.0, 0.01, 0.1, 0.9, 2.0, 10.0, 50.0, 100_000.0]
+thresholds = st.sampled_from(THRESHOLDS)
+values = st.lists(st.floats(0, 200) | st.integers(0, 200).map(float) | thresholds, min_size=1, max_size=40)
 drops = st.sampled_from(["<", "<=", ">", ">="])
 COMPARE = {"<": float.__lt__, "<=": float.__le__, ">": float.__gt__, ">=": float.__ge__}
 
 
 @given(values, thresholds, drops, st.booleans())
 def test_what_a_bound_drops_and_what_it_passes_share_no_bin(found, threshold, drop, whole):
-    found = [float(round(value)) for value in found] if whole else found
+    found = [*(float(round(value)) for value in found)] if whole else [*found, threshold]
     bound = Bound("step.signal", drop, threshold)
     edges, _ = around(bound, min(found), max(found), whole)
     assert list(edges) == sorted(set(edges)) and threshold in edges

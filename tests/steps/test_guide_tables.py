@@ -26,6 +26,8 @@ TABLES = [table for page in ("rules.md", "cleaning.md", "personal-data.md") for 
 
 def shown(value: object) -> str:
     """A default as the guide writes it."""
+    if value is dataclasses.MISSING:
+        return "must be given"
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
     if value is None or isinstance(value, bool):
@@ -39,7 +41,11 @@ def test_the_guide_has_a_table_for_each_family():
         "filter/gopher_repetition",
         "filter/c4",
         "filter/fineweb",
+        "filter/basic",
+        "filter/code",
+        "filter/keep_where",
         "filter/url",
+        "clean/refinedweb_lines",
         "clean/normalize",
         "redact/pii",
     }

@@ -23,6 +23,7 @@ def check(
 
     loaded = Recipe.load(recipe, settings or ())
     plan = lower(loaded)
+    plan.check()
     sources = {
         source.source: {"files": len(files), "bytes": sum(file.size for file in files)}
         for source, files in zip(loaded.read, plan.inputs)

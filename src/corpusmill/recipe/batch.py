@@ -15,6 +15,7 @@ from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform
 
 KEPT = -1
+ABOUT = ["id", "source", "file", "position", "url", "date"]  # what signals are stored with
 
 
 @dataclass
@@ -59,11 +60,13 @@ class Batch:
             self.docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
             self._measured.clear()
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
+            # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
+            self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
             self._drop(index, label, pc.if_else(pc.is_null(text), "empty", pa.scalar(None, pa.string())))
         if isinstance(step, Annotate):
             self._note(label, self._guarded(label, lambda docs, _: step.signals(docs)))
         if isinstance(step, Filter):
-            signals = {name: column for family in step.needs for name, column in self._measure(label, family).items()}
+            signals = {name: column for need in step.needs for name, column in self._needed(label, need).items()}
             own = len(label) + 1
             signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
             self._drop(index, label, self._guarded(label, step.reasons, signals))
@@ -95,6 +98,12 @@ class Batch:
         self.reasons.append((label, reasons))
         failing = reasons.is_valid().to_numpy(zero_copy_only=False)
         self.dropped[failing & (self.dropped == KEPT)] = index
+
+    def _needed(self, label: str, need: str) -> Columns:
+        """What one of a filter's `needs` stands for."""
+        if need == "*":
+            return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(sizes(self.docs))} | self.signals
+        return {need: self.signals[need]} if "." in need else self._measure(label, need)
 
     def _measure(self, label: str, family: str) -> dict[str, pa.Array]:
         """A family of measures of the text as it is now, computed once a version of the text."""

@@ -59,6 +59,15 @@ class Plan:
     passes: tuple[PassInfo, ...]
     inputs: tuple[tuple[FileInfo, ...], ...]
 
+    def check(self) -> None:
+        """Put no documents through every pass: seconds on a machine where kernels are not compiled yet.
+
+        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
+        """
+        for stage in self.stages:
+            if isinstance(stage.work, Pass):
+                stage.work.check()
+
 
 def lower(recipe: Recipe) -> Plan:
     """The plan of a recipe. Looks up which input files there are, and reads none of them.

@@ -131,4 +131,4 @@ def kind_of(part: Part) -> Kind | None:
 
 def _measures_text(part: Part) -> bool:
     needs = getattr(part.cls, "needs", ())
-    return isinstance(needs, tuple) and any("." not in need for need in needs)
+    return isinstance(needs, tuple) and any("." not in need and need != "*" for need in needs)

@@ -20,16 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.facts import Facts, add
-from corpusmill.keys import Keys
+from corpusmill.keys import VERDICT, Keys
 from corpusmill.read import Tally
-from corpusmill.recipe.batch import KEPT, Batch
+from corpusmill.recipe.batch import ABOUT, KEPT, Batch
 from corpusmill.schema import DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep
 from corpusmill.text.buckets import scatter
 from corpusmill.units import Unit, UnitIO
 
 COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
-ABOUT = ["id", "source", "file", "position", "url", "date"]
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,7 @@ class Pass:
     def run(self, unit: Unit, io: UnitIO) -> None:
         keys: dict[str, list[Keys]] = {sign.label: [] for sign in self.signs}
         for batch in self._read(unit, io):
-            start = len(self.judged)
-            for index, (label, step) in enumerate(self.steps, start):
-                batch.apply(index, label, step)
-            batch.finish()
+            self._put_through(batch)
             self._note_failures(batch, io)
             tokens = self._count(batch)
             self._tell(batch, tokens, io.facts)
@@ -79,6 +75,19 @@ class Pass:
                 keys[sign.label].append(sign.step.keys(kept))
         for sign in self.signs:
             _write_keys(io, sign, keys[sign.label])
+
+    def check(self) -> None:
+        """Put no documents through the steps, as every unit does first.
+
+        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
+        """
+        verdicts = [VERDICT.empty_table()] * len(self.judged)
+        self._put_through(self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts))
+
+    def _put_through(self, batch: Batch) -> None:
+        for index, (label, step) in enumerate(self.steps, len(self.judged)):
+            batch.apply(index, label, step)
+        batch.finish()
 
     def _labels(self) -> list[str]:
         return [*self.judged, *(label for label, _ in self.steps)]

@@ -64,16 +64,17 @@ def around(bound: Bound, low: float, high: float, whole: bool) -> tuple[tuple[fl
     at = bound.threshold
     low, high = min(low, at), max(high, at)
     if whole and at >= LOG_FROM:
-        down = min(14, math.ceil(2 * math.log2(at / max(low, 1.0))))
+        down = min(14, max(1, math.ceil(2 * math.log2(at / max(low, 1.0)))))
         up = min(14, max(1, math.ceil(2 * math.log2(max(high, at) / at))))
         edges = [at * 2 ** (k / 2) for k in range(-down, up + 1)]
         return tuple([0.0] * (low < edges[0]) + edges), True
     high += whole
     if at > 0 and not (whole and high - low <= BINS):
         high = max(at, min(high, 3 * at))
-    span = (high - low) or abs(at) or 1.0
-    width = 1.0 if whole and span <= 2 * BINS else span / BINS
-    if at > low:  # so that the threshold is an edge: a whole number of bins below it
+    span = high - low
+    least = 1e-9 * max(abs(at), 1.0)  # edges must differ
+    width = 1.0 if whole and span <= 2 * BINS else max(span / BINS, least)
+    if at - low > width / 2:  # so that the threshold is an edge: a whole number of bins below it
         width = (at - low) / max(1, round((at - low) / width))
     below = max(1, round((at - low) / width))
     above = max(1, math.ceil((high - at) / width - 1e-9))

@@ -205,7 +205,7 @@ def reasons_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
         for reason in (f"{row.step}.{rule}" for rule in row.reasons):
             found, bound = counts[reason], tables.bounds.get(reason)
             facts = [
-                (number(found.first), f"dropped for it first ({share(found.first, row.documents_in)})"),
+                (number(found.first), f"fail it first ({share(found.first, row.documents_in)})"),
                 (number(found.all), "fail it"),
                 (number(found.alone), "fail nothing else"),
             ]

@@ -99,20 +99,24 @@ class RunTables:
                 return f"{stage} has {done} of {units} units" + (f", and {failed} failed" if failed else "")
         return None if (self.folder / "waterfall.json").exists() else "the totals are not written yet"
 
-    def waterfall(self) -> Waterfall:
-        """Documents, bytes and tokens in and out of every step. Raises ResumeError if the run is not finished."""
+    def must_be_finished(self) -> None:
+        """Raises ResumeError, which says what there is still to do, if the run is not finished."""
         if to_do := self.unfinished():
             raise ResumeError(
                 f"{self.folder}: the run is not finished: {to_do}. Run its recipe again to continue; what there is "
                 f"so far can be looked at with: corpusmill peek {self.folder}"
             )
+
+    def waterfall(self) -> Waterfall:
+        """Documents, bytes and tokens in and out of every step. Raises ResumeError if the run is not finished."""
+        self.must_be_finished()
         return Waterfall.from_json(json.loads((self.folder / "waterfall.json").read_text("utf-8")))
 
     # ------------------------------------------------------------- documents
 
     def kept(self, n: int) -> list[Document]:
         """Documents that stay."""
-        return self._draw("docs", self._numbers()[-1:], n)
+        return self.draw("docs", self._numbers()[-1:], n)
 
     def dropped(self, what: str | None, n: int) -> list[Document]:
         """Documents that go: by a step, by one rule of a step (`step.rule`), or for whatever reason.
@@ -121,7 +125,7 @@ class RunTables:
         Raises InputError if there is no such step or rule, naming the nearest.
         """
         if what is None:
-            return self._draw("dropped", self._numbers(), n)
+            return self.draw("dropped", self._numbers(), n)
         step = what.partition(".")[0]
         if step not in self.labels:
             known = [*self.labels, *self.reasons()]
@@ -131,35 +135,35 @@ class RunTables:
             )
         rules = [reason for reason in self.rule_counts() if reason.partition(".")[0] == step]
         if what == step:
-            return self._draw("dropped", self._numbers(), n, "dropped_by = ?", [step])
+            return self.draw("dropped", self._numbers(), n, "dropped_by = ?", [step])
         if what not in rules and what not in self.bounds:
             raise InputError(
                 f'{self.folder}: nothing was dropped for "{what}"{did_you_mean(what, rules) or "."} '
                 f"Reasons of {step}: {', '.join(rules) or 'none'}."
             )
         where = "dropped_by = ? AND list_contains(string_split(reasons, ','), ?)"
-        return self._draw("dropped", self._numbers(), n, where, [step, what])
+        return self.draw("dropped", self._numbers(), n, where, [step, what])
 
     def dead(self, n: int, kind: str | None = None) -> list[Document]:
         """Records that could not be read and documents that a step failed on: all columns of schema.DEAD."""
         where, values = ("WHERE kind = ?", [kind]) if kind else ("", [])
         query = f"SELECT * EXCLUDE (filename, file_row_number) FROM ({self._union('dead', self._numbers())}) {where}"
-        return self._rows(f"{query} ORDER BY expected, {ADDRESS} LIMIT {n}", values)
+        return self.rows(f"{query} ORDER BY expected, {ADDRESS} LIMIT {n}", values)
 
     def document(self, name: str) -> list[Document]:
         """The documents with this id or url, and the dead letters; all that is known of each, with the text as it was
         last. Empty if there is none."""
         ids: dict[str, None] = {}
         for number in self._numbers():
-            query = f"SELECT DISTINCT id FROM ({self._table('signals', number)}) WHERE id = ? OR url = ?"
-            ids |= dict.fromkeys(row["id"] for row in self._rows(f"{query} ORDER BY id LIMIT {FOUND}", [name, name]))
+            query = f"SELECT DISTINCT id FROM ({self.table('signals', number)}) WHERE id = ? OR url = ?"
+            ids |= dict.fromkeys(row["id"] for row in self.rows(f"{query} ORDER BY id LIMIT {FOUND}", [name, name]))
         found: dict[str, Document] = {}
         for number in reversed(self._numbers()):
             for kind in ("docs", "dropped"):
-                for entry in self._draw(kind, [number], len(ids), f"id IN {_marks(ids)}", list(ids)) if ids else ():
+                for entry in self.draw(kind, [number], len(ids), f"id IN {_marks(ids)}", list(ids)) if ids else ():
                     found.setdefault(entry["id"], entry)
         letters = f"SELECT * EXCLUDE (filename, file_row_number) FROM ({self._union('dead', self._numbers())})"
-        dead = self._rows(f"{letters} WHERE id = ? OR url = ? ORDER BY {ADDRESS} LIMIT {FOUND}", [name, name])
+        dead = self.rows(f"{letters} WHERE id = ? OR url = ? ORDER BY {ADDRESS} LIMIT {FOUND}", [name, name])
         return [*found.values(), *dead]
 
     def examples(self, n: int) -> dict[str, list[Document]]:
@@ -169,9 +173,9 @@ class RunTables:
             query = (
                 f"SELECT split_part(reasons, ',', 1) AS reason, "
                 f"arg_min({{'file': filename, 'row': file_row_number}}, {ADDRESS}, {n}) AS found "
-                f"FROM ({self._table('dropped', number)}) GROUP BY reason ORDER BY reason"
+                f"FROM ({self.table('dropped', number)}) GROUP BY reason ORDER BY reason"
             )
-            for row in self._rows(query):
+            for row in self.rows(query):
                 places.setdefault(row["reason"], []).extend((at["file"], at["row"]) for at in row["found"])
         entries = self._read([place for found in places.values() for place in found])
         return {reason: [entries[place] for place in found[:n]] for reason, found in places.items()}
@@ -180,13 +184,13 @@ class RunTables:
         """Documents that a corpus step drops beside their twins, the least alike first: each a dict of `similarity`,
         `document` and `twin`, with the texts that were compared."""
         number = next((i for i, (_, labels) in enumerate(self.passes) if step in labels), 0)
-        if number == 0 or f"{step}.twin_id" not in self._columns(number):
+        if number == 0 or f"{step}.twin_id" not in self.columns(number):
             return []
         twin, similarity = _name(f"{step}.twin_id"), _name(f"{step}.similarity")
-        query = f"SELECT id, {twin} AS twin, {similarity} AS similarity FROM ({self._table('signals', number)})"
-        rows = self._rows(f"{query} WHERE dropped_by = ? ORDER BY similarity, {ADDRESS} LIMIT {n}", [step])
+        query = f"SELECT id, {twin} AS twin, {similarity} AS similarity FROM ({self.table('signals', number)})"
+        rows = self.rows(f"{query} WHERE dropped_by = ? ORDER BY similarity, {ADDRESS} LIMIT {n}", [step])
         ids = dict.fromkeys(each for row in rows for each in (row["id"], row["twin"]))
-        before = self._draw("docs", [number - 1], len(ids), f"id IN {_marks(ids)}", list(ids)) if ids else []
+        before = self.draw("docs", [number - 1], len(ids), f"id IN {_marks(ids)}", list(ids)) if ids else []
         by_id = {entry["id"]: entry for entry in reversed(before)}
         return [
             {"similarity": row["similarity"], "document": by_id[row["id"]], "twin": by_id[row["twin"]]}
@@ -209,10 +213,10 @@ class RunTables:
                 "SELECT reason, count(*) FILTER (reason = split_part(reasons, ',', 1)) AS first, count(*) AS every, "
                 "count(*) FILTER (reason = reasons) AS alone "
                 "FROM (SELECT unnest(string_split(reasons, ',')) AS reason, reasons, dropped_by "
-                f"FROM ({self._table('signals', number)}) WHERE dropped_by IS NOT NULL) "
+                f"FROM ({self.table('signals', number)}) WHERE dropped_by IS NOT NULL) "
                 "WHERE split_part(reason, '.', 1) = dropped_by GROUP BY reason ORDER BY reason"
             )
-            for row in self._rows(query):
+            for row in self.rows(query):
                 found[row["reason"]] = RuleCount(row["first"], row["every"], row["alone"])
         return found
 
@@ -244,7 +248,7 @@ class RunTables:
         chosen = {reason: self.bounds[reason] for reason in (self.bounds if wanted is None else wanted)}
         found: dict[str, Histogram] = {}
         for number, (_, labels) in enumerate(self.passes):
-            columns = self._columns(number)
+            columns = self.columns(number)
             here = {
                 reason: bound
                 for reason, bound in chosen.items()
@@ -259,7 +263,7 @@ class RunTables:
     ) -> dict[str, Histogram]:
         names = sorted({bound.signal for bound in here.values()})
         ends = ", ".join(f"min({_finite(name, types)}), max({_finite(name, types)})" for name in names)
-        row = self._tuples(f"SELECT {ends} FROM ({self._table('signals', number)})")[0]
+        row = self.tuples(f"SELECT {ends} FROM ({self.table('signals', number)})")[0]
         low = {name: float(row[2 * i]) for i, name in enumerate(names) if row[2 * i] is not None}
         high = {name: float(row[2 * i + 1]) for i, name in enumerate(names) if row[2 * i + 1] is not None}
         edges = {
@@ -297,7 +301,7 @@ class RunTables:
         """The documents that a corpus step drops by their similarity with the twin, 0 to 1. None if it is no such
         step, or drops nothing."""
         for number in self._numbers():
-            if f"{step}.similarity" in self._columns(number):
+            if f"{step}.similarity" in self.columns(number):
                 values = [
                     _floats(batch[f"{step}.similarity"].filter(pc.equal(batch["dropped_by"], step)))
                     for batch in self._batches("signals", number, [f"{step}.similarity", "dropped_by"])
@@ -313,60 +317,60 @@ class RunTables:
         are still there after that last step, documents dropped in the pass), the most frequent language first."""
         found = []
         for number, (_, labels) in enumerate(self.passes):
-            columns = self._columns(number)
+            columns = self.columns(number)
             for step in labels:
                 if f"{step}.label" not in columns or f"{step}.score" not in columns:
                     continue
                 query = (
                     f"SELECT {_name(f'{step}.label')}, count(*) FILTER (dropped_by IS NULL), "
-                    f"count(*) FILTER (dropped_by IS NOT NULL) FROM ({self._table('signals', number)}) "
+                    f"count(*) FILTER (dropped_by IS NOT NULL) FROM ({self.table('signals', number)}) "
                     "GROUP BY 1 ORDER BY count(*) DESC, 1"
                 )
-                found.append((step, labels[-1], [(row[0], row[1], row[2]) for row in self._tuples(query)]))
+                found.append((step, labels[-1], [(row[0], row[1], row[2]) for row in self.tuples(query)]))
         return found
 
     def dead_kinds(self) -> list[dict[str, Any]]:
         """What was lost, by step and kind: step, kind, expected, records."""
         query = f"SELECT step, kind, expected, count(*) AS records FROM ({self._union('dead', self._numbers())})"
-        return self._rows(f"{query} GROUP BY ALL ORDER BY expected, records DESC, step, kind")
+        return self.rows(f"{query} GROUP BY ALL ORDER BY expected, records DESC, step, kind")
 
     # ------------------------------------------------------------- the files
 
     def _numbers(self) -> list[int]:
         return list(range(len(self.passes)))
 
-    def _paths(self, kind: str, number: int) -> list[str]:
+    def paths(self, kind: str, number: int) -> list[str]:
         return [str(self.folder / c.outputs[kind].path) for c in self.stages[self.passes[number][0]]]
 
-    def _table(self, kind: str, number: int) -> str:
+    def table(self, kind: str, number: int) -> str:
         """A table of a pass as SQL, with where each row stands: `filename` and `file_row_number`."""
-        files = ", ".join(_quoted(path) for path in self._paths(kind, number))
+        files = ", ".join(_quoted(path) for path in self.paths(kind, number))
         return f"SELECT * FROM read_parquet([{files}], filename = true, file_row_number = true)"
 
     def _union(self, kind: str, numbers: Sequence[int]) -> str:
-        tables = [self._table(kind, number) for number in numbers if self._paths(kind, number)]
+        tables = [self.table(kind, number) for number in numbers if self.paths(kind, number)]
         if not tables:
             raise ResumeError(
                 f"{self.folder}: the run has committed no documents yet; run its recipe again to continue."
             )
         return " UNION ALL BY NAME ".join(tables)
 
-    def _columns(self, number: int) -> dict[str, pa.DataType]:
+    def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""
-        schema = pq.read_schema(self._paths("signals", number)[0])
+        schema = pq.read_schema(self.paths("signals", number)[0])
         return {field.name: field.type for field in schema}
 
     def _batches(self, kind: str, number: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for path in self._paths(kind, number):
+        for path in self.paths(kind, number):
             with pq.ParquetFile(path) as file:
                 yield from file.iter_batches(1 << 16, columns=columns, use_threads=False)
 
-    def _draw(
+    def draw(
         self, kind: str, numbers: Sequence[int], n: int, where: str = "true", values: Sequence[Any] = ()
     ) -> list[Document]:
         """The first `n` documents by id that fulfil a condition, with their texts and signals."""
         query = f"SELECT filename, file_row_number FROM ({self._union(kind, numbers)}) WHERE {where}"
-        places = self._tuples(f"{query} ORDER BY {ADDRESS} LIMIT {n}", values)
+        places = self.tuples(f"{query} ORDER BY {ADDRESS} LIMIT {n}", values)
         entries = self._read(places)
         return [entries[place] for place in places]
 
@@ -391,25 +395,25 @@ class RunTables:
         """id -> all that was measured of a document, in whichever pass."""
         found: dict[str, dict[str, Any]] = {}
         for number in self._numbers() if ids else ():
-            query = f"SELECT * EXCLUDE (filename, file_row_number) FROM ({self._table('signals', number)})"
-            for row in self._rows(f"{query} WHERE id IN {_marks(ids)}", sorted(ids)):
+            query = f"SELECT * EXCLUDE (filename, file_row_number) FROM ({self.table('signals', number)})"
+            for row in self.rows(f"{query} WHERE id IN {_marks(ids)}", sorted(ids)):
                 found.setdefault(row["id"], {}).update({k: v for k, v in row.items() if k not in ABOUT})
         return found
 
     @cached_property
-    def _duckdb(self) -> Any:
+    def duckdb(self) -> Any:
         import duckdb  # 50 ms, which the other verbs need not wait for
 
         # Nothing may come from the network or go to the working directory, whatever a query needs.
         config = {"threads": 2, "temp_directory": "", "autoinstall_known_extensions": False}
         return duckdb.connect(":memory:", config=config)
 
-    def _tuples(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self._duckdb.execute(query, list(values)).fetchall()
+    def tuples(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.duckdb.execute(query, list(values)).fetchall()
         return found
 
-    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        result = self._duckdb.execute(query, list(values))
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        result = self.duckdb.execute(query, list(values))
         names = [column[0] for column in result.description]
         return [{name: _plain(value) for name, value in zip(names, row)} for row in result.fetchall()]
 

@@ -85,7 +85,7 @@ def waterfall(plan: Plan, committed: Mapping[str, list[Commit]]) -> Waterfall:
     facts = {name: total(commit.facts for commit in commits) for name, commits in committed.items()}
     first = facts[plan.passes[0].stage]
     read = {source.source: _source(first.get("read", {}).get(source.source, {})) for source in plan.recipe.read}
-    rows = tuple(row for info in plan.passes for row in _rows(info.labels, facts[info.stage]))
+    rows = tuple(row for info in plan.passes for row in rows_of(info.labels, facts[info.stage]))
     packed = {name: facts["shards"][name] for name in PACKED} if "shards" in facts else {}
     return Waterfall(read, rows, packed)
 
@@ -95,7 +95,7 @@ def _source(facts: Facts) -> Facts:
     return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **kinds}
 
 
-def _rows(labels: tuple[str, ...], facts: Facts) -> list[Row]:
+def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
     """The rows of a pass, from the last step to the first.
 
     The pass counts only documents that no step failed on; one that failed at a step came through those before it.

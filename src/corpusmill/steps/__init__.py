@@ -55,12 +55,15 @@ class Filter(Protocol):
     """Says of each document why it is dropped.
 
     docs      the batch
-    signals   what `needs` names: the columns of those measures (see `corpusmill.measures`), or, for
-              "step.column", the column that an earlier Annotate step left
+    signals   what `needs` names: the columns of those measures (see `corpusmill.measures`); for
+              "step.column", the signal of an earlier step of the same pass; for "*" all of these, and the columns
+              id, source, file, position, url, date and bytes of the documents
     returns   (documents,) string: every failing rule, joined by commas, the first of them the first
               that failed in the order of the docstring; null keeps the document
 
-    The signals that a filter judges by are kept as `<step>.<signal>`; `judged` names them.
+    The signals that a filter judges by are kept as `<step>.<signal>`, so that other thresholds can be tried without the
+    text. Those are the parameters of its RULES (see `corpusmill.steps.verdict`), and those that a class variable
+    `judged_by` names: they change neither the text nor a signal, and `reasons` looks at signals alone.
     """
 
     @property

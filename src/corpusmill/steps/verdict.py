@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,12 +38,24 @@ def failing(step: Any, rules: tuple[Rule, ...], signals: Columns) -> pa.Array:
     signals   (documents,) each
     returns   (documents,) string
     """
-    hits = {
-        rule.parameter: COMPARE[rule.drops](signals[rule.signal], threshold)
-        for rule in rules
-        if (threshold := getattr(step, rule.parameter)) is not None
-    }
+    hits = {}
+    for rule in rules:
+        threshold = getattr(step, rule.parameter)
+        if threshold is not None:
+            # Without a type, pyarrow looks for optional packages whenever it meets a number: 50 µs each time.
+            bound = pa.scalar(threshold, pa.float64() if isinstance(threshold, float) else pa.int64())
+            hits[rule.parameter] = COMPARE[rule.drops](signals[rule.signal], bound)
     return join_reasons(**hits) if hits else pa.nulls(len(next(iter(signals.values()))), pa.string())
+
+
+def thresholds(step: Any) -> tuple[str, ...]:
+    """The parameters of a filter that only judge: its reasons for other values follow from the signals of a run.
+
+    >>> from corpusmill.steps.filter.language import Language
+    >>> thresholds(Language)
+    ('languages', 'min_score', 'min_scores')
+    """
+    return (*(rule.parameter for rule in getattr(step, "RULES", ())), *getattr(step, "judged_by", ()))
 
 
 def join_reasons(**hits: pa.Array) -> pa.Array:
@@ -51,8 +64,13 @@ def join_reasons(**hits: pa.Array) -> pa.Array:
     hits      (documents,) bool each, null counts as false; keyword order is the order in the reason
     returns   (documents,) string
     """
-    # Each name brings its comma, and the first comma is cut off: binary_join_element_wise with null_handling="skip"
-    # says it shorter, but leaves out the rows in which everything is null (pyarrow 26).
-    named = [pc.if_else(pc.fill_null(hit, False), f",{name}", "") for name, hit in hits.items()]
-    joined = pc.binary_join_element_wise(*named, "")
-    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), pc.utf8_slice_codeunits(joined, 1))
+    # Documents share few combinations, so each is spelled once. A combination is a number with a bit a condition.
+    number = np.int64 if len(hits) < 63 else object
+    held = [pc.fill_null(hit, FALSE).to_numpy(zero_copy_only=False).astype(number) for hit in hits.values()]
+    combination = sum(hit << bit for bit, hit in enumerate(held))
+    found, row = np.unique(combination, return_inverse=True)
+    names = [",".join(name for bit, name in enumerate(hits) if bits >> bit & 1) or None for bits in found.tolist()]
+    return pa.array(names, pa.string()).take(pa.array(row))
+
+
+FALSE = pa.scalar(False)

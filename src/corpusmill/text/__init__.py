@@ -10,6 +10,8 @@
     lines       statistics of lines and paragraphs
     grams       words -> repeated n-grams
     stats       all of it: one record a document
+    code        keywords, symbols and lines that speak for source code
+    shapes      what each line is made of
     c4 sentences fold shingles sketch hashing pii replace     what each is named for
 
 A kernel takes arrays and writes to arrays; the functions for the rest of the package take an Arrow array and return

@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,7 +47,7 @@ class Address:
                 host = host.encode("idna").decode("ascii")
         return cls(host, found["path"].rstrip("/"), found["query"] or "")
 
-    @cached_property
+    @property
     def domains(self) -> list[str]:
         """The host and every domain that it belongs to, the longest first; an IP address belongs to none.
 
@@ -59,7 +59,7 @@ class Address:
         labels = self.host.split(".")
         return [".".join(labels[i:]) for i in range(len(labels))]
 
-    @cached_property
+    @property
     def pages(self) -> list[str]:
         """The address and every folder that it lies in, the longest first, without a leading "www.".
 
@@ -73,25 +73,34 @@ class Address:
 
 
 class Names:
-    """The names that each document of a batch goes by, ready to be looked up in any number of lists.
+    """The names that each document of a batch goes by, to be looked up in any number of lists.
 
-    names    for each document its names, the most telling first; None for a document that is never found
+    addresses   of each document, None for one that is never found
+    of          the names of an address, the most telling first; not asked for until there is a list to look in
     """
 
-    def __init__(self, names: Sequence[list[str] | None]) -> None:
-        self.documents = len(names)
-        self.flat = [name for own in names if own for name in own]
-        self.row = [row for row, own in enumerate(names) for _ in own or ()]
-        self.keys = np.array([xxhash.xxh3_64_intdigest(name.encode()) for name in self.flat], np.uint64)
+    def __init__(self, addresses: Sequence[Address | None], of: Callable[[Address], list[str]]) -> None:
+        self.addresses = addresses
+        self.of = of
 
     def found(self, listed: Hashes) -> list[str | None]:
         """(documents,) the first name of each that is listed, None where none is."""
-        found: list[str | None] = [None] * self.documents
-        if len(listed) and len(self.keys):
-            nearest = listed[np.minimum(np.searchsorted(listed, self.keys), len(listed) - 1)]
-            for at in np.flatnonzero(nearest == self.keys)[::-1].tolist():
-                found[self.row[at]] = self.flat[at]
+        found: list[str | None] = [None] * len(self.addresses)
+        if len(listed) and self._flat:
+            nearest = listed[np.minimum(np.searchsorted(listed, self._keys), len(listed) - 1)]
+            for at in np.flatnonzero(nearest == self._keys)[::-1].tolist():
+                row, name = self._flat[at]
+                found[row] = name
         return found
+
+    @cached_property
+    def _flat(self) -> list[tuple[int, str]]:
+        """Every name, with the row of its document."""
+        return [(row, name) for row, own in enumerate(self.addresses) if own is not None for name in self.of(own)]
+
+    @cached_property
+    def _keys(self) -> Hashes:
+        return np.array([xxhash.xxh3_64_intdigest(name.encode()) for _, name in self._flat], np.uint64)
 
 
 def hashes(entries: Iterable[str]) -> Hashes:

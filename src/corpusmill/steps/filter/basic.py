@@ -64,7 +64,9 @@ class Basic:
         for rule in self.RULES:
             bound = getattr(self, rule.parameter)
             if bound is not None and bound < 0:
-                raise RecipeError(f"filter/basic: {rule.parameter} must be at least 0, got {bound}; null switches it off")
+                raise RecipeError(
+                    f"filter/basic: {rule.parameter} must be at least 0, got {bound}; null switches it off"
+                )
             if bound is not None and rule.parameter.endswith("_ratio") and bound > 1:
                 raise RecipeError(f"filter/basic: {rule.parameter} is a share from 0 to 1, got {bound}")
 
@@ -76,7 +78,11 @@ class Basic:
         """`tokens` of each document, null while no rule asks for them."""
         if self.min_tokens is None:
             return {"tokens": pa.nulls(len(docs), pa.int64())}
-        return {"tokens": pa.array(tokenizer.load(self.tokenizer, "auto", None).count(pc.fill_null(docs["text"], "")), pa.int64())}
+        return {
+            "tokens": pa.array(
+                tokenizer.load(self.tokenizer, "auto", None).count(pc.fill_null(docs["text"], "")), pa.int64()
+            )
+        }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -99,11 +100,9 @@ class Url:
         The URL's longest domain and deepest page that a list holds is reported; of words, the first in list order.
         """
         urls = [None if url is None else Address.of(url) for url in docs["url"].to_pylist()]
-        domains = Names([None if url is None else url.domains for url in urls])
-        allowed = domains.found(domain_list(self.allow_domains))
+        allowed = Names(urls, lambda url: url.domains).found(domain_list(self.allow_domains))
         urls = [url if kept is None else None for url, kept in zip(urls, allowed)]
-        pages = Names([None if url is None else url.pages for url in urls])
-        domains = Names([None if url is None else url.domains for url in urls])
+        domains, pages = Names(urls, lambda url: url.domains), Names(urls, lambda url: url.pages)
 
         ut1: list[str | None] = [None] * len(urls)
         for category, file in self._ut1_files():
@@ -112,7 +111,8 @@ class Url:
             ut1 = [old or (entry and f"{category}: {entry}") for old, entry in zip(ut1, found)]
 
         whole = [None if url is None else f"{url.host}{url.path}{url.query}".lower() for url in urls]
-        spelled = [frozenset() if url is None else frozenset(re.findall("[a-z0-9]+", url)) for url in whole]
+        parted = pc.replace_substring_regex(pa.array(whole, pa.string()), "[^a-z0-9]+", " ")
+        spelled = [frozenset() if words is None else frozenset(words.split()) for words in parted.to_pylist()]
         soft = frozenset(word_list(self.soft_words))
         return {
             "ut1": pa.array(ut1, pa.string()),
@@ -120,16 +120,16 @@ class Url:
             "block_urls": pa.array(pages.found(page_list(self.block_urls)), pa.string()),
             "curated_domains": pa.array(domains.found(domain_list(self.curated_domains)), pa.string()),
             "hard_words": pa.array(first_words(spelled, word_list(self.hard_words)), pa.string()),
-            "sub_words": pa.array(first_sub_words(whole, word_list(self.sub_words)), pa.string()),
+            "sub_words": pa.array(first_sub_words(parted, word_list(self.sub_words)), pa.string()),
             "soft_words": pa.array(
-                [None if url is None else len(found & soft) for url, found in zip(whole, spelled)], pa.int32()
+                [None if url is None else len(found & soft) for url, found in zip(urls, spelled)], pa.int32()
             ),
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         hits = {field: pc.is_valid(signals[field]) for field in FINDS}
         if self.max_soft_words is not None:
-            hits["max_soft_words"] = pc.greater(signals["soft_words"], self.max_soft_words)
+            hits["max_soft_words"] = pc.greater(signals["soft_words"], pa.scalar(self.max_soft_words, pa.int64()))
         return join_reasons(**hits)
 
     def _ut1_files(self) -> list[tuple[str, str]]:
@@ -177,14 +177,15 @@ def first_words(spelled: Sequence[frozenset[str]], listed: tuple[str, ...]) -> l
     return [min(hits, key=listed.index) if (hits := found & known) else None for found in spelled]
 
 
-def first_sub_words(urls: Sequence[str | None], listed: tuple[str, ...]) -> list[str | None]:
-    """The first of the listed words whose letters stand in each URL when its separators are taken out."""
+def first_sub_words(parted: pa.StringArray, listed: tuple[str, ...]) -> list[str | None]:
+    """The first of the listed words whose letters stand in each URL when its separators, here spaces, are taken out."""
     if not listed:
-        return [None] * len(urls)
-    squeezed = pc.replace_substring_regex(pa.array(urls, pa.string()), "[^a-z0-9]+", "")
+        return [None] * len(parted)
+    squeezed = pc.replace_substring(parted, " ", "")
     # One pass of RE2 for all words together; which word it was is asked of the few that match.
-    hits = pc.match_substring_regex(squeezed, "|".join(listed)).to_pylist()
-    return [
-        next(word for word in listed if word in letters) if hit else None
-        for hit, letters in zip(hits, squeezed.to_pylist())
-    ]
+    hits = np.flatnonzero(pc.fill_null(pc.match_substring_regex(squeezed, "|".join(map(re.escape, listed))), False))
+    found: list[str | None] = [None] * len(parted)
+    for row in hits.tolist():
+        letters = squeezed[row].as_py()
+        found[row] = next(word for word in listed if word in letters)
+    return found

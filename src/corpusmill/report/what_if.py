@@ -1,0 +1,568 @@
+"""What would other thresholds have kept? Answered from the columns of a finished run: no text is read.
+
+A pass measures every document with every step, the dropped ones too, so what was measured does not depend on any
+threshold. The steps that are changed judge the saved columns anew; the verdicts of the others are those of the run.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill.errors import CorpusmillError, InputError, RecipeError
+from corpusmill.facts import Facts, add
+from corpusmill.recipe.load import KEYS, SECTIONS
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.report.rules import Bound, bounds, evidence
+from corpusmill.report.tables import RunTables
+from corpusmill.report.waterfall import Row, rows_of
+from corpusmill.steps import Columns, CorpusStep, Pack, Tokenize, Transform
+from corpusmill.steps.verdict import thresholds
+
+ADDRESS = ["id", "source", "file", "position", "url"]
+Kept = tuple["Amount", "Amount"]  # of the run; and with the changes
+
+
+@dataclass(frozen=True)
+class Change:
+    """A parameter of a step, by the step's label."""
+
+    step: str
+    parameter: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much text. Bytes are those at the end of the pass; tokens are 0 where the recipe has no tokenizer."""
+
+    documents: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.documents + other.documents, self.bytes + other.bytes, self.tokens + other.tokens)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.documents - other.documents, self.bytes - other.bytes, self.tokens - other.tokens)
+
+
+@dataclass(frozen=True)
+class Border:
+    """A document that would move, and how near it stands to the threshold.
+
+    reason      the first that drops it: in the run, of one that would be kept; with the changes, of one that would go
+    values      what that reason is judged by
+    threshold   the new one, or the old one where the rule is switched off; None if the reason has none
+    """
+
+    id: str
+    source: str
+    file: str
+    position: int
+    url: str | None
+    reason: str
+    values: Mapping[str, Any]
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A pass of a run, as it was and as it would be. All counts are exact: those of a run with the changes.
+
+    changes         what differs from the recipe of the run
+    stage           the pass that the changed steps belong to; of several, the first
+    before, after   the steps of the pass, as in the waterfall
+    kept            what comes out of the pass
+    sources         the same by source, and
+    languages       by language, as the first step that finds it says; empty if none does
+    newly_kept      reason that dropped them in the run -> documents that would come out
+    newly_dropped   reason that would drop them -> documents that came out in the run
+    border          of both, by reason, the documents nearest to the threshold
+    open_steps      what stands behind the pass and depends on which documents meet: only a run can tell
+    command         makes that run, in a folder of its own; the recipe is named RECIPE where the run does not know it
+    """
+
+    changes: tuple[Change, ...]
+    stage: str
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+    kept: Kept
+    sources: Mapping[str, Kept]
+    languages: Mapping[str, Kept]
+    newly_kept: Mapping[str, Amount]
+    newly_dropped: Mapping[str, Amount]
+    border: tuple[Border, ...]
+    open_steps: tuple[str, ...]
+    command: str
+
+
+def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int = 3) -> WhatIf:
+    """What a finished run would have kept with other thresholds.
+
+    changes    "gopher_quality.min_words=30", as for --set of `corpusmill run`, with or without "steps." before it
+    examples   documents at the border, for each reason
+
+    Raises ResumeError if the run is not finished, RecipeError if a change leads nowhere or is no value for its
+    parameter, InputError if it is about more than a threshold: that needs a run.
+    """
+    tables = RunTables(Path(folder))
+    tables.must_be_finished()
+    settings = [setting if setting.partition(".")[0] in SECTIONS else _of_a_step(setting) for setting in changes]
+    recipe = Recipe.parse(tables.run["recipe"], str(tables.folder / "run.json"), settings)
+    changed = differences(tables.recipe, recipe)
+    for change, step in changed:
+        _check_judges(change, step, settings)
+    touched = {change.step for change, _ in changed}
+    number = next((n for n, (_, own) in enumerate(tables.passes) if touched & set(own)), 0)
+    stage, own = tables.passes[number]
+    old, new = (dict(zip(labels(r.steps), r.steps)) for r in (tables.recipe, recipe))
+    judges = [_Judge(label, at, old[label], new[label]) for at, label in enumerate(own) if label in touched]
+    count = _Count(tables, number, old, judges, bounds(recipe), examples)
+    for unit in range(len(count.paths)):
+        count.add(unit)
+    later = [label for _, rest in tables.passes[number + 1 :] for label in rest]
+    return WhatIf(
+        changes=tuple(change for change, _ in changed),
+        stage=stage,
+        before=count.rows(0),
+        after=count.rows(1),
+        kept=_kept(count.kept.values()),
+        sources=_grouped(count.kept, 0),
+        languages=_grouped(count.kept, 1) if count.language else {},
+        newly_kept=_ordered(count.newly[0]),
+        newly_dropped=_ordered(count.newly[1]),
+        border=count.border(),
+        open_steps=tuple(later) if count.newly[0] or count.newly[1] or touched & set(later) else (),
+        command=_command(tables, settings),
+    )
+
+
+def differences(before: Recipe, after: Recipe) -> list[tuple[Change, Any]]:
+    """The parameters in which the steps of two recipes differ, which have the same steps; with the steps as they were."""
+    return [
+        (Change(label, name, getattr(old, name), getattr(new, name)), old)
+        for label, old, new in zip(labels(before.steps), before.steps, after.steps)
+        for name in old.__dataclass_fields__
+        if getattr(old, name) != getattr(new, name)
+    ]
+
+
+def _of_a_step(setting: str) -> str:
+    if setting.partition("=")[0].partition(".")[0] in KEYS:
+        raise InputError(
+            f"what-if asks for other thresholds of steps, as in gopher_quality.min_words=30; for {setting}, run again "
+            f"with --set {setting}"
+        )
+    return f"steps.{setting}"
+
+
+def _check_judges(change: Change, step: Any, settings: Sequence[str]) -> None:
+    """Raises InputError if the change is about more than which of the measured documents are dropped."""
+    if change.parameter in thresholds(step):
+        return
+    if isinstance(step, CorpusStep):
+        what = "is about which documents are compared, and how"
+    elif isinstance(step, Tokenize | Pack):
+        what = "changes the tokens"
+    elif isinstance(step, Transform):
+        what = "changes the text"
+    else:
+        what = "changes what is measured"
+    known = thresholds(step)
+    there = f" What can be tried of {change.step} without a run: {', '.join(known)}." if known else ""
+    name = f"steps.{change.step}.{change.parameter}"
+    again = next((setting for setting in settings if setting.startswith(name)), f"{name}=…")
+    raise InputError(
+        f"{change.step}.{change.parameter} {what}, which the saved columns cannot tell: run again with "
+        f"--set {again}.{there}"
+    )
+
+
+# ------------------------------------------------------------- judging saved columns
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """A changed step: its label and place in the pass, as it was and as it would be."""
+
+    label: str
+    index: int
+    before: Any
+    after: Any
+
+    def reasons(self, step: Any, saved: "_Saved") -> pa.Array:
+        """(documents,) what a step says of the saved columns. Raises InputError if it asks for more than these."""
+        documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows)], names=[""])
+        try:
+            return step.reasons(documents, _Signals(saved, self.label, self.index, step.needs))
+        except RecipeError:
+            raise
+        except CorpusmillError as error:
+            raise InputError(f"{self.label}: {error}; only a run can tell which documents are lost by it") from error
+        except KeyError as error:
+            raise InputError(
+                f"{self.label} judges by {error}, which the run has not saved: only a run can tell. A step whose "
+                f"thresholds can be tried looks at signals that RULES name, or that it leaves itself."
+            ) from error
+
+    def check(self, saved: "_Saved", reasons: Sequence[str | None], verdicts: NDArray[np.int64]) -> None:
+        """Raises InputError unless the step as it was, in the code of today, says what it said in the run.
+
+        reasons    what it said of each combination of all reasons
+        verdicts   (documents,) the combination of each document
+        """
+        now = self.reasons(self.before, saved)
+        then = pa.array(reasons, pa.string()).take(pa.array(verdicts))
+        same = pc.fill_null(pc.equal(now, then), False)
+        same = pc.or_(same, pc.and_(now.is_null(), then.is_null()))
+        if not pc.all(same, min_count=0).as_py():
+            row = pc.index(same, False).as_py()
+            who = saved.read("id")[row].as_py()
+            raise InputError(
+                f"{self.label} does not judge as it did in the run (document {who}: {then[row]} then, {now[row]} now): "
+                f"its code has changed since. Run again."
+            )
+
+    def check_measured(self, saved: "_Saved") -> None:
+        """Raises InputError if a rule is switched on whose signal is only measured while it is on."""
+        for rule in getattr(self.before, "RULES", ()):
+            was, now = getattr(self.before, rule.parameter), getattr(self.after, rule.parameter)
+            if was is None and now is not None and saved.rows:
+                column = saved.read(f"{self.label}.{rule.signal}")
+                if column.null_count == len(column):
+                    raise InputError(
+                        f"{self.label}.{rule.parameter} was off, so {self.label}.{rule.signal} was not measured: run "
+                        f"again with --set steps.{self.label}.{rule.parameter}={now}"
+                    )
+
+
+class _Saved:
+    """The signals of a unit, each column read when it is asked for.
+
+    sizes   columns of bytes: the first is what step 0 sees, `version[i]` of them what step i sees, the last the end
+    """
+
+    def __init__(self, path: str, sizes: Sequence[str], version: Sequence[int]) -> None:
+        self._file = pq.ParquetFile(path)
+        self.rows: int = self._file.metadata.num_rows
+        self.names: list[str] = self._file.schema_arrow.names
+        self.sizes = tuple(sizes)
+        self.version = tuple(version)
+        self._columns: dict[str, pa.Array] = {}
+
+    def read(self, name: str) -> pa.Array:
+        if name not in self._columns:
+            column = self._file.read([name]).column(0)
+            self._columns[name] = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
+        return self._columns[name]
+
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """(documents,) of a column of whole numbers; null is 0."""
+        found: NDArray[np.int64] = pc.fill_null(self.read(name), 0).to_numpy(zero_copy_only=False)
+        return found
+
+    def coded(self, name: str) -> tuple[NDArray[np.int64], list[str | None]]:
+        """(documents,) an index into the values that there are, and these."""
+        return coded(self.read(name))
+
+    def row(self, row: int, names: Sequence[str]) -> dict[str, Any]:
+        """Columns of one document, of which only its row group is read."""
+        ends = np.cumsum([self._file.metadata.row_group(group).num_rows for group in range(self._file.num_row_groups)])
+        group = int(np.searchsorted(ends, row, "right"))
+        start = int(ends[group - 1]) if group else 0
+        found: dict[str, Any] = self._file.read_row_group(group, list(names)).slice(row - start, 1).to_pylist()[0]
+        return found
+
+
+@dataclass
+class _Signals(Mapping[str, pa.Array]):
+    """What a step is given to judge by, in a pass and here alike, read when the step asks for it."""
+
+    saved: _Saved
+    label: str
+    index: int
+    needs: Sequence[str]
+
+    def __getitem__(self, name: str) -> pa.Array:
+        return self.saved.read(self._columns[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @cached_property
+    def _columns(self) -> dict[str, str]:
+        """Name for the step -> saved column."""
+        found = {need: need for need in self.needs if "." in need}
+        if "*" in self.needs:
+            steps = {name.partition(".")[0]: None for name in self.saved.names if "." in name}
+            before = set(list(steps)[: list(steps).index(self.label)] if self.label in steps else steps)
+            found |= {name: name for name in self.saved.names if name.partition(".")[0] in before}
+            found |= {name: name for name in (*ADDRESS, "date")}
+            found["bytes"] = self.saved.sizes[self.saved.version[self.index]]
+        own = f"{self.label}."
+        return found | {name.removeprefix(own): name for name in self.saved.names if name.startswith(own)}
+
+
+def coded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
+    """(documents,) an index into the values that there are, null among them, and these values.
+
+    >>> [part if isinstance(part, list) else part.tolist() for part in coded(pa.array(["b", None, "b"]))]
+    [[0, 1, 0], ['b', None]]
+    """
+    found = pc.dictionary_encode(column, null_encoding="encode")
+    return found.indices.to_numpy().astype(np.int64), found.dictionary.to_pylist()
+
+
+# ------------------------------------------------------------- counting
+
+
+@dataclass
+class _Count:
+    """Documents, bytes and tokens of a pass by what drops them, in the run (0) and with the changes (1).
+
+    flow    (reason in the run, reason now, source) -> documents, tokens, and bytes in each version of the text
+    kept    (source, language) -> what comes out of the pass
+    newly   reason -> documents that only come out now; documents that only came out in the run
+    """
+
+    tables: RunTables
+    number: int
+    steps: Mapping[str, Any]
+    judges: Sequence[_Judge]
+    bounds: Mapping[str, Bound]
+    examples: int
+    flow: dict[tuple[str | None, str | None, str], NDArray[np.int64]] = field(default_factory=dict)
+    kept: dict[tuple[str, str], Kept] = field(default_factory=dict)
+    newly: tuple[dict[str, Amount], dict[str, Amount]] = field(default_factory=lambda: ({}, {}))
+    _near: dict[tuple[int, str], list[tuple[float, int, int]]] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.tables.passes[self.number][1]
+
+    @cached_property
+    def paths(self) -> list[str]:
+        return self.tables.paths("signals", self.number)
+
+    @cached_property
+    def sizes(self) -> tuple[list[str], list[int]]:
+        """The columns of bytes, and for each step, and the end, which of them counts what comes to it."""
+        columns: list[str] = []
+        version = []
+        for label in self.labels:
+            version.append(len(columns))
+            if isinstance(self.steps[label], Transform):
+                columns.append(f"{label}.bytes_before")
+        return [*columns, "bytes"], [*version, len(columns)]
+
+    @cached_property
+    def language(self) -> str | None:
+        """The column of languages that the first step has left which finds them."""
+        there = self.tables.columns(self.number)
+        found = (f"{label}.label" for label in self.labels if f"{label}.score" in there)
+        return next((column for column in found if column in there), None)
+
+    def add(self, unit: int) -> None:
+        """Count the documents of a unit."""
+        saved = self._open(unit)
+        before, after, reasons = self._verdicts(saved)
+        source, sources = saved.coded("source")
+        language, languages = saved.coded(self.language) if self.language else (np.zeros_like(source), [None])
+        shape = (len(reasons), len(reasons), len(sources), len(languages))
+        group = np.ravel_multi_index((before, after, source, language), shape)
+        found, row = np.unique(group, return_inverse=True)
+        measures = [None, saved.numbers("tokens"), *(saved.numbers(size) for size in saved.sizes)]
+        # Sums of whole numbers in float64 are exact below 2**53 bytes.
+        totals = np.stack([np.bincount(row, m, len(found)) for m in measures], axis=1).astype(np.int64)
+        for (was, now, of, speaks), total in zip(np.transpose(np.unravel_index(found, shape)).tolist(), totals):
+            key = (reasons[was], reasons[now], sources[of] or "")
+            self.flow[key] = self.flow.get(key, np.zeros_like(total)) + total
+            amount = Amount(int(total[0]), int(total[-1]), int(total[1]))
+            place = (sources[of] or "", languages[speaks] or "none")
+            old, new = self.kept.get(place, (Amount(), Amount()))
+            self.kept[place] = (old if reasons[was] else old + amount, new if reasons[now] else new + amount)
+            if bool(reasons[was]) != bool(reasons[now]):
+                side = self.newly[0 if reasons[was] else 1]
+                reason = reasons[was] or reasons[now] or ""
+                side[reason] = side.get(reason, Amount()) + amount
+        if self.examples:
+            self._look_at_the_border(unit, saved, before, after, reasons)
+
+    def _open(self, unit: int) -> _Saved:
+        return _Saved(self.paths[unit], *self.sizes)
+
+    def _verdicts(self, saved: _Saved) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str | None]]:
+        """(documents,) the first reason in the run and now, as an index into the third: no reason keeps."""
+        combination, said = saved.coded("reasons")
+        by_step = [_by_step(all_of_them) for all_of_them in said]
+        told: list[list[str | None]] = []  # one a judge
+        codes = combination
+        for judge in self.judges:
+            judge.check_measured(saved)
+            judge.check(saved, [",".join(_judged(judge, steps)) or None for steps in by_step], combination)
+            code, values = coded(judge.reasons(judge.after, saved))
+            told.append(values)
+            codes = codes * len(values) + code
+        found, row = np.unique(codes, return_inverse=True)
+        names: dict[str | None, int] = {None: 0}
+        firsts = np.zeros((2, len(found)), np.int64)
+        for at, (code, *codes_now) in enumerate(zip(*np.unravel_index(found, [len(said), *map(len, told)]))):
+            was = by_step[code]
+            now = dict(was)
+            for judge, values, value in zip(self.judges, told, codes_now):
+                reasons = values[value]
+                now[judge.label] = [*_unjudged(judge, was), *(reasons.split(",") if reasons else ())]
+            for side, verdict in enumerate((was, now)):
+                firsts[side, at] = names.setdefault(self._first(verdict), len(names))
+        return firsts[0][row], firsts[1][row], list(names)
+
+    def _first(self, by_step: Mapping[str, Sequence[str]]) -> str | None:
+        return next((f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label)), None)
+
+    def _look_at_the_border(
+        self,
+        unit: int,
+        saved: _Saved,
+        before: NDArray[np.int64],
+        after: NDArray[np.int64],
+        reasons: Sequence[str | None],
+    ) -> None:
+        """Remember, for each side and reason, the documents nearest to the threshold; the earlier ones of a tie."""
+        for side, (of, other) in enumerate(((before, after), (after, before))):
+            moved = np.flatnonzero((of > 0) & (other == 0))
+            for code in np.unique(of[moved]).tolist():
+                rows = moved[of[moved] == code]
+                reason = str(reasons[code])
+                column, threshold = self._threshold(reason)
+                if column is None or threshold is None:
+                    distance = np.zeros(len(rows))
+                else:
+                    values = saved.read(column).take(pa.array(rows)).cast(pa.float64())
+                    distance = np.abs(values.to_numpy(zero_copy_only=False) - threshold)
+                near = np.argsort(distance, kind="stable")[: self.examples]
+                there = self._near.setdefault((side, reason), [])
+                there += [(float(distance[at]), unit, int(rows[at])) for at in near]
+                there[:] = sorted(there)[: self.examples]
+
+    def _threshold(self, reason: str) -> tuple[str | None, float | None]:
+        """The column and the threshold that a reason of a changed step is about: the new one, or the old if it is off."""
+        bound = self.bounds.get(reason) or self.tables.bounds.get(reason)
+        return (bound.signal, bound.threshold) if bound else (None, None)
+
+    def border(self) -> tuple[Border, ...]:
+        """The documents that were remembered, those newly kept first, by reason, the nearest first."""
+        found = []
+        for (_, reason), near in sorted(self._near.items()):
+            column, threshold = self._threshold(reason)
+            step = reason.partition(".")[0]
+            for _, unit, row in near:
+                saved = self._open(unit)
+                names = [name for name in saved.names if name.startswith(f"{step}.")] if column is None else [column]
+                signals = saved.row(row, names)
+                known = {reason: Bound(column, "<", 0.0)} if column else {}
+                found.append(
+                    Border(
+                        **saved.row(row, ADDRESS),
+                        reason=reason,
+                        values=evidence(reason, signals, known),
+                        threshold=threshold,
+                    )
+                )
+        return tuple(found)
+
+    def rows(self, side: int) -> tuple[Row, ...]:
+        """The waterfall of the pass."""
+        stage = self.tables.passes[self.number][0]
+        facts: Facts = {"failed": self.tables.facts(stage).get("failed", {})}
+        version = self.sizes[1]
+        for key, total in self.flow.items():
+            reason, source = key[side], key[2]
+            goes = self.labels.index(reason.partition(".")[0]) if reason else len(self.labels)
+            documents, tokens, *sizes = total.tolist()
+            for index, label in enumerate(self.labels):
+                comes, stays = goes >= index, goes > index
+                for name, value, counts in (
+                    ("documents_in", documents, comes),
+                    ("documents_out", documents, stays),
+                    ("bytes_in", sizes[version[index]], comes),
+                    ("bytes_out", sizes[version[index + 1]], stays),
+                    ("tokens_in", tokens, comes),
+                    ("tokens_out", tokens, stays),
+                ):
+                    add(facts, "steps", label, source, name, count=value if counts else 0)
+            if reason:
+                step, _, rule = reason.partition(".")
+                add(facts, "reasons", step, source, rule, count=documents)
+        return tuple(rows_of(self.labels, facts))
+
+
+def _by_step(reasons: str | None) -> dict[str, list[str]]:
+    """step -> rules.
+
+    >>> _by_step("c4.min_sentences,fineweb.max_short_lines")
+    {'c4': ['min_sentences'], 'fineweb': ['max_short_lines']}
+    """
+    found: dict[str, list[str]] = {}
+    for reason in reasons.split(",") if reasons else ():
+        step, _, rule = reason.partition(".")
+        found.setdefault(step, []).append(rule)
+    return found
+
+
+def _unjudged(judge: _Judge, by_step: Mapping[str, list[str]]) -> list[str]:
+    """What a step drops for without judging: a text that it leaves null."""
+    rules = by_step.get(judge.label, [])
+    return rules[:1] if rules[:1] == ["empty"] and isinstance(judge.before, Transform) else []
+
+
+def _judged(judge: _Judge, by_step: Mapping[str, list[str]]) -> list[str]:
+    return by_step.get(judge.label, [])[len(_unjudged(judge, by_step)) :]
+
+
+def _kept(both: Any) -> Kept:
+    before = after = Amount()
+    for was, now in both:
+        before, after = before + was, after + now
+    return before, after
+
+
+def _grouped(kept: Mapping[tuple[str, str], Kept], by: int) -> dict[str, Kept]:
+    names = sorted({key[by] for key in kept})
+    found = {name: _kept(both for key, both in kept.items() if key[by] == name) for name in names}
+    return dict(sorted(found.items(), key=lambda item: -item[1][0].documents))
+
+
+def _ordered(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+    return dict(sorted(amounts.items(), key=lambda item: (-item[1].documents, item[0])))
+
+
+def _command(tables: RunTables, settings: Sequence[str]) -> str:
+    """The command of the run, with the changes, in a new folder: what is there stays to be compared with."""
+    words = list(tables.run["command"][1:])
+    again = ["corpusmill", "run", "RECIPE"]
+    if words[:1] == ["run"]:
+        again = ["corpusmill"]
+        while words:
+            word = words.pop(0)
+            if word == "--folder":
+                words = words[1:]
+            elif not word.startswith("--folder=") and word not in ("--json", "--restart"):
+                again.append(word)
+    for setting in settings:
+        again += ["--set", setting]
+    return shlex.join([*again, "--folder", f"{tables.folder}-what-if"])

@@ -1,0 +1,210 @@
+"""RefinedWeb's line rules: take the litter of web pages out of text, and drop pages with too much of it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.errors import RecipeError
+from corpusmill.measures import ratio
+from corpusmill.steps import Columns
+from corpusmill.steps.clean._repair import with_text
+from corpusmill.steps.verdict import Rule, failing
+from corpusmill.text.replace import replace_spans
+from corpusmill.text.shapes import line_shapes, line_texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefinedwebLines:
+    """Remove or cut lines that are litter, then drop documents that lose too many of their words.
+
+    Lines are what "\\n" separates. The first rule that a line meets takes it out:
+
+        max_uppercase   more than this share of its characters, white space apart, are capitals
+        numeric         it has a digit and no letter: "12/03/2014", "1 2 3 Next" stays
+        counters        it is nothing but counters of these words: "3 likes", "1.2k views | 14 shares", "Comments (5)"
+        one_word        it is one word
+
+    Of a short line that stays, of at most `phrase_words` words, phrases are cut out, with the separators between them
+    and what stays: `at_start` where it begins with one, `at_end` where it ends with one, `anywhere`. A line that keeps
+    no letter and no digit goes. Case is ignored; a phrase is whole words. None, False or an empty list switches a part
+    off. Blank lines stay.
+
+    A document goes if more than `max_words_removed` of its words do; it keeps them all, so that one can see why. The
+    paper names the rules and one example of each kind of phrase; the lists are ours, and English.
+
+    Signals: `words_removed_ratio`; `lines_uppercase`, `lines_numeric`, `lines_counter`, `lines_one_word`: removed by
+    each rule; `lines_cut`: that lost a phrase, or all by it.
+
+    Source: Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116, section 3.2 and appendix G.2
+    """
+
+    max_uppercase: float | None = 0.5  # share of a line's characters
+    numeric: bool = True
+    one_word: bool = True
+    counters: tuple[str, ...] = (
+        *("like", "likes", "share", "shares", "comment", "comments", "reply", "replies", "response", "responses"),
+        *("view", "views", "vote", "votes", "point", "points", "review", "reviews", "rating", "ratings"),
+        *("follower", "followers", "following", "subscriber", "subscribers", "member", "members"),
+        *("tweet", "tweets", "retweet", "retweets", "post", "posts", "download", "downloads"),
+    )
+    phrase_words: int = 10  # of a line that phrases are cut out of
+    at_start: tuple[str, ...] = (
+        *("sign in", "sign-in", "sign up", "sign-up", "log in", "log-in", "log out", "skip to content"),
+        *("skip to main content", "skip navigation", "share this", "follow us", "back to top", "leave a comment"),
+    )
+    at_end: tuple[str, ...] = (
+        *("read more", "read the full story", "continue reading", "learn more", "see more", "show more", "view more"),
+        *("load more", "more info", "click here", "see all", "view all", "sign in", "log in"),
+    )
+    anywhere: tuple[str, ...] = (
+        *("item in cart", "items in cart", "item in your cart", "items in your cart", "your cart is empty"),
+        *("add to cart", "add to wishlist", "share on facebook", "share on twitter", "email this", "print this page"),
+    )
+    max_words_removed: float | None = 0.05  # share of the document's words
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_words_removed", "words_removed_ratio", ">"),)
+
+    def __post_init__(self) -> None:
+        for name in ("max_uppercase", "max_words_removed"):
+            if (share := getattr(self, name)) is not None and not 0 <= share <= 1:
+                raise RecipeError(f"clean/refinedweb_lines: {name} is a share from 0 to 1, got {share}")
+        if self.phrase_words < 0:
+            raise RecipeError(f"clean/refinedweb_lines: phrase_words must be at least 0, got {self.phrase_words}")
+        for name in ("counters", "at_start", "at_end", "anywhere"):
+            for phrase in getattr(self, name):
+                if not re.fullmatch(r"\w(.*\w)?", phrase, re.ASCII):
+                    raise RecipeError(
+                        f'clean/refinedweb_lines: {name} has "{phrase}"; a phrase begins and ends with a letter or digit '
+                        "of ASCII"
+                    )
+
+    def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
+        text = docs["text"]
+        lines = line_shapes(text)
+        rule = self._rules(text, lines)
+        phrased, rest = self._cut(text, lines, rule)
+        removed, removed_words = rule != STAYS, np.where(rule != STAYS, lines["words"], 0)
+        removed[phrased] = pc.equal(rest, "").to_numpy(zero_copy_only=False)
+        removed_words[phrased] = lines["words"][phrased] - [len(line.split()) for line in rest.to_pylist()]
+
+        def per_document(values: Any) -> NDArray[np.int64]:
+            return np.bincount(lines["document"], values, len(docs)).astype(np.int64)
+
+        lost = ratio(per_document(removed_words), per_document(lines["words"]))
+        spans, replacements = edits(lines, removed, phrased, rest)
+        cleaned = replace_spans(text, spans, replacements)
+        if self.max_words_removed is not None:
+            cleaned = pc.if_else(pa.array(lost > self.max_words_removed), text, cleaned)
+        cut = np.zeros(len(lines), bool)
+        cut[phrased] = True
+        signals: dict[str, Any] = {"words_removed_ratio": lost}
+        signals |= {f"lines_{name}": per_document(rule == number) for name, number in RULES.items()}
+        signals |= {"lines_cut": per_document(cut)}
+        changed = with_text(docs, cleaned)
+        for name, column in signals.items():
+            changed = changed.append_column(name, pa.array(column))
+        return changed
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        return failing(self, self.RULES, signals)
+
+    def _rules(self, text: pa.LargeStringArray, lines: NDArray[Any]) -> NDArray[np.uint8]:
+        """(lines,) the number of the rule that takes each line out, STAYS where none does."""
+        rule = np.full(len(lines), STAYS, np.uint8)
+        words, chars, capitals = lines["words"], lines["chars"], lines["capitals"]
+
+        def take(name: str, hits: NDArray[np.bool_]) -> None:
+            rule[hits & (rule == STAYS)] = RULES[name]
+
+        if self.max_uppercase is not None:
+            take("uppercase", capitals > self.max_uppercase * chars)
+        if self.numeric:
+            take("numeric", (lines["digits"] > 0) & (lines["letters"] == 0))
+        if self.counters:
+            names = alternatives(self.counters)
+            counter = rf"(?:{NUMBER}\s*{names}|{names}[\s:(]*{NUMBER}){END}*"
+            at = np.flatnonzero((rule == STAYS) & (lines["digits"] > 0) & (words <= 10))
+            counts = pc.match_substring_regex(line_texts(text, lines[at]), rf"(?i)\A{END}*(?:{counter})+\z")
+            hits = np.zeros(len(lines), bool)
+            hits[at] = counts.to_numpy(zero_copy_only=False)
+            take("counter", hits)
+        if self.one_word:
+            take("one_word", words == 1)
+        return rule
+
+    def _cut(
+        self, text: pa.LargeStringArray, lines: NDArray[Any], rule: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.intp], pa.LargeStringArray]:
+        """The numbers of the lines that hold a phrase, and what is left of each."""
+        patterns = [
+            f"(?i){before}{alternatives(phrases)}{after}"
+            for phrases, before, after in (
+                (self.at_start, rf"\A{EDGE}*", f"(?:{EDGE}|[.!,])*"),
+                (self.at_end, f"{EDGE}*", rf"{END}*\z"),
+                (self.anywhere, rf"{EDGE}*(?:\b[0-9]+ )?", f"{EDGE}*"),
+            )
+            if phrases
+        ]
+        at = np.flatnonzero((rule == STAYS) & (lines["words"] > 0) & (lines["words"] <= self.phrase_words))
+        found = line_texts(text, lines[at])
+        if not patterns:
+            return at[:0], found[:0]
+        # One pass for all patterns finds the few lines that have any.
+        hit = pc.match_substring_regex(found, "|".join(patterns))
+        at, found = at[hit.to_numpy(zero_copy_only=False)], found.filter(hit)
+        for pattern in patterns:
+            found = pc.replace_substring_regex(found, pattern, " ")
+        found = pc.utf8_trim_whitespace(found)
+        return at, pc.if_else(pc.match_substring_regex(found, r"[\pL\pN]"), found, "")
+
+
+RULES = {"uppercase": 0, "numeric": 1, "counter": 2, "one_word": 3}
+STAYS = len(RULES)
+
+# What separates a phrase from the rest of its line; the end of a sentence before it stays.
+EDGE = "[ \\t\\x{a0}|>»›•·–—…:()\\[\\]-]"
+END = r"[\s\pP\pS]"  # what may follow the last phrase of a line, or stand between counters
+NUMBER = r"[0-9][0-9.,]*\s?[kmb]?\+?"
+
+
+def alternatives(phrases: Sequence[str]) -> str:
+    """A pattern of whole words for any of the phrases, the longest that fits."""
+    return rf"\b(?:{'|'.join(map(re.escape, sorted(phrases, key=lambda phrase: (-len(phrase), phrase))))})\b"
+
+
+def edits(
+    lines: NDArray[Any], removed: NDArray[np.bool_], changed: NDArray[np.intp], texts: pa.LargeStringArray
+) -> tuple[NDArray[np.int64], pa.LargeStringArray]:
+    """Spans and replacements, as `replace_spans` takes them, that leave "\\n".join(lines that stay).
+
+    removed   (lines,) which lines go
+    changed   numbers of lines that get other texts; those of them that are removed are passed over
+    """
+    document, begin, end = (lines[name].astype(np.int64) for name in ("document", "begin", "end"))
+    last = np.full(document[-1] + 1 if len(lines) else 0, -1)  # line that stays, of each document
+    np.maximum.at(last, document[~removed], np.flatnonzero(~removed))
+    # A line goes with its line feed. Behind the last that stays there is none to take but the one before.
+    gone = np.flatnonzero(removed)
+    behind = gone > last[document[gone]]
+    whole = np.append(document[1:] != document[:-1], True)[gone]  # the last line of its document has no line feed
+    nothing_stays = last[document[gone]] < 0
+    start = begin[gone] - (behind & ~nothing_stays)
+    stop = end[gone] + ~((behind & ~nothing_stays) | whole)
+    shown = ~removed[changed]
+    kept = changed[shown]
+    spans = np.concatenate(
+        [
+            np.column_stack([document[gone], start, stop]),
+            np.column_stack([document[kept], lines["start"][kept], lines["stop"][kept]]),
+        ]
+    )
+    replacements = pa.concat_arrays([pa.array([""] * len(gone), pa.large_string()), texts.filter(pa.array(shown))])
+    order = np.argsort(np.concatenate([gone, kept]))
+    return spans[order].astype(np.int64), replacements.take(pa.array(order))

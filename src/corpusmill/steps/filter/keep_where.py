@@ -1,0 +1,188 @@
+"""Any condition over what is known of a document, in SQL: RedPajama-v2's way of choosing."""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.errors import DocumentError, RecipeError, did_you_mean
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import join_reasons
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepWhere:
+    """Keep the documents for which a condition in SQL is true.
+
+        filter/keep_where: {condition: gopher_quality.content_words > 100 and language.label = 'en'}
+
+    The condition may name every signal that a step before it has left, as LABEL.COLUMN, and what is known of each
+    document: id, source, file, position, url, date, and bytes (of its text). Steps before a dedup have left theirs in
+    an earlier pass, out of reach: put the condition above it, where only the verdicts of the dedup are missing.
+
+    It is an expression of DuckDB: comparisons, arithmetic, and, or, not, in, between, like, case, coalesce, and any
+    function of values alone (lower, regexp_matches, greatest …). What looks at more than one document or at anything
+    but the document is refused: subqueries, aggregates, windows, files, chance, and the clock. A condition that is
+    null, as one on a null signal is, is not true and drops the document, as in SQL: coalesce(url, '') = ''.
+
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
+    """
+
+    condition: str
+
+    needs: ClassVar[tuple[str, ...]] = ("*",)
+    judged_by: ClassVar[tuple[str, ...]] = ("condition",)
+
+    def __post_init__(self) -> None:
+        parsed(self.condition)
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        expression = parsed(self.condition)
+        for name in expression.columns:
+            if name not in signals:
+                raise RecipeError(unknown(name, signals.keys()))
+        # A table without columns would be one without rows.
+        documents = pa.table({name: signals[name] for name in expression.columns or ("bytes",)})
+        holds = evaluate(expression.sql, documents)
+        return join_reasons(condition=pc.invert(pc.fill_null(holds, False)))
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition that is checked: its columns by their full names, in order, and as SQL over a table that has them."""
+
+    columns: tuple[str, ...]
+    sql: str
+
+
+@cache
+def parsed(condition: str) -> Expression:
+    """The condition, if it is one expression over the values of one document. Raises RecipeError if it is not.
+
+    >>> parsed("url.soft_words > 1")
+    Expression(columns=('url.soft_words',), sql='SELECT ("url.soft_words" > 1) FROM documents')
+    """
+    tree = syntax(f"select ({condition}\n)")
+    if tree["error"]:
+        raise RecipeError(f"filter/keep_where: {tree['error_message'].splitlines()[0]}: {condition}")
+    select = tree["statements"][0]["node"]
+    expressions = select["select_list"]
+    if len(tree["statements"]) > 1 or len(expressions) > 1 or select | {"select_list": []} != bare():
+        raise RecipeError(f"filter/keep_where: the condition is one expression, and no statement; got: {condition}")
+    columns: dict[str, None] = {}
+    for part in parts(expressions):
+        if part["class"] not in OF_VALUES:
+            what = REFUSED.get(part["class"], part["class"].lower())
+            raise RecipeError(f"filter/keep_where: {what} in a condition on one document: {condition}")
+        if part["class"] == "FUNCTION" and (name := part["function_name"]) not in functions():
+            mistyped = name not in functions(every=True)
+            near = did_you_mean(name, filter(str.isidentifier, functions())) if mistyped else ""
+            raise RecipeError(
+                f'filter/keep_where: "{name}" is no function of values alone{near or "."} In: {condition}'
+            )
+        if part["class"] == "COLUMN_REF":
+            name = ".".join(part["column_names"])
+            part["column_names"] = [name]
+            columns[name] = None
+    select["from_table"] = syntax("select 1 from documents")["statements"][0]["node"]["from_table"]
+    ((sql,),) = database().execute("select json_deserialize_sql(?)", [json.dumps(tree)]).fetchall()
+    return Expression(tuple(columns), sql)
+
+
+# The classes of DuckDB's syntax tree that make values of values.
+OF_VALUES = {
+    *("BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON"),
+    *("CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR", "TYPE"),
+}
+REFUSED = {"SUBQUERY": "a subquery", "WINDOW": "a window", "STAR": "a star", "PARAMETER": "a parameter"}
+
+# Functions that DuckDB writes in SQL, and that look at their arguments alone; it does not say so of any of these.
+MACROS = ("if", "nullif", "split_part", "fdiv", "fmod", "array_to_string")
+
+
+def parts(tree: Any) -> Iterator[dict[str, Any]]:
+    """Every expression of a syntax tree."""
+    if isinstance(tree, dict):
+        if "class" in tree:
+            yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for child in tree:
+            yield from parts(child)
+
+
+def syntax(sql: str) -> Any:
+    """DuckDB's syntax tree of a statement, nothing of it looked up or carried out."""
+    ((tree,),) = database().execute("select json_serialize_sql(?)", [sql]).fetchall()
+    return json.loads(tree)
+
+
+@cache
+def bare() -> dict[str, Any]:
+    """The syntax tree of a select from nothing, without its expressions."""
+    select: dict[str, Any] = syntax("select 1")["statements"][0]["node"]
+    return select | {"select_list": []}
+
+
+@cache
+def functions(*, every: bool = False) -> frozenset[str]:
+    """The functions whose value depends on their arguments alone, one row at a time; or all that there are."""
+    listed = (
+        database().execute("select distinct function_name, function_type, stability from duckdb_functions()").fetchall()
+    )
+    if every:
+        return frozenset(name for name, _, _ in listed)
+    pure = {name for name, kind, stability in listed if kind == "scalar" and stability == "CONSISTENT"}
+    impure = {name for name, kind, stability in listed if kind != "scalar" or stability != "CONSISTENT"}
+    return frozenset(pure - impure | set(MACROS))
+
+
+@cache
+def database() -> Any:
+    """A DuckDB of this process that opens no file, loads no extension and starts no thread."""
+    import duckdb
+
+    settings = {
+        "threads": 1,
+        "enable_external_access": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,  # a name in SQL is never a variable of ours
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def evaluate(sql: str, documents: pa.Table) -> pa.Array:
+    """(documents,) bool, null where the condition is.
+
+    Raises RecipeError where the types do not fit, DocumentError where a value cannot be computed.
+    """
+    import duckdb
+
+    with database().cursor() as cursor:
+        cursor.register("documents", documents)
+        try:
+            holds = cursor.sql(sql).to_arrow_table().column(0)
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            raise RecipeError(f"filter/keep_where: {str(error).splitlines()[0]}") from None
+        except duckdb.Error as error:
+            raise DocumentError(f"filter/keep_where: {str(error).splitlines()[0]}") from None
+    if not pa.types.is_boolean(holds.type):
+        raise RecipeError(f"filter/keep_where: the condition must be true or false, and gives a {holds.type}")
+    return pa.concat_arrays(holds.chunks) if holds.num_chunks else pa.array([], pa.bool_())
+
+
+def unknown(name: str, known: Collection[str]) -> str:
+    """What to say of a column that is not there."""
+    column = name.rpartition(".")[2]
+    same = [other for other in known if other.rpartition(".")[2] == column]
+    near = f'; did you mean "{same[0]}"?' if same else did_you_mean(name, known) or "."
+    return (
+        f'filter/keep_where: no step before it leaves "{name}"{near} In this pass there are: {", ".join(known)}. '
+        "What steps before a dedup have measured is in an earlier pass: put the condition above the dedup."
+    )

@@ -1,0 +1,163 @@
+"""What speaks for source code in a document: keywords, symbols, and lines that end or begin as code does."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.hashing import quick_hash
+from corpusmill.text.lowlevel import load8
+from corpusmill.text.sets import find, never_zero, room_for
+
+# Reserved words of C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, Swift and TypeScript. Those that prose
+# uses as often ("in", "is", "as", "and", "not", "or", "to", "of") are left out.
+_KEYWORDS = """
+    abstract assert async await bool boolean break byte case catch char chan class const constexpr continue def default
+    defer delete do double elif else elsif end endif enum except export extends extern false final finally float fn for
+    foreach func function global goto if impl implements import include inline instanceof int interface isinstance
+    lambda let long mod module mut namespace new nil none null nullptr override package pass private protected pub
+    public raise range require return self short signed sizeof static string struct super switch template this throw
+    throws trait true try type typedef typeof undefined union unless unsigned use using var virtual void volatile when
+    where while with yield False None True
+"""
+KEYWORDS = tuple(_KEYWORDS.split())
+LONGEST = max(map(len, KEYWORDS))
+SYMBOLS = "{}[]();=<>_&|"
+CLOSERS = "})],;"
+
+# What each byte is, as bits.
+SPACE, WORD, SYMBOL, CLOSER, INSIDE = 1, 2, 4, 8, 16
+KINDS = np.zeros(256, np.uint8)
+KINDS[list(b" \t\n\r\x0b\x0c")] |= SPACE
+KINDS[[byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_")]] |= WORD
+KINDS[list(SYMBOLS.encode())] |= SYMBOL
+KINDS[list(CLOSERS.encode())] |= CLOSER
+KINDS[0x80:0xC0] |= INSIDE
+LF, SEMICOLON, COLON, OPEN, CLOSE, SLASH, STAR, AT, LESS = b"\n;:{)/*@<"
+DIRECTIVES = np.frombuffer(b"#include#define", np.uint8)
+
+COUNTS = np.dtype([(name, np.int64) for name in ("words", "keywords", "chars", "symbols", "lines", "code_lines")])
+
+
+def code_counts(texts: pa.LargeStringArray) -> NDArray[Any]:
+    r"""What each document has of code, (documents,) COUNTS; a null counts as "".
+
+    words        runs of ASCII letters, digits, "_" and characters beyond ASCII
+    keywords     those of them that are in KEYWORDS, as written
+    chars        characters that are no white space of ASCII
+    symbols      those of them that are in SYMBOLS
+    lines        lines of text.split("\n") that are not blank
+    code_lines   those of them that, without the white space around them, end in "{", ";" or "):", hold nothing but
+                 CLOSERS and white space, or begin with "//", "/*", "*/", "#include", "#define", or with "@", "<" or
+                 "</" and a letter
+    """
+    text = view(texts)
+    out = np.zeros(len(text.offsets) - 1, COUNTS)
+    _count_all(text, _keyword_table(), out)
+    return out
+
+
+@cache
+def _keyword_table() -> NDArray[np.uint64]:
+    table = np.zeros(room_for(len(KEYWORDS)), np.uint64)
+    _fill(view(pa.array(KEYWORDS, pa.large_string())), table)
+    table.setflags(write=False)
+    return table
+
+
+@kernel
+def _fill(words: Text, table: NDArray[np.uint64]) -> None:
+    for w in range(len(words.offsets) - 1):
+        key = never_zero(quick_hash(words.data, words.offsets[w], words.offsets[w + 1] - words.offsets[w]))
+        table[find(table, len(table) - 1, key)] = key
+
+
+@kernel
+def _count_all(text: Text, keywords: NDArray[np.uint64], out: NDArray[Any]) -> None:
+    for d in range(len(out)):
+        _count(text.data, text.offsets[d], text.offsets[d + 1], keywords, out[d])
+
+
+@kernel
+def _count(data: NDArray[np.uint8], lo: int, hi: int, keywords: NDArray[np.uint64], out: Any) -> None:
+    words = hits = chars = symbols = lines = code_lines = 0
+    none: Any = np.int64(-1)
+    first = last = word = none  # of the line: its first and last byte that is no space; of a word: its first
+    closers = True  # the line has held nothing else
+    for at in range(lo, hi + 1):
+        byte = load8(data, at) if at < hi else np.uint8(LF)
+        kind = KINDS[byte]
+        if kind & WORD:
+            if word < 0:
+                word = np.int64(at)
+        elif word >= 0:
+            words += 1
+            hits += _is_keyword(data, word, at - word, keywords)
+            word = none
+        if not kind & SPACE:
+            chars += (kind & INSIDE) == 0
+            symbols += (kind & SYMBOL) != 0
+            closers &= (kind & CLOSER) != 0
+            if first < 0:
+                first = np.int64(at)
+            last = np.int64(at)
+        elif byte == LF:
+            if first >= 0:
+                lines += 1
+                code_lines += closers or _ends_as_code(data, first, last) or _begins_as_code(data, first, last)
+            first = none
+            closers = True
+    out.words, out.keywords, out.chars, out.symbols = words, hits, chars, symbols
+    out.lines, out.code_lines = lines, code_lines
+
+
+@inlined
+def _is_keyword(data: NDArray[np.uint8], start: int, size: int, keywords: NDArray[np.uint64]) -> bool:
+    if size < 2 or size > LONGEST:
+        return False
+    key = never_zero(quick_hash(data, start, size))
+    return bool(keywords[find(keywords, len(keywords) - 1, key)] == key)
+
+
+@inlined
+def _ends_as_code(data: NDArray[np.uint8], first: int, last: int) -> bool:
+    byte = load8(data, last)
+    return bool(byte in (OPEN, SEMICOLON) or (byte == COLON and last > first and load8(data, last - 1) == CLOSE))
+
+
+@inlined
+def _begins_as_code(data: NDArray[np.uint8], first: int, last: int) -> bool:
+    if last == first:
+        return False
+    byte, second = load8(data, first), load8(data, first + 1)
+    if byte == SLASH:
+        return bool(second in (SLASH, STAR))
+    if byte == STAR:
+        return bool(second == SLASH)
+    if byte == LESS and second == SLASH and last > first + 1:
+        return _is_letter(load8(data, first + 2))
+    if byte in (AT, LESS):
+        return _is_letter(second)
+    return _is_there(data, first, last, 0, 8) or _is_there(data, first, last, 8, 15)
+
+
+@inlined
+def _is_letter(byte: int) -> bool:
+    return bool(97 <= (byte | 32) <= 122)
+
+
+@inlined
+def _is_there(data: NDArray[np.uint8], first: int, last: int, begin: int, end: int) -> bool:
+    """Whether DIRECTIVES[begin:end] stands at `first`."""
+    same = last - first >= end - begin - 1
+    for i in range(begin, end):
+        same = same and load8(data, first + i - begin) == DIRECTIVES[i]
+    return same
+
+
+def warm_up() -> None:
+    code_counts(pa.array(["if (a) {\n  return b;\n}", ""], pa.large_string()))

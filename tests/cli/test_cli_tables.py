@@ -1,0 +1,39 @@
+"""The waterfall in a terminal."""
+
+from itertools import pairwise
+
+import pytest
+
+from corpusmill.cli.tables import print_waterfall
+from corpusmill.report.waterfall import Row, Waterfall
+
+REASONS = {f"max_duplicate_{n}_gram_characters": 1000 - n for n in range(9)}
+LOST = {"skipped": {"warc_request": 1000}, "expected": {"http_status": 993}, "dead": {"bad_json": 7}}
+
+
+def flow(tokens):
+    row = Row("gopher_repetition", 10_000, 1_036, 4_900_000, 900_000, tokens, tokens // 9, 0, REASONS, {})
+    return Waterfall({"web": {"records": 12_000, "documents": 10_000, "bytes": 5_000_000, **LOST}}, (row,))
+
+
+@pytest.mark.parametrize("columns, used", [(80, 80), (100, 100), (300, 120)])
+def test_reasons_stand_in_full_lines_below_their_step(capsys, monkeypatch, columns, used):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_waterfall(flow(tokens=90_000))
+    head, read, lost, step, *reasons = capsys.readouterr().out.splitlines()
+    assert " ".join(head.split()) == "step documents in out kept bytes out tokens out"
+    assert " ".join(read.split()) == "read web 12,000 10,000 83.3 % 5.0 MB"
+    assert lost == "    could not be documents 1,000 · http_status 993 · bad_json 7"
+    assert step.split()[:3] == ["gopher_repetition", "10,000", "1,036"]
+    assert all(line.startswith(("    max_", "    4 others")) and len(line) <= used for line in reasons)
+    # No line is broken before it has to be: the next reason would not have fitted.
+    for line, after in pairwise(reasons):
+        assert len(line) + len(" max_duplicate_0_gram_characters 999 ·") > used, after
+    said = " ".join(line.strip() for line in reasons)
+    assert said.startswith("max_duplicate_0_gram_characters 1,000 · max_duplicate_1_gram_characters 999 ·")
+    assert said.endswith(f"4 others {sum(1000 - n for n in range(5, 9)):,}")
+
+
+def test_without_tokens_their_column_is_empty(capsys):
+    print_waterfall(flow(tokens=0))
+    assert capsys.readouterr().out.splitlines()[3].endswith("900.0 kB")

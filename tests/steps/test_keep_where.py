@@ -1,0 +1,128 @@
+import pytest
+
+from conftest import docs
+from corpusmill.errors import RecipeError
+from corpusmill.recipe.batch import Batch
+from corpusmill.steps.filter.basic import Basic
+from corpusmill.steps.filter.keep_where import KeepWhere
+
+URLS = ["http://a.example/x", None, "http://b.example/y"]
+
+
+def through(condition: str) -> Batch:
+    """Three documents of 5, 1 and 2 words, measured by filter/basic and chosen by the condition."""
+    batch = Batch(docs("one two three four five", "SIX", "seven 8", url=URLS))
+    batch.apply(0, "basic", Basic(min_words=None))
+    batch.apply(1, "keep_where", KeepWhere(condition=condition))
+    return batch
+
+
+def kept(condition: str) -> list[int]:
+    """Which of the three documents stay."""
+    found = dict(through(condition).reasons).get("keep_where")
+    return [0, 1, 2] if found is None else [at for at, reason in enumerate(found.to_pylist()) if reason is None]
+
+
+@pytest.mark.parametrize(
+    ("condition", "stay"),
+    [
+        ("true", [0, 1, 2]),
+        ("basic.words > 1", [0, 2]),
+        ('"basic.words" > 1 and "basic"."words" < 3', [2]),
+        ("basic.words = 1 OR basic.digit_ratio > 0.1", [1, 2]),
+        ("bytes between 4 and 10", [2]),
+        ("source = 'made' and position in (0, 1)", [0, 1]),
+        ("url like '%b.example%'", [2]),
+        ("url like '%example%' is not true", [1]),
+        ("regexp_matches(coalesce(url, ''), '/x$')", [0]),
+        ("case when url is null then basic.uppercase_word_ratio = 1 else false end", [1]),
+        ("greatest(basic.words, 2) = 2 -- a comment", [1, 2]),
+        ("nullif(basic.words, 5) is null", [0]),
+        ("basic.words % 2 = 1 and not basic.words = 1", [0]),
+        ("try_cast(url as int) is null", [0, 1, 2]),
+    ],
+)
+def test_documents_stay_for_which_the_condition_is_true(condition, stay):
+    assert kept(condition) == stay
+
+
+@pytest.mark.parametrize("condition", ["null::bool", "false", "url = null", "basic.tokens > 0"])
+def test_what_is_null_is_not_true(condition):
+    assert kept(condition) == []
+
+
+def test_a_url_that_is_null_is_no_match():
+    assert kept("url <> 'http://a.example/x'") == [2]
+
+
+def test_the_reason_is_the_condition():
+    assert dict(through("bytes > 100").reasons)["keep_where"].to_pylist() == ["condition"] * 3
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("words > 1", 'no step before it leaves "words"; did you mean "basic.words"\\?'),
+        ("basic.wrods > 1", 'leaves "basic.wrods"; did you mean "basic.words"\\? In this pass there are: id, source,'),
+        ("lenght(url) > 1", '"lenght" is no function of values alone; did you mean "length"\\?'),
+        ("bytes >", "syntax error at or near"),
+        ("", "the condition"),
+        ("bytes > 1; drop table documents", "syntax error"),
+        ("true) from documents where (true", "one expression, and no statement"),
+        ("true), (false", "one expression, and no statement"),
+        ("bytes", "must be true or false, and gives a int64"),
+        ("url > 3", "Cannot compare values of type VARCHAR"),
+    ],
+)
+def test_a_condition_that_says_nothing_is_an_error_of_the_recipe(condition, message):
+    with pytest.raises(RecipeError, match=message):
+        through(condition)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "bytes > (select 3)",
+        "bytes in (select 3)",
+        "exists (select 1 from read_csv('/etc/hostname'))",
+        "bytes > avg(bytes)",
+        "count(*) > 1",
+        "row_number() over () > 1",
+        "random() > 0.5",
+        "now() > date::timestamp",
+        "current_date > date::date",
+        "getenv('HOME') = 'a'",
+        "columns(*) > 1",
+        "bytes > ?",
+        "nextval('a') = 1",
+        "current_setting('threads') = 1",
+    ],
+)
+def test_what_looks_beyond_the_document_is_refused(condition):
+    with pytest.raises(RecipeError):
+        through(condition)
+
+
+def test_files_are_shut_even_to_sql_that_came_so_far(tmp_path):
+    import duckdb
+
+    from corpusmill.steps.filter.keep_where import database
+
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    for sql in (f"select * from read_csv('{tmp_path}/a.csv')", f"copy (select 1) to '{tmp_path}/b.csv'"):
+        with pytest.raises(duckdb.PermissionException):
+            database().execute(sql)
+    with pytest.raises(duckdb.Error, match="locked"):
+        database().execute("set enable_external_access = true")
+    documents = [1, 2, 3]  # what DuckDB would otherwise find by its name
+    with pytest.raises(duckdb.CatalogException):
+        database().execute("select * from documents")
+    assert documents
+
+
+def test_a_value_that_cannot_be_computed_costs_that_document_alone():
+    batch = through("cast(substr(url, 8, 1) as int) is null")
+    assert [failed.reason.splitlines()[0][:42] for failed in batch.failed] == [
+        "filter/keep_where: Conversion Error: Could"
+    ] * 2
+    assert batch.docs["text"].to_pylist() == ["SIX"]

@@ -1,0 +1,197 @@
+"""What the documentation shows works as it says.
+
+Of each page, in order: a ```yaml block is a recipe, or a part of one that is completed here; a ```python block runs, in
+a folder where the demo has run; a ```text block right after it is what it prints. A block whose first line is a
+comment with a file name is saved under that name before, so that later blocks can use it.
+"""
+
+import contextlib
+import importlib.util
+import io
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import corpusmill
+from corpusmill import read, steps, write
+from corpusmill.cli import app
+from corpusmill.cli.tables import print_waterfall
+from corpusmill.execute.serial import Serial
+from corpusmill.recipe import Recipe
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(\w*)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+STEP = re.compile(r"(?<![\w/])((?:annotate|clean|dedup|extract|filter|pack|redact|tokenize)/[a-z0-9][a-z0-9_]*)\b")
+
+
+def text_of(page: Path) -> str:
+    return page.read_text("utf-8")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(kind, content) of the fenced blocks of a page: "yaml", "python", "text", "yaml error" …"""
+    return [(kind + mark, content) for kind, mark, content in BLOCK.findall(text_of(page))]
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks."""
+    return BLOCK.sub("", text_of(page))
+
+
+def having(kind: str) -> list[Any]:
+    """The pages with blocks of this kind."""
+    found = [page for page in PAGES if any(k == kind for k, _ in blocks(page))]
+    return [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in found]
+
+
+def whole(recipe: str) -> str:
+    """A recipe, completed where a page shows only the steps of one, or what follows a step that stands above."""
+    if recipe.lstrip().startswith("- "):
+        recipe = f"steps:\n{recipe}"
+    return recipe if re.search(r"^read:", recipe, re.MULTILINE) else f"read: {{jsonl: docs.jsonl}}\n{recipe}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the demo, which has run."""
+    place = tmp_path_factory.mktemp("docs")
+    for name in ("demo", "recipes"):
+        shutil.copytree(ROOT / name, place / name)
+    with contextlib.chdir(place):
+        corpusmill.run("recipes/demo.yaml", executor=Serial())
+    return place
+
+
+@pytest.fixture
+def inside(folder, monkeypatch):
+    """In that folder, whose modules can be imported."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    yield folder
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(folder) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+
+
+def save(content: str) -> str | None:
+    """Save a block that begins with a file name; returns the name."""
+    found = FILE.match(content)
+    if found:
+        Path(found[1]).write_text(content, "utf-8")
+        importlib.invalidate_caches()
+    return found[1] if found else None
+
+
+@pytest.mark.parametrize("page", having("python") + [p for p in having("yaml") if p not in having("python")])
+def test_what_a_page_shows_works(page, inside, monkeypatch):
+    for name in ("CORPUS", "MIN_WORDS", "WORKERS"):
+        monkeypatch.delenv(name, raising=False)
+    names: dict[str, Any] = {"__name__": __name__}  # a dataclass asks the module that it says it is from
+    printed: str | None = None
+    for kind, content in blocks(page):
+        if kind == "text" and printed is not None:
+            assert printed == content
+        printed = None
+        if kind == "yaml":
+            recipe = Recipe.parse(whole(content))
+            assert Recipe.parse(recipe.dump()) == recipe
+            save(content)
+        elif kind == "python" and not (save(content) or "").endswith(".py"):
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(content, str(page), "exec"), names)
+            printed = out.getvalue()
+
+
+def test_the_first_screen_is_what_the_demo_prints(inside, monkeypatch, capsys):
+    """Lines of "…" stand for lines that are left out; how long it took differs from machine to machine."""
+    monkeypatch.setenv("COLUMNS", "100")
+    print_waterfall(corpusmill.run("recipes/demo.yaml", executor=Serial()).waterfall)
+    printed = capsys.readouterr().out.splitlines()
+    shown = next(content for kind, content in blocks(ROOT / "README.md") if kind == "console").splitlines()
+    table = [line for line in shown[1 : shown.index("")] if line != "…"]
+    at = [printed.index(line) for line in table]
+    assert at == sorted(at) and len(at) > 10
+    documents = re.match(r"([\d,]+) documents in, ([\d,]+) out", shown[shown.index("") + 1])
+    assert documents and (documents[1], documents[2]) == ("1,676", printed[-2].split()[2])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, heading = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{target}: there is no {file}"
+        if heading:
+            assert heading in headings(file), f"{target}: there is no such heading"
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as they are made of its headings."""
+    found = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def commands(page: Path) -> list[str]:
+    """Every command line of ours that a page shows, in blocks and in sentences."""
+    shown = [line for kind, content in blocks(page) if kind in ("bash", "console") for line in content.splitlines()]
+    shown += re.findall(r"`(corpusmill [^`]+)`", prose(page))
+    lines = [line.removeprefix("$ ").partition(" #")[0].partition(" > ")[0] for line in shown]
+    return [line for line in lines if line.startswith("corpusmill ")]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
+def test_commands_are_commands_with_options_that_they_take(page):
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for line in commands(page):
+        verb, *args = shlex.split(line)[1:]
+        if verb.startswith("--"):
+            assert verb in ("--help", "--version"), line
+            continue
+        assert verb in verbs, line
+        if args and "--help" not in args:  # a verb alone only names it
+            verbs[verb].make_context(verb, args)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_steps_that_are_named_exist(page):
+    told = prose(page) + "".join(content for kind, content in blocks(page) if kind in ("yaml", "bash"))
+    named = set(STEP.findall(told))
+    assert named <= set(steps.names()), named - set(steps.names())
+
+
+def test_every_step_and_format_is_in_the_reference_as_it_is_now():
+    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs/make_reference.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, content in module.pages().items():
+        assert text_of(ROOT / "docs/reference" / name) == content, f"{name} is old: run python docs/make_reference.py"
+    everything = "".join(module.pages().values())
+    for name in (*steps.names(), *read.names(), *write.names()):
+        assert f"\n## {name}\n" in everything
+
+
+def test_every_asset_that_ships_has_its_notice():
+    from corpusmill.assets import manifest
+
+    notice = (ROOT / "NOTICE").read_text("utf-8")
+    for name, entry in manifest().items():
+        assert entry["file"] in notice, f"{name}: say in NOTICE what it is, whose, and under which licence"
+
+
+def test_every_page_of_the_guide_is_linked_from_the_first():
+    linked = set(LINK.findall(text_of(ROOT / "README.md")))
+    guide = {p.relative_to(ROOT).as_posix() for part in ("start", "guide") for p in (ROOT / "docs" / part).glob("*.md")}
+    assert guide <= linked, guide - linked

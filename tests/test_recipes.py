@@ -1,0 +1,75 @@
+"""Every recipe that ships can run: once, small, on the demo's data, and its account adds up."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from corpusmill.execute.serial import Serial
+from corpusmill.recipe import Recipe
+from corpusmill.runs import run
+from corpusmill.shards.reader import Shards
+from corpusmill.shards.verify import problems
+from corpusmill.write.parquet import Parquet
+
+ROOT = Path(__file__).parents[1]
+RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
+FIRST = 150  # records of the demo's files are enough for each rule of a recipe to meet something
+
+# Steps that must have dropped a document of the demo: a recipe in which one does nothing has lost its point.
+AT_WORK = {
+    "minimal": {"basic", "exact"},
+    "gopher": {"language", "gopher_quality"},
+    "c4": {"language", "c4"},
+    "fineweb": {"language", "gopher_quality", "fineweb"},
+    "refinedweb": {"language", "gopher_quality", "refinedweb_lines"},
+    "tokenturbine": {"code", "language", "basic"},
+}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> dict[str, Path]:
+    """reader -> the beginning of the demo's file for it."""
+    folder = tmp_path_factory.mktemp("small")
+    crawl = ROOT / "demo" / "crawl"
+    with gzip.open(crawl / "extra.jsonl.gz", "rb") as file, (folder / "extra.jsonl").open("wb") as out:
+        out.writelines(line for line, _ in zip(file, range(FIRST)))
+    for name in ("pages.warc.gz", "pages.warc.wet.gz"):
+        shutil.copy(crawl / name, folder / name)
+    return {"jsonl": folder / "extra.jsonl", "warc": folder / "pages.warc.gz", "wet": folder / "pages.warc.wet.gz"}
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=[path.stem for path in RECIPES])
+def test_a_recipe_that_ships_has_no_problem(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    recipe = Recipe.load(path)
+    assert recipe.name == path.stem
+    assert Recipe.parse(recipe.dump()) == recipe
+
+
+@pytest.mark.parametrize("name", AT_WORK)
+def test_a_recipe_runs_and_its_account_adds_up(name, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    recipe = Recipe.load(ROOT / "recipes" / f"{name}.yaml")
+    (source,) = recipe.read
+    reader = type(source.reader).__name__.lower()
+    monkeypatch.setenv("INPUT", str(small[reader]))
+    done = run(ROOT / "recipes" / f"{name}.yaml", folder=tmp_path / "run", executor=Serial())
+
+    done.waterfall.check()
+    rows = done.waterfall.rows
+    stay = rows[-1].documents_out
+    assert sum(sum(row.reasons.values()) for row in rows) == done.waterfall.documents_in - stay > 0
+    assert {row.step for row in rows if row.reasons} >= AT_WORK[name]
+    assert stay > 10
+    assert done.shards is not None
+    assert list(problems(Shards(done.shards))) == []
+    if any(isinstance(writer, Parquet) for writer in recipe.write):
+        files = (done.output / "parquet").rglob("*.parquet")
+        assert sum(pq.read_metadata(file).num_rows for file in files) == stay
+
+
+def test_every_recipe_is_run_here_or_is_the_demo():
+    assert {path.stem for path in RECIPES} == {*AT_WORK, "demo"}
