@@ -19,7 +19,11 @@ ALIGNED = re.compile(r"^ |\S {2,}\S", re.MULTILINE)  # a paragraph that is a tab
 
 def pages() -> dict[str, str]:
     """File name -> content of every page."""
-    return {"steps.md": steps_page(), "readers.md": formats_page("Readers", read), "writers.md": formats_page("Writers", write)}
+    return {
+        "steps.md": steps_page(),
+        "readers.md": formats_page("Readers", read),
+        "writers.md": formats_page("Writers", write),
+    }
 
 
 def steps_page() -> str:

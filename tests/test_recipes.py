@@ -10,8 +10,7 @@ import pytest
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
 from corpusmill.runs import run
-from corpusmill.shards.reader import Shards
-from corpusmill.shards.verify import problems
+from corpusmill.shards.reader import open_shards
 from corpusmill.write.parquet import Parquet
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +64,7 @@ def test_a_recipe_runs_and_its_account_adds_up(name, small, tmp_path, monkeypatc
     assert {row.step for row in rows if row.reasons} >= AT_WORK[name]
     assert stay > 10
     assert done.shards is not None
-    assert list(problems(Shards(done.shards))) == []
+    assert open_shards(done.shards).verify() == []
     if any(isinstance(writer, Parquet) for writer in recipe.write):
         files = (done.output / "parquet").rglob("*.parquet")
         assert sum(pq.read_metadata(file).num_rows for file in files) == stay

@@ -69,7 +69,7 @@ def _prepare(file: ModelFile) -> kernels.Model:
     entries = len(file.start)
     slots = np.full((1 << (2 * entries).bit_length(), 2), -1, np.int32)
     kernels.fill_slots(slots, file.content, file.start, file.end)
-    rows, kept = _kept(file)
+    rows, kept, before = _kept(file)
     words = file.input[: file.words]
     # Adding a word's n-grams to its row is worth it where the sums fit memory in each worker; lid.176's take 0.5 MB.
     whole = file.maxn <= 0 or words.size * 4 <= MAPPED
@@ -84,6 +84,7 @@ def _prepare(file: ModelFile) -> kernels.Model:
         features=_frozen(np.ones(file.words, np.int64)),
         ngrams=_own(file.input[file.words :] if rows is None else file.input[rows]),
         kept=_frozen(kept),
+        before=_frozen(before),
         output=_own(file.output) if hierarchical else _frozen(np.ascontiguousarray(file.output.T)),
         children=_frozen(children),
         sigmoid=_frozen(_sigmoid()),
@@ -95,7 +96,6 @@ def _prepare(file: ModelFile) -> kernels.Model:
         maxn=file.maxn,
         word_ngrams=max(file.word_ngrams, 1),
         whole=whole,
-        pruned=file.buckets is not None,
         gain=np.float32(kernels.FLOOR * _height(children)),
     )
     if file.maxn <= 0 or not whole:
@@ -105,16 +105,17 @@ def _prepare(file: ModelFile) -> kernels.Model:
     return model._replace(words=_frozen(sums), features=_frozen(features))
 
 
-def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64]]:
-    """Which rows of the input matrix are the n-grams that pruning left, by bucket, and the bits that say so."""
+def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64], NDArray[np.int64]]:
+    """Which rows of the input matrix are the n-grams that pruning left, by bucket; the bits that say so, and how many
+    there are before each 64."""
     if file.buckets is None:
-        return None, np.zeros((0, 2), np.uint64)
+        return None, np.zeros(0, np.uint64), np.zeros(0, np.int64)
     order = np.argsort(file.buckets)
     buckets = file.buckets[order].astype(np.int64)
-    kept = np.zeros((file.bucket // 64 + 1, 2), np.uint64)
-    np.bitwise_or.at(kept[:, 0], buckets >> 6, np.uint64(1) << (buckets & 63).astype(np.uint64))
-    kept[:, 1] = np.searchsorted(buckets, np.arange(len(kept)) * 64)
-    return file.words + file.rows[order].astype(np.int64), kept
+    kept = np.zeros(file.bucket // 64 + 1, np.uint64)
+    np.bitwise_or.at(kept, buckets >> 6, np.uint64(1) << (buckets & 63).astype(np.uint64))
+    before = np.searchsorted(buckets, np.arange(len(kept)) * 64).astype(np.int64)
+    return file.words + file.rows[order].astype(np.int64), kept, before
 
 
 def _huffman(counts: NDArray[np.int64]) -> NDArray[np.int32]:

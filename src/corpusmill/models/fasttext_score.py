@@ -2,10 +2,11 @@
 
 A text is a bag of features, each a row of float32 numbers: its words, their character n-grams, and word n-grams. The
 mean of the rows goes through the output matrix. What fastText computes is kept to the letter (dictionary.cc, loss.cc);
-only the order of additions differs, so scores agree to about 1e-6. Three things make it fast:
+only the order of additions differs, so scores agree to about 1e-6. Four things make it fast:
 
 - the rows of a known word and of its character n-grams are added up when the model is loaded, and are one row here;
-- which buckets a pruned model kept is one bit each, with a running count: one cache line says whether and where;
+- which buckets a pruned model kept is one bit each, with a running count that says where;
+- n-grams of ASCII words are hashed and sifted without a branch: whether one was kept cannot be foretold;
 - hierarchical softmax goes down the likelier branch first and leaves out what cannot be among the k best.
 """
 
@@ -35,7 +36,8 @@ BEFORE, AFTER = ord("<"), ord(">")  # stand round a word while its n-grams are t
 LABEL = np.frombuffer(b"__label__", np.uint8)
 END = np.frombuffer(b"</s>", np.uint8)
 
-BUFFER = 1024  # rows that are collected before they are added up: 8 KiB, which stays in the first-level cache
+BUFFER = 1024  # buckets that are collected before their rows are added up: 8 KiB, which stays in the first-level cache
+WORD = 256  # bytes of the longest word that takes the fast way, with what stands round it
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Positions: TypeAlias = NDArray[np.int64]
@@ -50,8 +52,9 @@ class Model(NamedTuple):
     content     uint8; start, end (entries,) int64: entry i is spelled content[start[i]:end[i]]; words, then labels
     words       (words, dim) float32: the row of a word, with the rows of its character n-grams added where `whole`
     features    (words,) int64: how many rows went into it
-    ngrams      (buckets, dim) float32: by bucket, or where `pruned` those that are left, by rank
-    kept        (buckets / 64 + 1, 2) uint64 where `pruned`: one bit a bucket, and the number of bits before
+    ngrams      (buckets, dim) float32: by bucket, or of a pruned model those that are left, by rank
+    kept        (buckets / 64 + 1,) uint64 of a pruned model: one bit a bucket, set where it has a row; else empty
+    before      (buckets / 64 + 1,) int64 of a pruned model: the number of bits before
     output      (dim, labels) float32, transposed; for hierarchical softmax (inner nodes, dim)
     children    (inner nodes, 2) int32: the tree, where node i < labels is a label and labels + i is an inner node
     gain        by how much the logarithm of a score may rise on the way down the tree: log(1 + 1e-5) at a branch
@@ -66,6 +69,7 @@ class Model(NamedTuple):
     features: NDArray[np.int64]
     ngrams: NDArray[np.float32]
     kept: NDArray[np.uint64]
+    before: NDArray[np.int64]
     output: NDArray[np.float32]
     children: NDArray[np.int32]
     sigmoid: NDArray[np.float32]
@@ -77,7 +81,6 @@ class Model(NamedTuple):
     maxn: int
     word_ngrams: int
     whole: bool
-    pruned: bool
     gain: np.float32
 
 
@@ -103,14 +106,15 @@ def predict(
     """
     dim = model.words.shape[1]
     hidden = np.empty(dim, np.float32)
-    rows = np.empty(BUFFER, np.int64)
+    buckets = make_buckets(model)
+    word = np.empty(WORD, np.uint8)
     history = np.empty(model.word_ngrams, np.uint64)
     node = np.empty(model.labels + 1, np.int32)
     score = np.empty(model.labels + 1, np.float32)
     for i in range(len(first)):
         labels[i, :] = NO_LABEL
         scores[i, :] = 0
-        features = embed(data, first[i], last[i], model, hidden, rows, history)
+        features = embed(data, first[i], last[i], model, hidden, buckets, word, history)
         if features == 0:
             continue
         share = np.float32(1.0 / features)
@@ -132,9 +136,19 @@ def predict(
 
 @kernel
 def embed(
-    data: Bytes, first: int, last: int, model: Model, hidden: Row, rows: Positions, history: NDArray[np.uint64]
+    data: Bytes,
+    first: int,
+    last: int,
+    model: Model,
+    hidden: Row,
+    buckets: Positions,
+    word: Bytes,
+    history: NDArray[np.uint64],
 ) -> int:
-    """Add up the rows of all features of data[first:last] into `hidden`; returns how many they are."""
+    """Add up the rows of all features of data[first:last] into `hidden`; returns how many they are.
+
+    buckets, word, history   scratch, as `predict` makes it
+    """
     hidden[:] = 0
     features = 0
     filled = 0
@@ -145,8 +159,10 @@ def embed(
             at += 1
         begin = at
         h = BASIS
+        ascii = True
         while at < last and not is_space(load8(data, at)):
             h = step(h, load8(data, at))
+            ascii &= load8(data, at) < 0x80
             at += 1
         if at == begin or same(data, begin, at, END):  # fastText stops at a written "</s>" as at the end of the line
             break
@@ -158,9 +174,17 @@ def embed(
             add(model.words, entry, hidden)
             features += int(model.features[entry])
         if entry < 0 or not model.whole:
-            filled, features = collect_characters(data, begin, at, model, hidden, rows, filled, features)
+            if ascii and at - begin + 2 <= len(word):
+                found = collect_ascii(data, begin, at, model, buckets, filled, word)
+                filled += found
+                if filled > BUFFER:
+                    filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
+            else:
+                filled, found = collect_characters(data, begin, at, model, hidden, buckets, filled)
+            features += found
         if model.word_ngrams > 1:
-            filled, features = collect_words(h, tokens, model, hidden, rows, filled, features, history)
+            filled, found = collect_words(h, tokens, model, hidden, buckets, filled, history)
+            features += found
     if tokens == 0:
         return 0
     h = BASIS
@@ -171,19 +195,48 @@ def embed(
         add(model.words, entry, hidden)
         features += int(model.features[entry])
     if model.word_ngrams > 1:
-        filled, features = collect_words(h, tokens + 1, model, hidden, rows, filled, features, history)
-    add_rows(model.ngrams, rows, filled, hidden)
+        filled, found = collect_words(h, tokens + 1, model, hidden, buckets, filled, history)
+        features += found
+    add_buckets(model.ngrams, model.kept, model.before, buckets, filled, hidden)
+    return features
+
+
+@inlined
+def collect_ascii(
+    data: Bytes, begin: int, end: int, model: Model, buckets: Positions, filled: int, word: Bytes
+) -> Bits:
+    """As `collect_characters`, for a word of ASCII characters that `word` has room for; returns how many were found.
+
+    `buckets` has room for all of them: nothing is added up.
+    """
+    size = end - begin + 2
+    word[0] = BEFORE
+    for i in range(begin, end):
+        word[i - begin + 1] = load8(data, i)
+    word[size - 1] = AFTER
+    features = 0
+    for start in range(size - 1):
+        h = BASIS
+        for at in range(start, min(start + model.maxn, size)):
+            h = step(h, load8(word, at))
+            # Stored in any case, and counted if it is to stay: a branch here would be mispredicted too often.
+            if at - start + 1 >= model.minn and at > 0:
+                bucket = remainder(h, model)
+                buckets[filled + features] = bucket
+                features += has_row(bucket, model.kept)
     return features
 
 
 @kernel
 def collect_characters(
-    data: Bytes, begin: int, end: int, model: Model, hidden: Row, rows: Positions, filled: int, features: int
+    data: Bytes, begin: int, end: int, model: Model, hidden: Row, buckets: Positions, filled: int
 ) -> tuple[int, int]:
-    """Put the rows of the character n-grams of the word data[begin:end] into `rows`.
+    """Put the buckets of the character n-grams of the word data[begin:end] that have a row into `buckets`.
 
     They are the runs of minn to maxn characters of "<word>", but not "<" or ">" alone.
+    Returns how many buckets are waiting now, and how many were found: what there is no room for is added up.
     """
+    features = 0
     start = begin - 1  # stands for "<"
     while start < end:
         if start < begin:
@@ -202,14 +255,13 @@ def collect_characters(
                     at += 1
             characters += 1
             if characters >= model.minn:
-                row = row_of(remainder(h, model), model)
-                if row >= 0:
-                    if filled == len(rows):
-                        add_rows(model.ngrams, rows, filled, hidden)
-                        filled = 0
-                    rows[filled] = row
-                    filled += 1
-                    features += 1
+                bucket = remainder(h, model)
+                buckets[filled] = bucket
+                found = has_row(bucket, model.kept)
+                filled += found
+                features += found
+        if filled > BUFFER:
+            filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
         start += 1
         while start < end and is_continuation(load8(data, start)):
             start += 1
@@ -218,33 +270,51 @@ def collect_characters(
 
 @kernel
 def collect_words(
-    h: Bits,
-    tokens: int,
-    model: Model,
-    hidden: Row,
-    rows: Positions,
-    filled: int,
-    features: int,
-    history: NDArray[np.uint64],
+    h: Bits, tokens: int, model: Model, hidden: Row, buckets: Positions, filled: int, history: NDArray[np.uint64]
 ) -> tuple[int, int]:
-    """Put the rows of the word n-grams that end in the `tokens`-th word, of hash `h`, into `rows`.
+    """As `collect_characters`, for the word n-grams that end in the `tokens`-th word, of hash `h`.
 
     history   (word n-grams,) uint64: the running hash of the n-grams that began with each of the last words, in a ring
     """
+    features = 0
     signed = np.uint64(np.int64(np.int32(h)))  # fastText keeps word hashes as int32 and widens them with their sign
     for back in range(1, min(tokens, model.word_ngrams)):
         slot = (tokens - back) % model.word_ngrams
         history[slot] = history[slot] * WORD_PRIME + signed
-        row = row_of(np.int64(history[slot] % np.uint64(model.bucket)), model)
-        if row >= 0:
-            if filled == len(rows):
-                add_rows(model.ngrams, rows, filled, hidden)
-                filled = 0
-            rows[filled] = row
-            filled += 1
-            features += 1
+        bucket = np.int64(history[slot] % np.uint64(model.bucket))
+        buckets[filled] = bucket
+        found = has_row(bucket, model.kept)
+        filled += found
+        features += found
+        if filled > BUFFER:
+            filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
     history[tokens % model.word_ngrams] = signed
     return filled, features
+
+
+@inlined
+def has_row(bucket: Bits, kept: NDArray[np.uint64]) -> Bits:
+    """1 if the bucket was kept, 0 if it was pruned."""
+    return np.int64(kept[bucket >> 6] >> np.uint64(bucket & 63) & np.uint64(1)) if len(kept) else np.int64(1)
+
+
+@inlined
+def make_buckets(model: Model) -> Positions:
+    """Scratch for BUFFER buckets and all that a word that takes the fast way can have."""
+    return np.empty(BUFFER + WORD * max(model.maxn - model.minn + 1, 1), np.int64)
+
+
+@kernel
+def spill(
+    matrix: Rows, kept: NDArray[np.uint64], before: Positions, buckets: Positions, filled: int, hidden: Row
+) -> int:
+    """Add up the first BUFFER buckets while more are waiting; returns how many are left."""
+    while filled > BUFFER:
+        add_buckets(matrix, kept, before, buckets, BUFFER, hidden)
+        filled -= BUFFER
+        for i in range(filled):
+            buckets[i] = buckets[BUFFER + i]
+    return filled
 
 
 @inlined
@@ -254,26 +324,20 @@ def remainder(h: Bits, model: Model) -> Bits:
 
 
 @inlined
-def row_of(bucket: Bits, model: Model) -> Bits:
-    """The row of a bucket in `ngrams`, or -1 where it was pruned."""
-    if not model.pruned:
-        return bucket
-    bits = model.kept[bucket >> 6, 0]
-    bit = np.uint64(1) << np.uint64(bucket & 63)
-    if bits & bit == 0:
-        return np.int64(-1)
-    return np.int64(model.kept[bucket >> 6, 1]) + count_bits(bits & (bit - np.uint64(1)))
-
-
-@inlined
 def add(matrix: Rows, row: int, hidden: Row) -> None:
     for d in range(len(hidden)):
         hidden[d] += matrix[row, d]
 
 
 @kernel
-def add_rows(matrix: Rows, rows: Positions, count: int, hidden: Row) -> None:
-    """Add matrix[rows[:count]] to `hidden`, four rows at a time."""
+def add_buckets(
+    matrix: Rows, kept: NDArray[np.uint64], before: Positions, buckets: Positions, count: int, hidden: Row
+) -> None:
+    """Add the rows of buckets[:count] to `hidden`, four at a time. The buckets are overwritten."""
+    rows = buckets
+    for i in range(count if len(kept) else 0):
+        block, bit = buckets[i] >> 6, np.uint64(1) << np.uint64(buckets[i] & 63)
+        rows[i] = before[block] + count_bits(kept[block] & (bit - np.uint64(1)))
     four = count - count % 4
     for i in range(0, four, 4):
         a, b, c, e = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
@@ -319,13 +383,13 @@ def fill_slots(slots: NDArray[np.int32], content: Bytes, start: Positions, end: 
 @kernel
 def gather_words(model: Model, count: int, words: Rows, features: Positions) -> None:
     """Add the rows of each word's character n-grams to its own in `words`; `features` counts them, with its own."""
-    rows = np.empty(BUFFER, np.int64)
+    buckets = make_buckets(model)
     for entry in range(count):
         begin, end = model.start[entry], model.end[entry]
         features[entry] = 1
         if model.maxn > 0 and not same(model.content, begin, end, END):
-            filled, found = collect_characters(model.content, begin, end, model, words[entry], rows, 0, 0)
-            add_rows(model.ngrams, rows, filled, words[entry])
+            filled, found = collect_characters(model.content, begin, end, model, words[entry], buckets, 0)
+            add_buckets(model.ngrams, model.kept, model.before, buckets, filled, words[entry])
             features[entry] += found
 
 

@@ -37,6 +37,8 @@ class Batch:
     reasons     one (label, (documents,) string) a filter: every rule that each document fails there
     sizes       one (documents,) int64 a step, and one more: bytes of each document before each step, and at the end
     failed      documents that a step could not process; they are no longer in the batch
+
+    Of a document that is dropped, `dropped_texts` has the text that came to the step that dropped it.
     """
 
     docs: pa.RecordBatch
@@ -46,18 +48,22 @@ class Batch:
     sizes: list[NDArray[np.int64]] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
+    _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
+    _came: list[int] = field(default_factory=list)  # the version that came to each step
 
     def __post_init__(self) -> None:
         self.dropped = np.full(len(self.docs), KEPT, np.int32)
+        self._texts.append(self.docs["text"])
 
     def apply(self, index: int, label: str, step: Any) -> None:
         """Put the batch through one step."""
-        self.sizes.append(sizes(self.docs))
+        self._begin()
         if isinstance(step, Transform):
             changed = self._guarded(label, lambda docs, _: step.transform(docs))
             text = changed["text"]
             columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": pc.fill_null(text, "")}
             self.docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
+            self._texts.append(columns["text"])
             self._measured.clear()
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
             # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
@@ -75,6 +81,18 @@ class Batch:
     def _note(self, label: str, columns: Columns) -> None:
         self.signals.update({f"{label}.{name}": column for name, column in columns.items()})
 
+    def _begin(self) -> None:
+        self.sizes.append(sizes(self.docs))
+        self._came.append(len(self._texts) - 1)
+
+    def dropped_texts(self) -> pa.Array:
+        """The texts of the dropped documents, in order. What later steps made of them is not what was dropped."""
+        rows = np.flatnonzero(self.dropped != KEPT)
+        came = np.array(self._came, np.int64)[self.dropped[rows]]
+        parts = [text.take(pa.array(rows[came == version])) for version, text in enumerate(self._texts)]
+        back = np.argsort(np.argsort(came, kind="stable"))
+        return pc.fill_null(pa.concat_arrays(parts).take(pa.array(back)), "")
+
     def finish(self) -> None:
         self.sizes.append(sizes(self.docs))
 
@@ -89,7 +107,7 @@ class Batch:
 
     def drop(self, index: int, label: str, reasons: pa.Array) -> None:
         """Drop documents for reasons that were found elsewhere: the verdicts of a corpus step."""
-        self.sizes.append(sizes(self.docs))
+        self._begin()
         self._drop(index, label, reasons)
 
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
@@ -156,6 +174,7 @@ class Batch:
         self.dropped = self.dropped[rows]
         self.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
         self.sizes = [size[rows] for size in self.sizes]
+        self._texts = [text.filter(mask) for text in self._texts]
         self._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}
             for family, columns in self._measured.items()

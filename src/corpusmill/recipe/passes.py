@@ -70,7 +70,7 @@ class Pass:
             kept = stored.filter(stays)
             io.write("docs", kept)
             io.write("signals", self._signals(batch, tokens))
-            io.write("dropped", self._dropped(batch, stored).filter(pc.invert(stays)))
+            io.write("dropped", self._dropped(batch, stored.filter(pc.invert(stays))))
             for sign in self.signs:
                 keys[sign.label].append(sign.step.keys(kept))
         for sign in self.signs:
@@ -198,8 +198,11 @@ class Pass:
         names = pa.array([*labels, None], pa.string())
         return names.take(pa.array(np.where(batch.dropped == KEPT, len(labels), batch.dropped)))
 
-    def _dropped(self, batch: Batch, stored: pa.RecordBatch) -> pa.RecordBatch:
-        return stored.append_column("dropped_by", self._dropped_by(batch)).append_column("reasons", batch.all_reasons())
+    def _dropped(self, batch: Batch, gone: pa.RecordBatch) -> pa.RecordBatch:
+        goes = pa.array(batch.dropped != KEPT)
+        gone = gone.set_column(gone.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
+        gone = gone.append_column("dropped_by", self._dropped_by(batch).filter(goes))
+        return gone.append_column("reasons", batch.all_reasons().filter(goes))
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

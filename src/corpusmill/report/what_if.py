@@ -26,7 +26,7 @@ from corpusmill.recipe.names import labels
 from corpusmill.report.rules import Bound, bounds, evidence
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Row, rows_of
-from corpusmill.steps import Columns, CorpusStep, Pack, Tokenize, Transform
+from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
 from corpusmill.steps.verdict import thresholds
 
 ADDRESS = ["id", "source", "file", "position", "url"]

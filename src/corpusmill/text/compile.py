@@ -125,7 +125,8 @@ def _marker() -> Path | None:
     folder = cache_folder()
     if folder is None:
         return None
-    machine = f"{sys.implementation.cache_tag}{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}"
+    # Numba keeps code by the path of its source, too: another installation of this version compiles for itself.
+    machine = f"{sys.implementation.cache_tag}{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}{PACKAGE}"
     return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
 
 

@@ -1,0 +1,315 @@
+"""The whole story of a document: where it was read, what every step measured and decided, where its tokens are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from corpusmill.errors import AssetError, InputError, RecipeError
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.report.tables import ABOUT, FOUND, RunTables
+from corpusmill.shards import open_shards
+from corpusmill.shards.layout import table_name, tokens_name
+from corpusmill.shards.reader import Shards
+from corpusmill.steps.verdict import COMPARE
+
+Verdict = Literal["passes", "drops", "would drop", "fails", "not reached"]
+NEAR = 5  # names that are suggested for one that is unknown
+SAMPLE = 20_000  # names that are compared to find them
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rule of a step that compares a signal with a threshold. `value` is null where nothing was measured."""
+
+    rule: str
+    signal: str
+    value: Any
+    drops: str  # "<", "<=", ">", ">=": how the value of a document that goes compares with the threshold
+    threshold: float
+    passes: bool
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The document that stays instead of one that a corpus step drops."""
+
+    id: str
+    url: str | None
+    similarity: float | None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one step found out and decided.
+
+    verdict   "drops" where the document went; "would drop" if it fails this step too, but was gone already; "fails"
+              where the step could not process it; "not reached" in passes that come after it was dropped
+    reasons   the rules that it fails, the first first
+    signals   all that the step measured
+    rules     those that compare a signal with a threshold, and are switched on
+    """
+
+    step: str
+    name: str | None  # in a recipe; None where the recipe's steps cannot be imported from here
+    stage: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    signals: Mapping[str, Any] | None = None
+    rules: tuple[Judged, ...] = ()
+    twin: Twin | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Tokens [start, stop) of a training shard: the first number counts from its beginning.
+
+    row      the row that they begin in, counted over all shards
+    offset   tokens of the document before these: above 0 where a row ended within it
+    """
+
+    shard: int
+    file: str
+    start: int
+    stop: int
+    row: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Why there is no document: what could not be read, or what a step could not process."""
+
+    step: str
+    kind: str
+    reason: str
+    expected: bool  # no fault: an image, a page that was not found
+
+
+@dataclass(frozen=True)
+class Story:
+    """Everything that a run knows of one document or record.
+
+    dropped_by   the step that it went at; None for one that stays, and for a lost one
+    tokens       as the text left the last pass that it went through; None without a tokenizer
+    shards       where its tokens are in the training shards; empty if it has none there
+    text         as it was last; None for a record that was never a document
+    """
+
+    id: str
+    source: str
+    file: str
+    position: int
+    url: str | None
+    date: str | None
+    kept: bool
+    dropped_by: str | None
+    lost: Lost | None
+    steps: tuple[Told, ...]
+    bytes: int | None
+    tokens: int | None
+    shards: tuple[Placed, ...]
+    text: str | None
+
+
+def explain(folder: str | PathLike[str], key: str) -> list[Story]:
+    """The stories of all documents and lost records that go by a name, in the order in which they were read.
+
+    key   an id, a URL, or FILE:POSITION as stories and dead letters give them; the folders of FILE may be left out
+
+    Raises ResumeError if the run is not finished, InputError if nothing goes by this name: it says what is near.
+    """
+    tables = RunTables(Path(folder))
+    tables.must_be_finished()
+    found = _find(tables, key)
+    if not found:
+        near = _near(tables, key)
+        hint = f" Near it: {', '.join(near)}." if near else ""
+        raise InputError(
+            f'{tables.folder}: no document and no dead letter has the id or url "{key}", or is at the place '
+            f"FILE:POSITION of this name.{hint}"
+        )
+    return [_story(tables, *address) for address in found]
+
+
+Address = tuple[str, str, int]  # id, file, position: an input may give an id twice
+
+
+def _find(tables: RunTables, key: str) -> list[Address]:
+    where, values = "id = ? OR url = ?", [key, key]
+    file, _, position = key.rpartition(":")
+    if file and position.isascii() and position.isdigit() and len(position) < 19:
+        where += " OR (position = ? AND (file = ? OR ends_with(file, ?)))"
+        values += [position, file, f"/{file}"]
+    found: dict[Address, None] = {}
+    for kind, number in [*(("signals", n) for n in (0,)), *(("dead", n) for n in range(len(tables.passes)))]:
+        query = f"SELECT id, file, position FROM ({tables.table(kind, number)}) WHERE {where}"
+        order = "ORDER BY filename, file_row_number"
+        found |= dict.fromkeys((i, f, p) for i, f, p in tables.tuples(f"{query} {order} LIMIT {FOUND}", values))
+    return list(found)
+
+
+def _near(tables: RunTables, key: str) -> list[str]:
+    """Ids or URLs like this one: those that begin or end alike, or else the most similar of a sample."""
+    names = " UNION ALL ".join(
+        f"SELECT {column} AS name FROM ({tables.table(kind, 0)})"
+        for kind in ("signals", "dead")
+        for column in ("url", "id")
+    )
+    core = key.partition("://")[2] or key
+    # Another scheme, a "www." or a slash at the end; then the same site or the same beginning of an id.
+    for pattern in (core.removeprefix("www.").rstrip("/"), core[: max(8, 2 * len(core) // 3)]):
+        if len(pattern) >= 4:
+            query = (
+                f"SELECT DISTINCT name FROM ({names}) WHERE contains(name, ?) ORDER BY length(name), name LIMIT {NEAR}"
+            )
+            if found := [row[0] for row in tables.tuples(query, [pattern])]:
+                return found
+    sample = tables.tuples(f"SELECT DISTINCT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name LIMIT {SAMPLE}")
+    return get_close_matches(key, [row[0] for row in sample], n=NEAR, cutoff=0.75)
+
+
+def _story(tables: RunTables, name: str, file: str, position: int) -> Story:
+    where = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
+    values = [name, file, position]
+    rows: list[dict[str, Any]] = []  # one a pass that the document came to
+    lost: list[tuple[int, Lost]] = []
+    about: dict[str, Any] = {}
+    for number in range(len(tables.passes)):
+        columns = "* EXCLUDE (filename, file_row_number)"
+        for letter in tables.rows(f"SELECT {columns} FROM ({tables.table('dead', number)}) WHERE {where}", values):
+            lost.append((number, Lost(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
+            about = letter | about
+        found = tables.rows(f"SELECT {columns} FROM ({tables.table('signals', number)}) WHERE {where} LIMIT 1", values)
+        if not found:
+            break
+        rows.append(found[0])
+        about |= found[0]
+    last = rows[-1] if rows else {}
+    kept = len(rows) == len(tables.passes) and last["dropped_by"] is None
+    return Story(
+        id=name,
+        source=about["source"],
+        file=file,
+        position=position,
+        url=about["url"],
+        date=about.get("date"),
+        kept=kept,
+        dropped_by=last.get("dropped_by"),
+        lost=lost[-1][1] if lost else None,
+        steps=tuple(_steps(tables, rows, dict((n, one.step) for n, one in lost))),
+        bytes=last.get("bytes"),
+        tokens=last.get("tokens"),
+        shards=tuple(_places(tables, name, file, position)) if kept else (),
+        text=_text(tables, rows, where, values),
+    )
+
+
+def _steps(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[int, str]) -> Iterator[Told]:
+    """Every step of every pass, in the order of the recipe. `lost` has, for a pass, the step that failed in it."""
+    names = _names(tables)
+    gone = False
+    for number, (stage, own) in enumerate(tables.passes):
+        row = rows[number] if number < len(rows) else None
+        for label in own:
+            if row is None:
+                failed = lost.get(number) == label and not gone
+                yield Told(label, names.get(label), stage, "fails" if failed else "not reached")
+                continue
+            said = [reason for reason in (row["reasons"] or "").split(",") if reason.partition(".")[0] == label]
+            signals = {
+                c.partition(".")[2]: v for c, v in row.items() if c.partition(".")[0] == label and c not in ABOUT
+            }
+            verdict: Verdict = "passes"
+            if said:
+                verdict = "would drop" if gone else "drops"
+            gone = gone or bool(said)
+            yield Told(
+                label,
+                names.get(label),
+                stage,
+                verdict,
+                tuple(reason.partition(".")[2] for reason in said),
+                signals,
+                tuple(_rules(tables, label, row)),
+                _twin(tables, number, signals),
+            )
+
+
+def _names(tables: RunTables) -> dict[str, str]:
+    """label -> name in a recipe; empty where the recipe's own steps cannot be imported from here."""
+    try:
+        steps = tables.recipe.steps
+    except (RecipeError, AssetError):
+        return {}
+    return dict(zip(labels(steps), map(name_of, steps)))
+
+
+def _rules(tables: RunTables, label: str, row: Mapping[str, Any]) -> Iterator[Judged]:
+    for reason, bound in tables.bounds.items():
+        step, _, rule = reason.partition(".")
+        if step == label:
+            value = row.get(bound.signal)
+            passes = value is None or not COMPARE[bound.drops](value, bound.threshold).as_py()
+            yield Judged(rule, bound.signal.partition(".")[2], value, bound.drops, bound.threshold, passes)
+
+
+def _twin(tables: RunTables, number: int, signals: Mapping[str, Any]) -> Twin | None:
+    if signals.get("twin_id") is None:
+        return None
+    urls = tables.tuples(
+        f"SELECT url FROM ({tables.table('signals', number - 1)}) WHERE id = ? ORDER BY filename, file_row_number LIMIT 1",
+        [signals["twin_id"]],
+    )
+    return Twin(signals["twin_id"], urls[0][0] if urls else None, signals.get("similarity"))
+
+
+def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, values: Sequence[Any]) -> str | None:
+    if not rows:
+        return None
+    kind = "docs" if rows[-1]["dropped_by"] is None else "dropped"
+    # A document that a later pass failed on is as the pass before it has left it.
+    found = tables.draw(kind, [len(rows) - 1], 1, where, values)
+    return str(found[0]["text"]) if found else None
+
+
+def _places(tables: RunTables, name: str, file: str, position: int) -> Iterator[Placed]:
+    """Where a document's tokens are in output/shards, if the run has made training shards."""
+    folder = tables.folder / "output" / "shards"
+    if not folder.exists():
+        return
+    shards = open_shards(folder)
+    document = _number(shards, name, file, position)
+    if document is None:
+        return
+    rows = 0
+    seen = False
+    for entry in shards.index.shards:
+        if document >= entry.first_document:
+            spans = shards.spans(rows, rows + entry.tokens)
+            ends = np.append(spans.start[1:], entry.tokens)
+            own = np.flatnonzero(spans.document == document)
+            if seen and not len(own):
+                return
+            seen = seen or bool(len(own))
+            for at in own.tolist():
+                start, stop, offset = int(spans.start[at]), int(ends[at]), int(spans.offset[at])
+                row = (rows + start) // shards.index.sequence_length
+                yield Placed(entry.number, str(folder / tokens_name(entry.number)), start, stop, row, offset)
+        rows += entry.tokens
+
+
+def _number(shards: Shards, name: str, file: str, position: int) -> int | None:
+    """The number that a document has in the shards."""
+    for entry in shards.index.shards:
+        if entry.table_sha256 is not None:
+            filters = [("id", "==", name), ("file", "==", file), ("position", "==", position)]
+            found = pq.read_table(shards.folder / table_name(entry.number), columns=["document"], filters=filters)
+            if len(found):
+                return int(found["document"][0].as_py())
+    return None
