@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.errors import CorpusmillError, DocumentError
+from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform
@@ -121,6 +121,10 @@ class Batch:
         """What one of a filter's `needs` stands for."""
         if need == "*":
             return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(sizes(self.docs))} | self.signals
+        known = self.signals if "." in need else MEASURES
+        if need not in known:
+            near = did_you_mean(need, known) or "."
+            raise RecipeError(f'{label} needs "{need}", and no step before it leaves that, nor is it a measure{near}')
         return {need: self.signals[need]} if "." in need else self._measure(label, need)
 
     def _measure(self, label: str, family: str) -> dict[str, pa.Array]:

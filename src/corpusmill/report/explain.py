@@ -18,7 +18,7 @@ from corpusmill.shards.layout import table_name, tokens_name
 from corpusmill.shards.reader import Shards
 from corpusmill.steps.verdict import COMPARE
 
-Verdict = Literal["passes", "drops", "would drop", "fails", "not reached"]
+Verdict = Literal["passes", "drops", "would drop", "fails", "not recorded", "not reached"]
 NEAR = 5  # names that are suggested for one that is unknown
 SAMPLE = 20_000  # names that are compared to find them
 
@@ -49,7 +49,8 @@ class Told:
     """What one step found out and decided.
 
     verdict   "drops" where the document went; "would drop" if it fails this step too, but was gone already; "fails"
-              where the step could not process it; "not reached" in passes that come after it was dropped
+              where the step could not process it, and "not recorded" before that step in the same pass; "not reached"
+              after it was lost, and in passes that come after it was dropped
     reasons   the rules that it fails, the first first
     signals   all that the step measured
     rules     those that compare a signal with a threshold, and are switched on
@@ -202,7 +203,7 @@ def _story(tables: RunTables, name: str, file: str, position: int) -> Story:
         kept=kept,
         dropped_by=last.get("dropped_by"),
         lost=lost[-1][1] if lost else None,
-        steps=tuple(_steps(tables, rows, dict((n, one.step) for n, one in lost))),
+        steps=tuple(_steps(tables, rows, {n: one.step for n, one in lost})),
         bytes=last.get("bytes"),
         tokens=last.get("tokens"),
         shards=tuple(_places(tables, name, file, position)) if kept else (),
@@ -216,16 +217,17 @@ def _steps(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[i
     gone = False
     for number, (stage, own) in enumerate(tables.passes):
         row = rows[number] if number < len(rows) else None
-        for label in own:
+        fails_at = own.index(lost[number]) if row is None and lost.get(number) in own else -1
+        for at, label in enumerate(own):
             if row is None:
-                failed = lost.get(number) == label and not gone
-                yield Told(label, names.get(label), stage, "fails" if failed else "not reached")
+                verdict: Verdict = "fails" if at == fails_at else "not recorded" if at < fails_at else "not reached"
+                yield Told(label, names.get(label), stage, verdict)
                 continue
             said = [reason for reason in (row["reasons"] or "").split(",") if reason.partition(".")[0] == label]
             signals = {
                 c.partition(".")[2]: v for c, v in row.items() if c.partition(".")[0] == label and c not in ABOUT
             }
-            verdict: Verdict = "passes"
+            verdict = "passes"
             if said:
                 verdict = "would drop" if gone else "drops"
             gone = gone or bool(said)
