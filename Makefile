@@ -45,5 +45,16 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
 	$(BIN)/python -m benchmarks --workload $(WORKLOAD)
 
+# Do our rules decide as datatrove's? It lives in an environment of its own, and needs real documents: DATA=DIR.
+DATA ?= ../shared/data
+parity: $(READY) build/parity/.ready
+	$(BIN)/python benchmarks/parity.py --data $(DATA) --peer build/parity/bin/python
+
+build/parity/.ready:
+	$(PYTHON) -m venv build/parity
+	build/parity/bin/python -m pip install --quiet --disable-pip-version-check \
+		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean
+	@touch $@
+
 clean:
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache

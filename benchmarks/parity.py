@@ -43,7 +43,7 @@ WANTED = 0.999
 SOURCES: tuple[tuple[Any, str], ...] = (
     (Wet(), "warc/crawl/*.wet.gz"),
     (Jsonl(), "text/redpajama_samples/*.jsonl.gz"),
-    (Jsonl(text="raw_content"), "text/ccnet_head/cc_en_head-*.jsonl.gz"),
+    (Jsonl(), "text/ccnet_head/cc_en_head-*.jsonl.gz"),
     (Jsonl(), "text/standardebooks_chapters.jsonl.gz"),
     (Jsonl(), "text/us_inaugural.jsonl.gz"),
     (Jsonl(), "text/20newsgroups_train.jsonl.gz"),

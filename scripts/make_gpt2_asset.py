@@ -36,7 +36,7 @@ def main() -> None:
             "file": "gpt2.json.gz",
             "sha256": hashlib.sha256(packed).hexdigest(),
             "source": "OpenAI GPT-2, https://github.com/openai/gpt-2",
-            "licence": "MIT",
+            "licence": "Modified MIT (OpenAI)",
             "note": "Byte-level BPE, 50,257 tokens, as a tokenizer.json; made by scripts/make_gpt2_asset.py",
         },
     )

@@ -117,11 +117,11 @@ def run(
         recipe = Recipe.load(Path(recipe), overrides)
     root = Path(folder) if folder is not None else recipe.folder
     plan = lower(recipe)
+    warm_kernels(watcher)
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         serial = recipe.run.executor == "serial"
         executor = Serial() if serial else Processes(count, preload=("corpusmill.recipe.preload",))
-    warm_kernels(watcher)
     plan.check()
     try:
         root.mkdir(parents=True, exist_ok=True)

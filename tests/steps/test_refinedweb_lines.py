@@ -136,15 +136,19 @@ def slow_lines(text, step):
 
 
 def only_counters(line, names):
-    rest = line.lower()
-    number, name = r"[0-9][0-9.,]*\s?[kmb]?\+?", "|".join(sorted(names, key=len, reverse=True))
-    seen = False
-    while rest := rest.lstrip(string.punctuation + string.whitespace):
-        found = re.match(rf"{number}\s*\b({name})\b|\b({name})\b[\s:(]*{number}", rest, re.ASCII)
+    number, name = r"[0-9][0-9.,]*(?:\s?[kmb]\b)?", "|".join(sorted(names, key=len, reverse=True))
+    litter = string.punctuation + SEPARATORS
+    rest, between = line.lower().lstrip(litter), " "
+    while rest and any(c in " \t\xa0|/·•" for c in between):
+        found = re.match(rf"{number}\+?\s*\b({name})\b|\b({name})\b[\s:(]*{number}\b", rest, re.ASCII)
         if found is None:
             return False
-        seen, rest = True, rest[found.end() :]
-    return seen
+        left = rest[found.end() :]
+        rest = left.lstrip(litter)
+        between = left[: len(left) - len(rest)]
+        if not rest:
+            return True
+    return False
 
 
 def without_phrases(line, step):
@@ -156,7 +160,7 @@ def without_phrases(line, step):
             line = " " + begins[len(phrase) :].lstrip(SEPARATORS + ".!,")
             break
     for phrase in sorted(step.at_end, key=len, reverse=True):
-        ends = line.rstrip(string.punctuation + " \t")
+        ends = line.rstrip(string.punctuation + SEPARATORS)
         if re.search(rf"\b{phrase}\Z", ends, re.ASCII | re.IGNORECASE):
             line = ends[: -len(phrase)].rstrip(SEPARATORS) + " "
             break

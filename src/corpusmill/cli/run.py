@@ -3,12 +3,14 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from corpusmill.cli.common import Json, number, print_json, say, size
-from corpusmill.units import Commit, Stage
+
+if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
+    from corpusmill.units import Commit, Stage
 
 
 def add_to(app: typer.Typer) -> None:
@@ -104,13 +106,13 @@ class Plain:
     def compiling(self) -> None:
         say("compiling the text kernels for this machine (once, up to a minute) …")
 
-    def stage(self, stage: Stage, units: int, done: int) -> None:
+    def stage(self, stage: "Stage", units: int, done: int) -> None:
         self.name, self.units, self.done, self.read = stage.name, units, 0, 0
         self.started = self.told = time.monotonic()
         if done:
             say(f"{stage.name}: {done} of {units} units are done already")
 
-    def commit(self, stage: Stage, commit: Commit) -> None:
+    def commit(self, stage: "Stage", commit: "Commit") -> None:
         self.done += 1
         self.read += sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
         at = time.monotonic()
@@ -160,11 +162,11 @@ class Bars:
     def compiling(self) -> None:
         self.progress.console.print("compiling the text kernels for this machine (once, up to a minute) …")
 
-    def stage(self, stage: Stage, units: int, done: int) -> None:
+    def stage(self, stage: "Stage", units: int, done: int) -> None:
         self.read, self.started = 0, time.monotonic()
         self.task = self.progress.add_task(stage.name, total=units, rate="")
 
-    def commit(self, stage: Stage, commit: Commit) -> None:
+    def commit(self, stage: "Stage", commit: "Commit") -> None:
         self.read += sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
         elapsed = max(time.monotonic() - self.started, 1e-9)
         self.progress.update(self.task, advance=1, rate=f"{size(self.read / elapsed)}/s" if self.read else "")

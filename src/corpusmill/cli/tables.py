@@ -43,9 +43,10 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _most(counts: Mapping[str, int]) -> str:
-    """`min_words 56 · min_alpha_words 23 · 4 others 9`"""
+    """`min_words 56 · min_alpha_words 23 · 9 for 4 other reasons`"""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     said = [f"{name}{TIE}{number(count)}" for name, count in ordered[:TOP]]
     if rest := ordered[TOP:]:
-        said.append(f"{len(rest)}{TIE}others{TIE}{number(sum(count for _, count in rest))}")
+        kinds = f"another{TIE}reason" if len(rest) == 1 else f"{len(rest)}{TIE}other{TIE}reasons"
+        said.append(f"{number(sum(count for _, count in rest))}{TIE}for{TIE}{kinds}")
     return f"{TIE}· ".join(said)

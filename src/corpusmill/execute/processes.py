@@ -46,6 +46,7 @@ class Processes:
         self._context: Any = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
         if preload and os.name != "nt":
             self._context.set_forkserver_preload(list(preload))
+            _start_server()
         self._staff: dict[Connection, _Worker] = {}
         self._lifeline: tuple[Connection, Connection] | None = None
 
@@ -141,6 +142,18 @@ def _deaf() -> Iterator[None]:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_server() -> None:
+    """Have the fork server import what it preloads while the driver makes ready, 0.5 s and more; it ignores Ctrl-C."""
+    from multiprocessing import forkserver, resource_tracker
+
+    resource_tracker.ensure_running()  # it would unblock the signal, if the fork server had to start it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what it starts with, it keeps
+    try:
+        forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

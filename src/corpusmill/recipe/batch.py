@@ -15,6 +15,7 @@ from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform
 
 KEPT = -1
+EMPTY, NOTHING = pa.scalar("empty", pa.string()), pa.scalar(None, pa.string())
 ABOUT = ["id", "source", "file", "position", "url", "date"]  # what signals are stored with
 
 
@@ -68,7 +69,7 @@ class Batch:
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
             # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
             self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
-            self._drop(index, label, pc.if_else(pc.is_null(text), "empty", pa.scalar(None, pa.string())))
+            self._drop(index, label, pc.if_else(pc.is_null(text), EMPTY, NOTHING))
         if isinstance(step, Annotate):
             self._note(label, self._guarded(label, lambda docs, _: step.signals(docs)))
         if isinstance(step, Filter):
@@ -98,12 +99,15 @@ class Batch:
 
     def all_reasons(self) -> pa.Array:
         """(documents,) every failing rule of every step as `step.rule`, joined by commas; null for the kept."""
-        joined = pa.array([""] * len(self.docs), pa.string())
+        # Documents share few combinations of reasons, so each is spelled once.
+        spelled, row = [""], np.zeros(len(self.docs), np.int64)
         for label, reasons in self.reasons:
-            named = pc.replace_substring(pc.fill_null(reasons, ""), ",", f",{label}.")
-            part = pc.if_else(reasons.is_valid(), pc.binary_join_element_wise(f",{label}.", named, ""), "")
-            joined = pc.binary_join_element_wise(joined, part, "")
-        return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), pc.utf8_ltrim(joined, ","))
+            coded = reasons.dictionary_encode()
+            parts = ["", *(f",{label}." + why.replace(",", f",{label}.") for why in coded.dictionary.to_pylist())]
+            part = pc.fill_null(coded.indices, -1).to_numpy() + 1
+            pairs, row = np.unique(row * len(parts) + part, return_inverse=True)
+            spelled = [spelled[pair // len(parts)] + parts[pair % len(parts)] for pair in pairs.tolist()]
+        return pa.array([reason[1:] or None for reason in spelled], pa.string()).take(pa.array(row))
 
     def drop(self, index: int, label: str, reasons: pa.Array) -> None:
         """Drop documents for reasons that were found elsewhere: the verdicts of a corpus step."""

@@ -11,6 +11,7 @@ Outputs of a unit:
     keys-LABEL  one file for every corpus step that follows
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -68,9 +69,10 @@ class Pass:
             stays = pa.array(batch.dropped == KEPT)
             stored = _stored(batch.docs, tokens)
             kept = stored.filter(stays)
+            verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
             io.write("docs", kept)
-            io.write("signals", self._signals(batch, tokens))
-            io.write("dropped", self._dropped(batch, stored.filter(pc.invert(stays))))
+            io.write("signals", _signals(batch, tokens, verdicts))
+            io.write("dropped", _dropped(batch, stored, verdicts))
             for sign in self.signs:
                 keys[sign.label].append(sign.step.keys(kept))
         for sign in self.signs:
@@ -170,9 +172,9 @@ class Pass:
                 ):
                     add(facts, "steps", label, source, name, count=value)
                 if goes.any():
-                    why = reasons[label].filter(pa.array(goes)).to_pylist()
-                    for reason in why:
-                        add(facts, "reasons", label, source, reason.split(",")[0])
+                    why = Counter(reasons[label].filter(pa.array(goes)).to_pylist())
+                    for reason, count in why.items():
+                        add(facts, "reasons", label, source, reason.partition(",")[0], count=count)
 
     def _note_failures(self, batch: Batch, io: UnitIO) -> None:
         for failed in batch.failed:
@@ -186,23 +188,26 @@ class Pass:
             io.write("dead", pa.RecordBatch.from_pylist([row], schema=DEAD))
             add(io.facts, "failed", failed.step, failed.document["source"])
 
-    def _signals(self, batch: Batch, tokens: pa.Array) -> pa.RecordBatch:
-        columns = {name: batch.docs[name] for name in ABOUT}
-        columns |= {"bytes": pa.array(batch.sizes[-1]), "tokens": tokens, "dropped_by": self._dropped_by(batch)}
-        columns |= {"reasons": batch.all_reasons(), **batch.signals}
-        return pa.RecordBatch.from_pydict(columns)
-
     def _dropped_by(self, batch: Batch) -> pa.Array:
         """(documents,) the label of the step that dropped each; null for the kept."""
         labels = self._labels()
         names = pa.array([*labels, None], pa.string())
         return names.take(pa.array(np.where(batch.dropped == KEPT, len(labels), batch.dropped)))
 
-    def _dropped(self, batch: Batch, gone: pa.RecordBatch) -> pa.RecordBatch:
-        goes = pa.array(batch.dropped != KEPT)
-        gone = gone.set_column(gone.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
-        gone = gone.append_column("dropped_by", self._dropped_by(batch).filter(goes))
-        return gone.append_column("reasons", batch.all_reasons().filter(goes))
+
+def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
+    columns = {name: batch.docs[name] for name in ABOUT}
+    columns |= {"bytes": pa.array(batch.sizes[-1]), "tokens": tokens, **verdicts, **batch.signals}
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
+    goes = pa.array(batch.dropped != KEPT)
+    gone = stored.filter(goes)
+    gone = gone.set_column(gone.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
+    for name, column in verdicts.items():
+        gone = gone.append_column(name, column.filter(goes))
+    return gone
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from corpusmill.errors import AssetError
 from corpusmill.facts import add
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.layout import INDEX, Entry, table_name
@@ -46,8 +47,8 @@ class WriteDocuments:
 class TokenizeDocuments:
     """The token ids of a unit's documents. Unit inputs: a file of documents.
 
-    The first documents of the unit are encoded by the reference tokenizer too; the facts say how many were compared
-    and how many differ.
+    The first documents of the unit are encoded by the reference tokenizer too; the facts say how many were compared.
+    Raises AssetError if an id differs.
     """
 
     step: Tokenize
@@ -63,6 +64,12 @@ class TokenizeDocuments:
             lengths.append(sizes)
             if number == 0:
                 checked = tokenizer.check(batch["text"].slice(0, SAMPLE))
+                if checked.differing:
+                    raise AssetError(
+                        f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference for "
+                        f"{checked.differing} of {checked.documents} documents of {unit.inputs[0]}. Use the reference: "
+                        f"tokenize/bpe: {{engine: tokenizers}}."
+                    )
                 add(io.facts, "checked", "documents", count=checked.documents)
                 add(io.facts, "checked", "differing", count=checked.differing)
         all_lengths = np.concatenate(lengths)

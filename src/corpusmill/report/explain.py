@@ -48,9 +48,9 @@ class Twin:
 class Told:
     """What one step found out and decided.
 
-    verdict   "drops" where the document went; "would drop" if it fails this step too, but was gone already; "fails"
+    verdict   "passes"; "drops" where the document went; "would drop" if it fails this step too, but was gone already; "fails"
               where the step could not process it, and "not recorded" before that step in the same pass; "not reached"
-              after it was lost, and in passes that come after it was dropped
+              after it was lost, in passes that come after it was dropped, and at a dedup that follows the one that drops it
     reasons   the rules that it fails, the first first
     signals   all that the step measured
     rules     those that compare a signal with a threshold, and are switched on
@@ -227,7 +227,8 @@ def _steps(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[i
             signals = {
                 c.partition(".")[2]: v for c, v in row.items() if c.partition(".")[0] == label and c not in ABOUT
             }
-            verdict = "passes"
+            # Corpus steps in a row see the same documents, less those that an earlier one of them drops.
+            verdict = "not reached" if gone and f"{label}.twin_id" in row else "passes"
             if said:
                 verdict = "would drop" if gone else "drops"
             gone = gone or bool(said)

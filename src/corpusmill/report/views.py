@@ -8,8 +8,10 @@ texts        the text of every document as it was last
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -103,15 +105,20 @@ class Views:
 
     def _advice(self, message: str, sql: str) -> str:
         """The first line of DuckDB's message, and what there is where a name is wrong."""
-        first = message.splitlines()[0].removeprefix("Binder Error: ").removeprefix("Catalog Error: ")
+        first = message.splitlines()[0].removeprefix("Binder Error: ").removeprefix("Catalog Error: ").rstrip("!")
         wrong = first.partition('"')[2].partition('"')[0]
-        if "Referenced column" in first or "Referenced table" in first or "does not have a column" in first:
-            words = [word.strip('",;()') for word in sql.replace("=", " ").split() if wrong and wrong in word]
-            known = list(self.columns["documents"])
-            near = did_you_mean(words[0] if words else wrong, known) or did_you_mean(wrong, known) or "."
-            return f"{first}{near} Columns of documents: {', '.join(known)}."
-        if "does not exist" in first:
-            return f"{first.rstrip('!')}. There are the tables {', '.join(self._definitions)}."
+        if "Referenced column" in first or "Referenced table" in first:
+            written = next((word for word in re.findall(r"[\w.]+", sql) if wrong in word.split(".")), wrong)
+            known = list(dict.fromkeys(column for columns in self.columns.values() for column in columns))
+            own = [column for column in known if column.partition(".")[0] == written.partition(".")[0]]
+            said = f"{written.partition('.')[0]} has" if own else "Columns:"
+            near = did_you_mean(written, known) or did_you_mean(wrong, known) or "."
+            there = ", ".join(own or [column for column in known if "." not in column])
+            return (
+                f'there is no column "{written}"{near} {said} {there}. All of them: corpusmill sql {self.tables.folder}'
+            )
+        if first.startswith("Table with name"):
+            return f"{first}. The tables are {', '.join(self._definitions)}."
         return first
 
 
@@ -186,5 +193,12 @@ class Answer:
 def sql(tables: RunTables, query: str) -> Answer:
     """The columns and rows that a SELECT gives, see `Views.query`."""
     found = Views(tables).query(query)
-    columns = [column.to_pylist() for column in found.columns]
+    columns = [[_plain(value) for value in column.to_pylist()] for column in found.columns]
     return Answer(tuple(found.column_names), tuple(zip(*columns)))
+
+
+def _plain(value: Any) -> Any:
+    """A sum of whole numbers is a Decimal, as it may be larger than 64 bits."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value

@@ -4,13 +4,14 @@ A pass measures every document with every step, the dropped ones too, so what wa
 threshold. The steps that are changed judge the saved columns anew; the verdicts of the others are those of the run.
 """
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,7 @@ from corpusmill.report.rules import Bound, bounds, evidence
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Row, rows_of
 from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
-from corpusmill.steps.verdict import thresholds
+from corpusmill.steps.verdict import distinct, thresholds
 
 ADDRESS = ["id", "source", "file", "position", "url"]
 Kept = tuple["Amount", "Amount"]  # of the run; and with the changes
@@ -62,6 +63,7 @@ class Amount:
 class Border:
     """A document that would move, and how near it stands to the threshold.
 
+    newly       what it would be: "kept" or "dropped"
     reason      the first that drops it: in the run, of one that would be kept; with the changes, of one that would go
     values      what that reason is judged by
     threshold   the new one, or the old one where the rule is switched off; None if the reason has none
@@ -72,6 +74,7 @@ class Border:
     file: str
     position: int
     url: str | None
+    newly: Literal["kept", "dropped"]
     reason: str
     values: Mapping[str, Any]
     threshold: float | None
@@ -385,7 +388,7 @@ class _Count:
         language, languages = saved.coded(self.language) if self.language else (np.zeros_like(source), [None])
         shape = (len(reasons), len(reasons), len(sources), len(languages))
         group = np.ravel_multi_index((before, after, source, language), shape)
-        found, row = np.unique(group, return_inverse=True)
+        found, row = distinct(group, math.prod(shape))
         measures = [None, saved.numbers("tokens"), *(saved.numbers(size) for size in saved.sizes)]
         # Sums of whole numbers in float64 are exact below 2**53 bytes.
         totals = np.stack([np.bincount(row, m, len(found)) for m in measures], axis=1).astype(np.int64)
@@ -408,25 +411,22 @@ class _Count:
 
     def _verdicts(self, saved: _Saved) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str | None]]:
         """(documents,) the first reason in the run and now, as an index into the third: no reason keeps."""
-        combination, said = saved.coded("reasons")
-        by_step = [_by_step(all_of_them) for all_of_them in said]
-        told: list[list[str | None]] = []  # one a judge
-        codes = combination
+        row, said = saved.coded("reasons")
+        by_step = [_by_step(reasons) for reasons in said]
+        # Documents share few combinations of what the run said and what each changed step says now.
+        told: list[tuple[Any, ...]] = [(was,) for was in by_step]
         for judge in self.judges:
             judge.check_measured(saved)
-            judge.check(saved, [",".join(_judged(judge, steps)) or None for steps in by_step], combination)
+            judge.check(saved, [",".join(_judged(judge, was)) or None for (was, *_) in told], row)
             code, values = coded(judge.reasons(judge.after, saved))
-            told.append(values)
-            codes = codes * len(values) + code
-        found, row = np.unique(codes, return_inverse=True)
+            pairs, row = distinct(row * len(values) + code, len(told) * len(values))
+            told = [(*told[pair // len(values)], values[pair % len(values)]) for pair in pairs.tolist()]
         names: dict[str | None, int] = {None: 0}
-        firsts = np.zeros((2, len(found)), np.int64)
-        for at, (code, *codes_now) in enumerate(zip(*np.unravel_index(found, [len(said), *map(len, told)]))):
-            was = by_step[code]
+        firsts = np.zeros((2, len(told)), np.int64)
+        for at, (was, *reasons) in enumerate(told):
             now = dict(was)
-            for judge, values, value in zip(self.judges, told, codes_now):
-                reasons = values[value]
-                now[judge.label] = [*_unjudged(judge, was), *(reasons.split(",") if reasons else ())]
+            for judge, reason in zip(self.judges, reasons):
+                now[judge.label] = [*_unjudged(judge, was), *(reason.split(",") if reason else ())]
             for side, verdict in enumerate((was, now)):
                 firsts[side, at] = names.setdefault(self._first(verdict), len(names))
         return firsts[0][row], firsts[1][row], list(names)
@@ -467,7 +467,7 @@ class _Count:
     def border(self) -> tuple[Border, ...]:
         """The documents that were remembered, those newly kept first, by reason, the nearest first."""
         found = []
-        for (_, reason), near in sorted(self._near.items()):
+        for (side, reason), near in sorted(self._near.items()):
             column, threshold = self._threshold(reason)
             step = reason.partition(".")[0]
             for _, unit, row in near:
@@ -478,6 +478,7 @@ class _Count:
                 found.append(
                     Border(
                         **saved.row(row, ADDRESS),
+                        newly="dropped" if side else "kept",
                         reason=reason,
                         values=evidence(reason, signals, known),
                         threshold=threshold,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from corpusmill.steps import Columns
 
@@ -68,9 +69,27 @@ def join_reasons(**hits: pa.Array) -> pa.Array:
     number = np.int64 if len(hits) < 63 else object
     held = [pc.fill_null(hit, FALSE).to_numpy(zero_copy_only=False).astype(number) for hit in hits.values()]
     combination = sum(hit << bit for bit, hit in enumerate(held))
-    found, row = np.unique(combination, return_inverse=True)
+    found, row = distinct(combination, 1 << len(hits))
     names = [",".join(name for bit, name in enumerate(hits) if bits >> bit & 1) or None for bits in found.tolist()]
     return pa.array(names, pa.string()).take(pa.array(row))
 
 
 FALSE = pa.scalar(False)
+
+
+def distinct(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The different codes, sorted, and for each code which of them it is, as `np.unique` has them.
+
+    codes   (documents,) whole numbers from 0 to size - 1
+
+    >>> [part.tolist() for part in distinct(np.array([7, 2, 7]), 8)]
+    [[2, 7], [1, 0, 1]]
+    """
+    if size > max(len(codes), 1):
+        found, row = np.unique(codes, return_inverse=True)
+        return found, row
+    # Without sorting: a fifth of the time over a million documents.
+    found = np.flatnonzero(np.bincount(codes, minlength=size))
+    place = np.zeros(size, np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[codes]

@@ -129,9 +129,11 @@ class RefinedwebLines:
             take("numeric", (lines["digits"] > 0) & (lines["letters"] == 0))
         if self.counters:
             names = alternatives(self.counters)
-            counter = rf"(?:{NUMBER}\s*{names}|{names}[\s:(]*{NUMBER}){END}*"
+            counter = rf"(?:{NUMBER}\+?\s*{names}|{names}[\s:(]*{NUMBER}\b)"
             at = np.flatnonzero((rule == STAYS) & (lines["digits"] > 0) & (words <= 10))
-            counts = pc.match_substring_regex(line_texts(text, lines[at]), rf"(?i)\A{END}*(?:{counter})+\z")
+            counts = pc.match_substring_regex(
+                line_texts(text, lines[at]), rf"(?i)\A{END}*{counter}(?:{BETWEEN}{counter})*{END}*\z"
+            )
             hits = np.zeros(len(lines), bool)
             hits[at] = counts.to_numpy(zero_copy_only=False)
             take("counter", hits)
@@ -170,8 +172,9 @@ STAYS = len(RULES)
 
 # What separates a phrase from the rest of its line; the end of a sentence before it stays.
 EDGE = "[ \\t\\x{a0}|>»›•·–—…:()\\[\\]-]"
-END = r"[\s\pP\pS]"  # what may follow the last phrase of a line, or stand between counters
-NUMBER = r"[0-9][0-9.,]*\s?[kmb]?\+?"
+END = r"[\s\x{a0}\pP\pS]"  # what may follow the last phrase of a line, or stand around counters
+BETWEEN = rf"[\pP\pS]*[\s\x{{a0}}|/·•]{END}*"  # two counters; the point in "12.5k" does not make two
+NUMBER = r"[0-9][0-9.,]*(?:\s?[kmb]\b)?"
 
 
 def alternatives(phrases: Sequence[str]) -> str:

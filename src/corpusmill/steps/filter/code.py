@@ -26,7 +26,7 @@ class Code:
 
     `code_score` is the mean of the three, each divided by what is typical of code (0.15, 0.08 and 0.5; prose has 0.035,
     0.01 and 0) and cut off at 1. `max_code_score` drops code; for a corpus of code set it to None and `min_code_score`
-    to 0.5. Both bounds still pass; None switches a rule off. 200 MB/s.
+    to 0.5. Both bounds still pass; None switches a rule off. 170 MB/s.
 
     Source: ours. Rae et al. 2021, arXiv:2112.11446, and Raffel et al. 2020, arXiv:1910.10683, drop code by single
     symbols, which one listing in an article sets off

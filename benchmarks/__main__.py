@@ -1,0 +1,64 @@
+"""Measure the mill on the workload: python -m benchmarks --workload DIR [measures map_pass whole_run startup]
+
+DIR is made by benchmarks/workload.py; --big names a second one, of several times the size, for the memory of whole
+runs. Prints Markdown, as in RESULTS.md, and last what was measured beside what was wanted; exits with 1 if that was
+missed. Nothing else should run on the machine: the load before is printed, and CPU seconds beside wall seconds.
+"""
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+from benchmarks import map_pass, measures, startup, whole_run
+from benchmarks._common import Figure, Workload, heading, row, table
+from corpusmill.text import compile as kernels
+
+NAMES = ("measures", "map_pass", "whole_run", "startup")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which; all if none is named: {', '.join(NAMES)}")
+    parser.add_argument("--workload", type=Path, required=True)
+    parser.add_argument("--big", type=Path, help="a larger workload, for whole_run")
+    parser.add_argument("--runs", type=int, default=3, help="of which the median is taken; whole runs are done once")
+    parser.add_argument("--scratch", type=Path, help="folder for what runs write; a temporary one if not given")
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    workload = Workload.open(options.workload)
+    big = Workload.open(options.big) if options.big else None
+    heading(workload)
+    if big:
+        print(f"The larger workload: {big}\n")
+    kernels.warm()
+    scratch = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
+    figures: list[Figure] = []
+    try:
+        for name in options.names or NAMES:
+            if name == "measures":
+                figures += measures.run(workload, options.runs, scratch / name)
+            elif name == "map_pass":
+                figures += map_pass.run(workload, options.runs, scratch / name)
+            elif name == "whole_run":
+                figures += whole_run.run(workload, options.runs, scratch / name, big)
+            else:
+                figures += startup.run(workload, options.runs, scratch / name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return verdict(figures)
+
+
+def verdict(figures: list[Figure]) -> int:
+    print("## What was wanted\n")
+    table("figure", "measured", "wanted", "")
+    for figure in figures:
+        if figure.bar is not None:
+            wanted = f"{figure.wants} {figure.bar:g} {figure.unit}"
+            row(figure.name, f"{figure.value:.2f} {figure.unit}", wanted, "met" if figure.passes else "MISSED")
+    return 0 if all(figure.passes for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,86 @@
+"""corpusmill sql RUN "SELECT …" """
+
+import csv
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.errors import InputError
+
+if TYPE_CHECKING:
+    from corpusmill.report.views import Answer
+
+SHOWN = 100  # rows in a terminal; --csv and --json print all
+WIDE = 60  # characters of a cell
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(
+        "sql", epilog="Example: corpusmill sql runs/demo 'select dropped_by, count(*) from documents group by 1'"
+    )(sql)
+
+
+def sql(
+    run: Folder,
+    query: Annotated[
+        str | None, typer.Argument(help="A SELECT; without one, the tables are listed.", show_default=False)
+    ] = None,
+    json: Json = False,
+    comma: Annotated[bool, typer.Option("--csv", help="Print comma-separated values instead of a table.")] = False,
+) -> None:
+    """Ask a run in SQL: documents with all that was measured, verdicts, lost records. Nothing is changed."""
+    from corpusmill.report.tables import RunTables
+    from corpusmill.report.views import Views
+    from corpusmill.report.views import sql as ask
+
+    open_run(run)
+    if json and comma:
+        raise InputError("--json and --csv are two ways to print: give one of them")
+    tables = RunTables(run)
+    if query is None:
+        columns = Views(tables).columns
+        print_json({"run": str(run), "tables": columns}) if json else print(listed(columns))
+        return
+    found = ask(tables, query)
+    if json:
+        print_json({"columns": found.columns, "rows": found.rows})
+    elif comma:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(found.columns)
+        writer.writerows(found.rows)
+    else:
+        print(table(found))
+
+
+def listed(columns: dict[str, dict[str, str]]) -> str:
+    """Every table with its columns and their types."""
+    parts = []
+    for name, types in columns.items():
+        width = max(map(len, types))
+        parts.append("\n".join([name, *(f"  {column:<{width}}  {kind}" for column, kind in types.items())]))
+    return "\n\n".join(parts)
+
+
+def table(found: "Answer") -> str:
+    rows = [[cell(value) for value in row] for row in found.rows[:SHOWN]]
+    right = [
+        all(isinstance(row[i], int | float | None) for row in found.rows[:SHOWN]) for i in range(len(found.columns))
+    ]
+    widths = [max(map(len, column)) for column in zip(found.columns, *rows)]
+    lines = [
+        "  ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in zip(row, widths, right)).rstrip()
+        for row in (found.columns, *rows)
+    ]
+    if (more := len(found.rows) - SHOWN) > 0:
+        lines.append(f"… and {more:,d} more rows: --csv prints them all")
+    return "\n".join(lines)
+
+
+def cell(value: Any) -> str:
+    from corpusmill.report.visible import excerpt, one_line
+
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else excerpt(one_line(str(value)), WIDE)

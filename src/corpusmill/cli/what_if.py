@@ -1,0 +1,130 @@
+"""corpusmill what-if RUN --set STEP.THRESHOLD=VALUE"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from corpusmill.cli.common import Folder, Json, number, open_run, print_json, size
+from corpusmill.errors import InputError
+
+if TYPE_CHECKING:
+    from corpusmill.report.what_if import Border, Kept, WhatIf
+
+TOP = 10  # languages and sources
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("what-if", epilog="Example: corpusmill what-if runs/demo --set gopher_quality.min_words=30")(what_if)
+
+
+def what_if(
+    run: Folder,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Another threshold: gopher_quality.min_words=30. May be repeated.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Documents at the border to show, for each reason.")] = 3,
+    json: Json = False,
+) -> None:
+    """Say what a run would have kept with other thresholds, from what it has measured: no text is read."""
+    from corpusmill.report.what_if import what_if as ask
+
+    open_run(run)
+    if not settings:
+        raise InputError("what-if needs a threshold to try: --set gopher_quality.min_words=30")
+    found = ask(run, settings, examples)
+    if json:
+        print_json({"run": str(run), **asdict(found)})
+        return
+    print("\n".join(lines(found)))
+
+
+def lines(found: "WhatIf") -> Iterator[str]:
+    for change in found.changes:
+        yield f"{change.step}.{change.parameter}: {change.before} → {change.after}"
+    if not found.changes:
+        yield "nothing is changed: these are the thresholds of the run"
+    yield ""
+    yield from steps(found)
+    before, after = found.kept
+    yield ""
+    yield (
+        f"out of {found.stage}: {both(before.documents, after.documents)} documents, "
+        f"{size(before.bytes)} → {size(after.bytes)}, {both(before.tokens, after.tokens)} tokens"
+    )
+    for title, groups in (("source", found.sources), ("language", found.languages)):
+        yield from by(title, groups)
+    for newly, moved in (("kept", found.newly_kept), ("dropped", found.newly_dropped)):
+        for reason, amount in moved.items():
+            yield ""
+            yield f"newly {newly}: {number(amount.documents)} documents, {number(amount.tokens)} tokens, by {reason}"
+            near = [each for each in found.border if (each.newly, each.reason) == (newly, reason)]
+            yield from (f"  {example(each)}" for each in near)
+    yield ""
+    if found.open_steps:
+        yield (
+            f"Counts are exact up to {found.before[-1].step}. What {', '.join(found.open_steps)} would drop depends on "
+            "which documents meet, so it takes a run:"
+        )
+    else:
+        yield "Counts are exact to the last step. To have these documents:"
+    yield f"  {found.command}"
+
+
+def steps(found: "WhatIf") -> Iterator[str]:
+    """A line a step; below it, the reasons whose counts differ."""
+    head = ("step", "documents out", "", "tokens out", "")
+    cells = []
+    for was, now in zip(found.before, found.after):
+        cells.append(
+            (
+                was.step,
+                arrow(was.documents_out, now.documents_out),
+                change(was.documents_out, now.documents_out),
+                arrow(was.tokens_out, now.tokens_out),
+                change(was.tokens_out, now.tokens_out),
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(head, *cells)]
+    for row, pair in zip([head, *cells], [None, *zip(found.before, found.after)]):
+        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths)))
+        yield "  ".join([first, *others]).rstrip()
+        if pair:
+            was, now = pair
+            for reason in dict.fromkeys([*was.reasons, *now.reasons]):
+                a, b = was.reasons.get(reason, 0), now.reasons.get(reason, 0)
+                if a != b:
+                    yield f"    {reason} {both(a, b)}"
+
+
+def by(title: str, groups: "Mapping[str, Kept]") -> Iterator[str]:
+    """The groups in which something changes, those that change most first."""
+    moved = {name: kept for name, kept in groups.items() if kept[0] != kept[1]}
+    ordered = sorted(moved, key=lambda name: -abs(moved[name][1].documents - moved[name][0].documents))
+    for name in ordered[:TOP]:
+        before, after = moved[name]
+        yield f"  {title} {name}: {both(before.documents, after.documents)} documents"
+    if rest := ordered[TOP:]:
+        yield f"  {len(rest)} more: --json has them all"
+
+
+def example(border: "Border") -> str:
+    from corpusmill.report.numbers import measured
+    from corpusmill.report.visible import one_line
+
+    values = ", ".join(f"{name} {one_line(measured(value))}" for name, value in border.values.items())
+    return f"{border.id}  {values}  {one_line(border.url or f'{border.file}:{border.position}')}"
+
+
+def arrow(before: int, after: int) -> str:
+    return number(before) if before == after else f"{number(before)} → {number(after)}"
+
+
+def change(before: int, after: int) -> str:
+    return "" if before == after else f"{after - before:+,d}"
+
+
+def both(before: int, after: int) -> str:
+    """`964 → 881 (-83)`"""
+    return number(before) if before == after else f"{number(before)} → {number(after)} ({after - before:+,d})"

@@ -1,0 +1,268 @@
+"""Two runs, document by document: which moved, from where to where, and what differs between their recipes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.report.tables import RunTables
+from corpusmill.report.views import documents
+
+KEPT = "kept"
+LOST = "lost"  # to an error: the record could not be read, or a step could not process the document
+ABSENT = "absent"  # the inputs of this run do not have it
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that two runs were not told alike: `steps.gopher_quality.min_words`, `inputs.web`, `versions.numba`.
+
+    None stands for what is not there.
+    """
+
+    what: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a document in a run: "kept", "lost", "absent" or the step that dropped it; and its first reason."""
+
+    where: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Documents with one fate in the first run and another in the second. Tokens are those in each run."""
+
+    before: Fate
+    after: Fate
+    documents: int
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """A document that moved. `file` and `position` are those of the second run, where it has the document."""
+
+    id: str
+    source: str
+    file: str
+    position: int
+    url: str | None
+    before: Fate
+    after: Fate
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What differs between two runs.
+
+    told             recipes, inputs and versions, as far as they differ
+    documents        kept in the first, and in the second
+    tokens           the same of tokens
+    gained, lost     tokens of documents that are kept in the second run alone, and in the first alone
+    retold           tokens more, or fewer, in documents that are kept in both, as their text has changed
+    same             documents with the same fate and first reason in both
+    moved            all others, the most frequent way first
+    examples         of each way from step to step, the documents with the smallest ids
+    """
+
+    before: Path
+    after: Path
+    told: tuple[Difference, ...]
+    documents: tuple[int, int]
+    tokens: tuple[int, int]
+    gained: int
+    lost: int
+    retold: int
+    same: int
+    moved: tuple[Moved, ...]
+    examples: tuple[Example, ...]
+
+    @property
+    def ways(self) -> dict[tuple[str, str], int]:
+        """(where in the first run, where in the second) -> documents that moved; the same step for another reason."""
+        found: dict[tuple[str, str], int] = {}
+        for moved in self.moved:
+            way = (moved.before.where, moved.after.where)
+            found[way] = found.get(way, 0) + moved.documents
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int = 3) -> Diff:
+    """Compare two finished runs. Documents are matched by id; where an input gives an id twice, by position too.
+
+    examples   documents for each way from step to step
+
+    Raises ResumeError if one of the runs is not finished.
+    """
+    one, two = RunTables(Path(before)), RunTables(Path(after))
+    for tables in (one, two):
+        tables.must_be_finished()
+    database = one.duckdb
+    for name, tables in (("one", one), ("two", two)):
+        database.execute(f"CREATE TEMP TABLE all_of_{name} AS {_fates(tables)}")
+    database.execute(
+        "CREATE TEMP TABLE again AS SELECT id FROM all_of_one GROUP BY id HAVING count(*) > 1 "
+        "UNION SELECT id FROM all_of_two GROUP BY id HAVING count(*) > 1"
+    )
+    for name in ("one", "two"):
+        database.execute(f"CREATE TEMP TABLE {name} AS {_addressed(f'all_of_{name}')}")
+        database.execute(f"DROP TABLE all_of_{name}")
+    # NULLs as values: a document may have no reason, but is never without a place where both runs have it.
+    joined = f"SELECT {PAIR} FROM one FULL JOIN two ON one.id = two.id AND one.at = two.at AND one.copy = two.copy"
+    counts = one.tuples(
+        f"SELECT where_a, reason_a, where_b, reason_b, count(*), sum(tokens_a)::BIGINT, sum(tokens_b)::BIGINT "
+        f"FROM ({joined}) GROUP BY ALL ORDER BY count(*) DESC, 1, 3, 2 NULLS FIRST, 4 NULLS FIRST"
+    )
+    ways = [Moved(Fate(w, r), Fate(x, s), n, tokens, others) for w, r, x, s, n, tokens, others in counts]
+    kept = [way for way in ways if KEPT in (way.before.where, way.after.where)]
+    both = [way for way in kept if way.before.where == way.after.where]
+    return Diff(
+        before=one.folder,
+        after=two.folder,
+        told=tuple(told(one, two)),
+        documents=(
+            sum(way.documents for way in kept if way.before.where == KEPT),
+            sum(way.documents for way in kept if way.after.where == KEPT),
+        ),
+        tokens=(
+            sum(way.tokens_before for way in kept if way.before.where == KEPT),
+            sum(way.tokens_after for way in kept if way.after.where == KEPT),
+        ),
+        gained=sum(way.tokens_after for way in kept if way.before.where != KEPT),
+        lost=sum(way.tokens_before for way in kept if way.after.where != KEPT),
+        retold=sum(way.tokens_after - way.tokens_before for way in both),
+        same=sum(way.documents for way in ways if way.before == way.after),
+        moved=tuple(way for way in ways if way.before != way.after),
+        examples=tuple(_examples(one, two, joined, examples)) if examples else (),
+    )
+
+
+def told(one: RunTables, two: RunTables) -> Iterator[Difference]:
+    """What the two runs were not told alike."""
+    yield from recipe_differences(one.recipe, two.recipe)
+    files = [
+        {f"inputs.{source}.{f['path']}": f["fingerprint"] for source, listed in t.run["inputs"].items() for f in listed}
+        for t in (one, two)
+    ]
+    yield from _differences(*files)
+    versions = [{f"versions.{name}": value for name, value in t.run["versions"].items()} for t in (one, two)]
+    yield from _differences(*versions)
+
+
+def recipe_differences(one: Recipe, two: Recipe) -> Iterator[Difference]:
+    """What two recipes say differently, by section, name and parameter. How to run (`run:`) is not compared."""
+    yield from _differences({"seed": one.seed}, {"seed": two.seed})
+    sections = (_sections(one), _sections(two))
+    for section in ("read", "steps", "write"):
+        old, new = (of[section] for of in sections)
+        for label in dict.fromkeys([*old, *new]):
+            names = [of[label][0] if label in of else None for of in (old, new)]
+            if names[0] != names[1]:
+                yield Difference(f"{section}.{label}", *names)
+                continue
+            yield from _differences(
+                *({f"{section}.{label}.{name}": value for name, value in of[label][1].items()} for of in (old, new))
+            )
+        orders = [[label for label in of if label in old and label in new] for of in (old, new)]
+        if orders[0] != orders[1]:
+            yield Difference(section, ", ".join(orders[0]), ", ".join(orders[1]))
+
+
+def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]]:
+    """section -> label -> name and parameters of each thing of a recipe, in order."""
+    return {
+        "read": {
+            source.source: (name_of(source.reader), _parameters(source.reader) | {"paths": source.paths})
+            for source in recipe.read
+        },
+        **{
+            section: {label: (name_of(thing), _parameters(thing)) for label, thing in zip(labels(things), things)}
+            for section, things in (("steps", recipe.steps), ("write", recipe.write))
+        },
+    }
+
+
+def _parameters(thing: Any) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in thing.__dataclass_fields__}
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            yield Difference(name, old.get(name), new.get(name))
+
+
+PAIR = (
+    "coalesce(two.id, one.id) AS id, one.position AS position_a, two.position AS position_b, "
+    "one.file AS file_a, two.file AS file_b, "
+    f"coalesce(one.place, '{ABSENT}') AS where_a, coalesce(two.place, '{ABSENT}') AS where_b, "
+    "one.reason AS reason_a, two.reason AS reason_b, "
+    "coalesce(one.tokens, 0) AS tokens_a, coalesce(two.tokens, 0) AS tokens_b"
+)
+
+
+def _fates(tables: RunTables) -> str:
+    """Every document and every record that is none, as SQL: id, file, position, place, reason, tokens."""
+    letters = " UNION ALL ".join(
+        f"SELECT {number} AS pass, id, file, position, step || ': ' || kind AS reason "
+        f"FROM ({tables.table('dead', number)})"
+        for number in range(len(tables.passes))
+    )
+    # A document that a later pass could not process stands in the tables of both.
+    return (
+        f"WITH letters AS ({letters}), documents AS ({documents(tables)}) "
+        f"SELECT d.id, d.file, d.position, CASE WHEN kept THEN '{KEPT}' ELSE coalesce(dropped_by, '{LOST}') END AS place, "
+        "coalesce(nullif(split_part(reasons, ',', 1), ''), l.reason) AS reason, tokens "
+        "FROM documents d LEFT JOIN letters l ON l.pass > 0 AND l.id = d.id AND l.file IS NOT DISTINCT FROM d.file "
+        "AND l.position IS NOT DISTINCT FROM d.position "
+        f"UNION ALL SELECT id, file, position, '{LOST}', reason, 0 FROM letters WHERE pass = 0"
+    )
+
+
+def _addressed(table: str) -> str:
+    """The fates of a table, with what two documents of one id are told apart by: `at`, and `copy` where even the
+    positions are the same, in two files. Both are 0 for an id that is alone: its file may have been rewritten."""
+    return (
+        f"SELECT *, 0 AS at, 0 AS copy FROM {table} WHERE id NOT IN (FROM again) UNION ALL "
+        "SELECT *, position AS at, row_number() OVER (PARTITION BY id, position ORDER BY file) AS copy "
+        f"FROM {table} WHERE id IN (FROM again)"
+    )
+
+
+def _examples(one: RunTables, two: RunTables, joined: str, n: int) -> Iterator[Example]:
+    columns = ["id", "file_a", "position_a", "file_b", "position_b", "where_a", "reason_a", "where_b", "reason_b"]
+    found = one.tuples(
+        f"SELECT {', '.join(columns)} FROM ({joined}) "
+        "WHERE where_a != where_b OR reason_a IS DISTINCT FROM reason_b "
+        f"QUALIFY row_number() OVER (PARTITION BY where_a, where_b ORDER BY id, position_b, position_a) <= {n} "
+        "ORDER BY where_a, where_b, id, position_b, position_a"
+    )
+    ids = sorted({row[0] for row in found})
+    known = [_sources(tables, ids) for tables in (one, two)]
+    for name, file_a, position_a, file_b, position_b, where_a, reason_a, where_b, reason_b in found:
+        side = 1 if where_b != ABSENT else 0
+        file, position = ((file_a, position_a), (file_b, position_b))[side]
+        source, url = known[side][name, file, position]
+        yield Example(name, source, file, position, url, Fate(where_a, reason_a), Fate(where_b, reason_b))
+
+
+def _sources(tables: RunTables, ids: Sequence[str]) -> dict[tuple[str, str, int], tuple[str, str | None]]:
+    """(id, file, position) -> source and url."""
+    if not ids:
+        return {}
+    marks = ", ".join("?" for _ in ids)
+    query = " UNION ALL ".join(
+        f"SELECT id, file, position, source, url FROM ({tables.table(kind, 0)}) WHERE id IN ({marks})"
+        for kind in ("signals", "dead")
+    )
+    rows = tables.tuples(query, [*ids, *ids])
+    return {(name, file, position): (source, url) for name, file, position, source, url in rows}

@@ -1,0 +1,151 @@
+"""The story of a document is what the run did with it, from the record to its tokens."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import corpusmill
+from corpusmill.errors import InputError, ResumeError
+from corpusmill.execute.serial import Serial
+from corpusmill.report.explain import Twin, explain
+from corpusmill.report.tables import RunTables
+from corpusmill.shards import open_shards
+from made_run import COPIES, NEAR, SHORT, made_run, records
+
+ALL = 1000
+SHORTEST = "http://made.org/30"  # four words
+FIRST_COPY = f"http://made.org/{30 + SHORT}"  # of 10
+FIRST_NEAR = f"http://made.org/{30 + SHORT + COPIES}"  # of 0
+
+
+def only(name):
+    (story,) = explain(made_run(), name)
+    return story
+
+
+def verdicts(story):
+    return {step.step: step.verdict for step in story.steps}
+
+
+def test_a_document_that_stays_passes_every_step_and_has_its_tokens():
+    story = only("http://made.org/7")
+    assert story.kept and story.dropped_by is None and story.lost is None
+    assert verdicts(story) == dict.fromkeys(["gopher_quality", "fineweb", "exact", "minhash"], "passes")
+    assert story.text == records()[7]["text"] and story.bytes == len(story.text)
+    (rule,) = [rule for rule in story.steps[0].rules if rule.rule == "min_words"]
+    assert (rule.signal, rule.value, rule.drops, rule.threshold, rule.passes) == ("content_words", 90, "<", 20, True)
+
+
+def test_tokens_are_where_the_story_says():
+    shards = open_shards(made_run() / "output" / "shards")
+    for document in RunTables(made_run()).kept(ALL):
+        (story,) = explain(made_run(), document["id"])
+        found = [shards.tokens(place.start, place.stop) for place in story.shards]  # one shard: its tokens are all
+        assert sum(map(len, found)) == story.tokens + 1  # its end is a token too
+        assert [place.offset for place in story.shards] == np.cumsum([0, *map(len, found[:-1])]).tolist()
+        assert story.shards[0].row == story.shards[0].start // shards.index.sequence_length
+        assert np.concatenate(found)[-1] == shards.index.eos_id
+
+
+def test_a_dropped_document_says_where_it_went_and_what_else_it_fails():
+    story = only(SHORTEST)
+    assert story.dropped_by == "gopher_quality" and not story.kept and not story.shards
+    assert verdicts(story) == {
+        "gopher_quality": "drops",
+        "fineweb": "would drop",
+        "exact": "not reached",
+        "minhash": "not reached",
+    }
+    assert story.steps[0].reasons == ("min_words", "min_stop_words")
+    failed = {rule.rule: rule.value for rule in story.steps[0].rules if not rule.passes}
+    assert failed == {"min_words": 4, "min_stop_words": 1 if " the " in story.text else 0}
+    assert story.text == records()[30]["text"]
+
+
+def test_every_rule_of_every_document_agrees_with_the_reasons_of_the_run():
+    tables = RunTables(made_run())
+    for document in [*tables.kept(ALL), *tables.dropped(None, ALL)]:
+        (story,) = explain(made_run(), document["id"])
+        failed = [f"{step.step}.{rule.rule}" for step in story.steps for rule in step.rules if not rule.passes]
+        assert failed == [reason for reason in document["reasons"] if reason in tables.bounds]
+
+
+def test_a_copy_names_the_one_that_stays():
+    story = only(FIRST_COPY)
+    twin = only("http://made.org/10")
+    assert verdicts(story) | {"exact": "drops", "minhash": "not reached"} == verdicts(story)
+    (exact,) = [step for step in story.steps if step.step == "exact"]
+    assert exact.twin == Twin(twin.id, "http://made.org/10", 1.0) and twin.kept
+    (minhash,) = [step for step in only(FIRST_NEAR).steps if step.step == "minhash"]
+    assert minhash.verdict == "drops" and minhash.twin.url == "http://made.org/0"
+    assert 0.8 <= minhash.twin.similarity < 1 and NEAR
+
+
+def test_a_document_is_found_by_its_place_too():
+    by_url = only("http://made.org/7")
+    assert explain(made_run(), f"{by_url.file}:{by_url.position}") == [by_url]
+    assert explain(made_run(), f"web.jsonl:{by_url.position}") == [by_url]
+
+
+def test_a_lost_record_says_why():
+    (letter,) = RunTables(made_run()).dead(5, "bad_json")
+    for name in (letter["id"], f"web.jsonl:{letter['position']}"):
+        story = only(name)
+        assert story.lost.kind == "bad_json" and "{bad json" in story.lost.reason
+        assert story.text is None and story.tokens is None and set(verdicts(story).values()) == {"not reached"}
+
+
+def test_all_documents_of_a_url_are_told(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"text": "one two", "url": "u:1"}\n{"text": "three", "url": "u:1"}\n' * 2)
+    (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
+    run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
+    assert [story.text for story in explain(run, "u:1")] == ["one two", "three", "one two", "three"]
+    assert all(story.kept and story.steps == () and story.shards == () for story in explain(run, "u:1"))
+
+
+def test_a_step_that_fails_is_named(tmp_path, monkeypatch):
+    (tmp_path / "fragile_step.py").write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass(frozen=True, kw_only=True)\nclass Fragile:\n"
+        "    needs = ()\n\n    def reasons(self, docs, signals):\n"
+        "        if any('seven' in text for text in docs['text'].to_pylist()):\n            raise ValueError('seven')\n"
+        "        import pyarrow as pa\n\n        return pa.nulls(len(docs), pa.string())\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "d.jsonl").write_text('{"text": "six", "url": "u:6"}\n{"text": "seven", "url": "u:7"}\n')
+    (tmp_path / "r.yaml").write_text(
+        f"read: {{jsonl: {tmp_path}/d.jsonl}}\nsteps: [filter/fineweb, 'fragile_step:Fragile', filter/code]\n"
+        "run: {error_budget: 5}\n"
+    )
+    run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
+    (story,) = explain(run, "u:7")
+    assert verdicts(story) == {"fineweb": "not recorded", "fragile": "fails", "code": "not reached"}
+    assert story.lost.step == "fragile" and "seven" in story.lost.reason and not story.kept
+
+
+@pytest.mark.parametrize(
+    "wrong, near",
+    [
+        ("https://made.org/7", "http://made.org/7"),
+        ("http://www.made.org/7/", "http://made.org/7"),
+        ("http://mode.org/17", "http://made.org/17"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_what_is_near(wrong, near):
+    with pytest.raises(InputError, match=f"no document and no dead letter.*Near it:.*{near}"):
+        explain(made_run(), wrong)
+
+
+def test_half_an_id_is_answered_with_the_whole():
+    name = only("http://made.org/7").id
+    with pytest.raises(InputError, match=f"Near it: {name}"):
+        explain(made_run(), name[:20])
+    with pytest.raises(InputError, match=r"of this name\.$"):
+        explain(made_run(), "§" * 10)
+
+
+def test_a_run_that_is_not_finished_says_what_is_missing(tmp_path):
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    (folder / "waterfall.json").unlink()
+    with pytest.raises(ResumeError, match=r"not finished.*Run its recipe again"):
+        explain(folder, "x")

@@ -1,0 +1,140 @@
+"""SQL over a run sees what the tables of the run hold, changes nothing and reaches nothing else."""
+
+import shutil
+from collections import Counter
+
+import pytest
+
+from corpusmill.errors import InputError, ResumeError
+from corpusmill.report.tables import RunTables
+from corpusmill.report.views import Views, sql
+from made_run import COPIES, NEAR, made_run, records
+
+ALL = 1000
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return RunTables(made_run())
+
+
+def test_documents_are_all_documents_once_with_their_last_fate(tables):
+    kept, dropped = tables.kept(ALL), tables.dropped(None, ALL)
+    expected = {d["id"]: (d["dropped_by"], d["dropped_by"] is None, d["tokens"]) for d in [*kept, *dropped]}
+    rows = sql(tables, "select id, dropped_by, kept, tokens from documents").rows
+    assert len(rows) == len(expected)
+    assert {name: tuple(rest) for name, *rest in rows} == expected
+
+
+def test_the_signals_of_all_passes_stand_side_by_side(tables):
+    query = "select minhash.similarity, gopher_quality.content_words from documents where dropped_by = 'minhash'"
+    rows = sql(tables, query).rows
+    assert len(rows) == NEAR and all(0.8 <= similarity < 1 and words > 80 for similarity, words in rows)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select max(gopher_quality.content_words) as most from documents",
+        'select max("gopher_quality.content_words") as most from documents',
+        "select max(d.gopher_quality.content_words) as most from documents as d",
+        "with d as (select gopher_quality.content_words as w from signals_1) select max(w) as most from d",
+        "from signals_1 select gopher_quality.content_words as most order by gopher_quality.content_words desc limit 1",
+    ],
+)
+def test_a_signal_is_written_as_it_is_called(tables, query):
+    found = sql(tables, query)
+    assert found.columns == ("most",) and found.rows == ((max(len(r["text"].split()) for r in records()),),)
+
+
+def test_verdicts_dead_and_texts(tables):
+    counts = Counter(dict(sql(tables, "select step, count(*) from verdicts group by 1").rows))
+    assert counts == {"exact": COPIES, "minhash": NEAR}
+    assert sql(tables, "select kind from dead order by 1").rows == (("bad_json",), ("no_text",))
+    rows = sql(
+        tables, "select url, text from documents join texts using (id, file, position) where url is not null"
+    ).rows
+    assert dict(rows) == {record["url"]: record["text"] for record in records()}
+
+
+def test_sums_are_plain_numbers(tables):
+    ((documents, tokens),) = sql(tables, "select count(*), sum(tokens) from documents where kept").rows
+    assert (documents, tokens) == (36, tables.waterfall().rows[-1].tokens_out)
+    assert type(tokens) is int
+
+
+def test_a_run_without_corpus_steps_has_the_same_tables(tmp_path):
+    import corpusmill
+    from corpusmill.execute.serial import Serial
+
+    (tmp_path / "d.jsonl").write_text('{"text": "one"}\n')
+    (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
+    run = RunTables(corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder)
+    assert list(Views(run).columns) == ["documents", "signals_1", "verdicts", "dead", "texts"]
+    assert sql(run, "select * from verdicts").rows == () and sql(run, "select kept from documents").rows == ((True,),)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "delete from documents",
+        "copy documents to '{folder}/out.csv'",
+        "create table t as select 1",
+        "select 1; drop view documents",
+        "attach '{folder}/x.db'",
+        "set threads = 1",
+        "install httpfs",
+        "",
+    ],
+)
+def test_only_one_select_is_taken(tables, query, tmp_path):
+    with pytest.raises(InputError, match="one SELECT"):
+        sql(tables, query.format(folder=tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_text('{folder}/secret')",
+        "select * from read_csv('{folder}/secret')",
+        "select * from '{folder}/secret.csv'",
+        "select * from glob('{folder}/*')",
+        "select * from read_csv('http://localhost:1/x.csv')",
+    ],
+)
+def test_no_other_file_is_reached(tables, query, tmp_path):
+    for name in ("secret", "secret.csv"):
+        (tmp_path / name).write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="disabled"):
+        sql(tables, query.format(folder=tmp_path))
+
+
+def test_variables_of_ours_are_no_tables(tables):
+    found = {"a": [1]}
+    with pytest.raises(InputError, match="tables are documents"):
+        sql(tables, "select * from found")
+    assert found
+
+
+@pytest.mark.parametrize(
+    "query, said",
+    [
+        ("select tokns from documents", 'no column "tokns"; did you mean "tokens"'),
+        ("select gopher_quality.content_word from documents", 'did you mean "gopher_quality.content_words"'),
+        ("select gopher_quality.nothing from documents", "gopher_quality has .*gopher_quality.hash_ratio"),
+        ("select zzzzz from documents", "Columns: id, source.*All of them: corpusmill sql"),
+        ("select * from document", "The tables are documents, signals_1, signals_2, verdicts, dead, texts"),
+        ("select from where", "syntax error"),
+    ],
+)
+def test_a_slip_is_answered_with_what_there_is(tables, query, said):
+    with pytest.raises(InputError, match=said):
+        sql(tables, query)
+
+
+def test_a_run_that_is_not_finished_says_what_is_missing(tmp_path):
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    (folder / "waterfall.json").unlink()
+    with pytest.raises(ResumeError, match=r"not finished.*Run its recipe again"):
+        sql(RunTables(folder), "select 1")

@@ -1,0 +1,219 @@
+"""What-if says what a run with the changes says, exactly, and knows what it cannot tell."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import corpusmill
+from corpusmill.errors import InputError, RecipeError, ResumeError
+from corpusmill.execute.serial import Serial
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.report.tables import RunTables
+from corpusmill.report.what_if import Amount, Change, what_if
+from made_run import COPIES, NEAR, SHORT, made_run
+
+ROOT = Path(__file__).parents[2]
+
+# All filters over the demo's three sources, and whatever else changes the text between them.
+RECIPE = """
+read:
+  - warc: {paths: demo/crawl/*.warc.gz, source: pages}
+  - jsonl: {paths: demo/crawl/extra.jsonl.gz, source: extra}
+steps:
+  - filter/url
+  - extract/resiliparse
+  - clean/normalize
+  - filter/language: {languages: [en]}
+  - filter/basic: {max_uppercase_word_ratio: 0.1}
+  - filter/gopher_quality
+  - filter/keep_where: {condition: bytes > 300 and language.label = 'en'}
+  - filter/gopher_repetition
+  - filter/c4
+  - filter/fineweb
+  - filter/code
+  - redact/pii
+  - tokenize/bpe
+run: {unit_mb: 1}
+"""
+OTHERS = [
+    ["language.languages=[en,de,fr]", "language.min_score=0.3"],
+    ["language.min_scores=[[en,0.9]]", "c4.min_sentences=2"],
+    ["keep_where.condition=bytes > 2000 or gopher_quality.stop_words > 7", "url.max_soft_words=0"],
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Run the recipe with settings; returns the folder."""
+    place = tmp_path_factory.mktemp("runs")
+    number = iter(range(100))
+
+    def carry_out(settings):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(ROOT)
+            recipe = Recipe.parse(RECIPE, overrides=[f"steps.{setting}" for setting in settings])
+            return corpusmill.run(recipe, folder=place / str(next(number)), executor=Serial()).folder
+
+    return carry_out
+
+
+@pytest.fixture(scope="module")
+def before(run):
+    return run([])
+
+
+def signal(folder, name):
+    """All values of a signal."""
+    paths = RunTables(folder).paths("signals", 0)
+    return pc.drop_null(pq.read_table(paths, columns=[name]).column(0)).to_pylist()
+
+
+def other_thresholds(folder, seed):
+    """A few rules of different steps, each with a bound that some documents are near, or switched off."""
+    random = Random(seed)
+    recipe = RunTables(folder).recipe
+    ruled = [(label, step) for label, step in zip(labels(recipe.steps), recipe.steps) if getattr(step, "RULES", ())]
+    settings = []
+    for label, step in random.sample(ruled, 3):
+        rule = random.choice([rule for rule in step.RULES if getattr(step, rule.parameter) is not None])
+        whole = isinstance(getattr(step, rule.parameter), int) and not rule.parameter.endswith("word_length")
+        value = random.choice([*random.sample(signal(folder, f"{label}.{rule.signal}"), 4), None])
+        value = value if value is None else round(value) if whole else float(value)
+        settings.append(f"{label}.{rule.parameter}={'null' if value is None else value}")
+    return settings
+
+
+@pytest.mark.parametrize("case", [*range(7), *OTHERS], ids=str)
+def test_what_if_is_a_run_with_the_changes(run, before, case):
+    settings = other_thresholds(before, case) if isinstance(case, int) else case
+    found = what_if(before, settings)
+    after = RunTables(run(settings))
+    assert found.before == RunTables(before).waterfall().rows
+    assert found.after == after.waterfall().rows
+    assert found.before != found.after  # the change is one that shows
+    kept = after.rows(
+        "SELECT source, count(*) AS documents, sum(bytes) AS bytes, sum(tokens) AS tokens "
+        f"FROM ({after.table('signals', 0)}) WHERE dropped_by IS NULL GROUP BY 1 ORDER BY 1"
+    )
+    now = {source: both[1] for source, both in sorted(found.sources.items()) if both[1].documents}
+    assert now == {row.pop("source"): Amount(**{k: int(v) for k, v in row.items()}) for row in kept}
+    # Which documents come and go, one by one.
+    old, new = (
+        {r["id"]: r["dropped_by"] for r in t.rows(f"SELECT * FROM ({t.table('signals', 0)})")}
+        for t in (RunTables(before), after)
+    )
+    came, went = ([i for i in old if bool(a[i]) > bool(b[i])] for a, b in ((old, new), (new, old)))
+    assert sum(amount.documents for amount in found.newly_kept.values()) == len(came)
+    assert sum(amount.documents for amount in found.newly_dropped.values()) == len(went)
+    assert {each.id for each in found.border if each.newly == "kept"} <= set(came)
+    assert {each.id for each in found.border if each.newly == "dropped"} <= set(went)
+
+
+def test_the_languages_add_up_and_are_those_that_were_found(before):
+    found = what_if(
+        before, ["language.languages=[en,de]", "keep_where.condition=bytes > 0", "gopher_quality.min_stop_words=0"]
+    )
+    assert [name for name, (was, now) in found.languages.items() if was != now] == ["de"]
+    total = sum((now for _, now in found.languages.values()), Amount())
+    assert total == found.kept[1] == sum((now for _, now in found.sources.values()), Amount())
+
+
+def test_nothing_changed_is_the_run_itself():
+    found = what_if(made_run(), ["gopher_quality.min_words=20"])
+    assert found.changes == () and found.before == found.after and not found.border and not found.open_steps
+    assert found.before == RunTables(made_run()).waterfall().rows[:2]
+
+
+def test_documents_at_the_border_are_the_nearest_to_the_threshold():
+    found = what_if(made_run(), ["steps.gopher_quality.min_words=9"], examples=2)
+    assert found.changes == (Change("gopher_quality", "min_words", 20, 9),)
+    reasons = ["gopher_quality.min_words"] * 2
+    assert [border.reason for border in found.border] == reasons
+    assert [border.values["content_words"] for border in found.border] == [9, 10]
+    assert {border.newly for border in found.border} == {"kept"} and {b.threshold for b in found.border} == {9.0}
+    assert found.newly_kept["gopher_quality.min_words"].documents == SHORT - 5  # of 4 to 15 words
+    assert not what_if(made_run(), ["gopher_quality.min_words=9"], examples=0).border
+
+
+def test_what_follows_a_pass_is_left_to_a_run_that_is_named():
+    found = what_if(made_run(), ["gopher_quality.min_words=9"])
+    assert found.stage == "pass-1" and found.open_steps == ("exact", "minhash")
+    assert found.command.startswith("corpusmill run RECIPE --set steps.gopher_quality.min_words=9 --folder")
+    assert RunTables(made_run()).waterfall().rows[-1].documents_in == 36 + NEAR and COPIES
+
+
+@pytest.mark.parametrize(
+    "setting, said",
+    [
+        ("c4.terminal_punctuation=false", "changes the text.*run again with --set steps.c4.terminal_punctuation=false"),
+        ("c4.terminal_punctuation=false", "What can be tried of c4 without a run: min_sentences"),
+        ("language.windows=2", "changes what is measured"),
+        ("basic.min_tokens=30", "min_tokens was off, so basic.tokens was not measured"),
+        ("url.soft_words=[buy]", "changes what is measured"),
+        ("pii.kinds=[email]", "changes the text"),
+        ("run.workers=3", "for run.workers=3, run again"),
+    ],
+)
+def test_what_is_no_threshold_is_refused_with_the_way_out(before, setting, said):
+    with pytest.raises((InputError, RecipeError), match=said):
+        what_if(before, [setting])
+
+
+@pytest.mark.parametrize(
+    "setting, said",
+    [
+        ("minhash.threshold=0.9", r"is about which documents are compared.*--set steps.minhash.threshold=0.9"),
+        ("concat.length=128", "changes the tokens"),
+    ],
+)
+def test_steps_that_see_more_than_a_batch_are_refused(setting, said):
+    with pytest.raises(InputError, match=said):
+        what_if(made_run(), [setting])
+
+
+@pytest.mark.parametrize(
+    "setting, said",
+    [
+        ("gofer_quality.min_words=3", 'did you mean "gopher_quality"'),
+        ("gopher_quality.min_word=3", 'did you mean "min_words"'),
+        ("gopher_quality.min_words=many", "min_words"),
+        ("gopher_quality.min_words", "KEY=VALUE"),
+    ],
+)
+def test_a_slip_is_answered_as_in_a_recipe(setting, said):
+    with pytest.raises(RecipeError, match=said):
+        what_if(made_run(), [setting])
+
+
+def test_a_run_whose_verdicts_are_not_those_of_the_code_is_not_extrapolated(tmp_path):
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    (path,) = folder.glob("*-pass-1-*/signals/*.parquet")
+    table = pq.read_table(path)
+    size = path.stat().st_size
+    words = pc.add(table["gopher_quality.content_words"], 100)
+    at = table.schema.get_field_index("gopher_quality.content_words")
+    pq.write_table(table.set_column(at, "gopher_quality.content_words", words.cast(pa.int64())), path)
+    record = next(folder.glob("*-pass-1-*/commits/*.json"))
+    record.write_text(record.read_text().replace(f'"bytes": {size}', f'"bytes": {path.stat().st_size}'))
+    with pytest.raises(InputError, match="does not judge as it did in the run"):
+        what_if(folder, ["gopher_quality.min_words=9"])
+
+
+def test_a_run_that_is_not_finished_says_what_is_missing(tmp_path):
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    (folder / "waterfall.json").unlink()
+    with pytest.raises(ResumeError, match=r"not finished.*Run its recipe again"):
+        what_if(folder, ["gopher_quality.min_words=9"])
+
+
+def test_the_result_is_a_value():
+    assert dataclasses.replace(what_if(made_run(), ["gopher_quality.min_words=9"])) == what_if(
+        made_run(), ["gopher_quality.min_words=9"]
+    )
