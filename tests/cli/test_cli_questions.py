@@ -71,7 +71,9 @@ def test_diff_prints_ways_and_examples(corpusmill):
 
 
 def test_sql_prints_a_table_json_or_csv(corpusmill):
-    query = "select dropped_by, count(*) as n from documents where dropped_by in ('exact', 'minhash') group by 1 order by 1"
+    query = (
+        "select dropped_by, count(*) as n from documents where dropped_by in ('exact', 'minhash') group by 1 order by 1"
+    )
     rows = [["exact", COPIES], ["minhash", NEAR]]
     assert corpusmill("sql", made_run(), query)[1].split() == ["dropped_by", "n", "exact", "5", "minhash", "3"]
     assert json.loads(corpusmill("sql", made_run(), query, "--json")[1]) == {

@@ -1,11 +1,14 @@
 """SQL over a run sees what the tables of the run hold, changes nothing and reaches nothing else."""
 
+import json
 import shutil
 from collections import Counter
 
 import pytest
 
+import corpusmill
 from corpusmill.errors import InputError, ResumeError
+from corpusmill.execute.serial import Serial
 from corpusmill.report.tables import RunTables
 from corpusmill.report.views import Views, sql
 from made_run import COPIES, NEAR, made_run, records
@@ -63,13 +66,21 @@ def test_sums_are_plain_numbers(tables):
     assert type(tokens) is int
 
 
-def test_a_run_without_corpus_steps_has_the_same_tables(tmp_path):
-    import corpusmill
-    from corpusmill.execute.serial import Serial
+def run_of(folder, text, steps):
+    (folder / "d.jsonl").write_text(json.dumps({"text": text}) + "\n")
+    (folder / "r.yaml").write_text(f"read: {{jsonl: {folder}/d.jsonl}}\nsteps: {steps}\n")
+    return RunTables(corpusmill.run(folder / "r.yaml", folder=folder / "run", executor=Serial()).folder)
 
-    (tmp_path / "d.jsonl").write_text('{"text": "one"}\n')
-    (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
-    run = RunTables(corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder)
+
+def test_what_every_pass_knows_anew_is_that_of_the_last(tmp_path):
+    run = run_of(tmp_path, "One line that ends.\nno end", "[dedup/exact, filter/c4: {min_sentences: null}]")
+    assert sql(run, "select bytes, c4.bytes_before, text from documents join texts using (id)").rows == (
+        (19, 26, "One line that ends."),
+    )
+
+
+def test_a_run_without_corpus_steps_has_the_same_tables(tmp_path):
+    run = run_of(tmp_path, "one", "[]")
     assert list(Views(run).columns) == ["documents", "signals_1", "verdicts", "dead", "texts"]
     assert sql(run, "select * from verdicts").rows == () and sql(run, "select kept from documents").rows == ((True,),)
 

@@ -144,7 +144,9 @@ def find(name: str) -> type[Any]:
     if ":" in name:
         return own_class(name, "step")
     if name not in names():
-        raise RecipeError(f'there is no step "{name}"{did_you_mean(name, names()) or "."} `corpusmill steps` lists them all.')
+        raise RecipeError(
+            f'there is no step "{name}"{did_you_mean(name, names()) or "."} `corpusmill steps` lists them all.'
+        )
     module = f"{__name__}.{name.replace('/', '.')}"
     found = getattr(
         importlib.import_module(module), "".join(part.title() for part in name.rsplit("/", 1)[1].split("_"))
