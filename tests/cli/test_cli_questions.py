@@ -118,7 +118,7 @@ def test_a_slip_is_answered_and_ends_with_two(corpusmill, words, said):
 def test_no_run_and_a_run_that_is_not_finished_are_named(corpusmill, tmp_path, words):
     verb, *rest = (word() if callable(word) else word for word in words)
     status, out, err = corpusmill(verb, tmp_path / "none", *rest)
-    assert status == 1 and not out and "no run here" in err
+    assert status == 2 and not out and "no run here" in err
     folder = shutil.copytree(made_run(), tmp_path / "run")
     next(folder.glob("*-shards-*/commits/*.json")).unlink()
     status, out, err = corpusmill(verb, folder, *rest)

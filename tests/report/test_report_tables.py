@@ -189,7 +189,7 @@ def test_a_run_without_commits_says_so(copied):
 
 
 def test_a_folder_without_a_run_says_so(tmp_path):
-    with pytest.raises(ResumeError, match=r"no run here \(there is no run.json\)"):
+    with pytest.raises(InputError, match=r"no run here \(there is no run.json\)"):
         RunTables(tmp_path)
 
 

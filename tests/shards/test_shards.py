@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corpusmill import shards
@@ -59,6 +59,7 @@ METHODS = st.sampled_from(["concat", "best_fit"])
 
 @settings(max_examples=120, deadline=None)
 @given(LENGTHS, CUTS, st.integers(1, 9), st.integers(1, 40), st.sampled_from(["keep", "pad", "drop"]))
+@example([1, 6, 1], [2], 4, 20, "drop")  # a unit that holds nothing but dropped tokens
 def test_concat_holds_every_token_once_and_in_order(lengths, cuts, row, per_shard, remainder):
     units = cut(lengths, cuts)
     files = written(units, row=row, per_shard=per_shard, remainder=remainder)

@@ -2,14 +2,13 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import xxhash
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text_strategies import strings
 
-from corpusmill.text.shingles import jaccard, shingle_hashes
+from corpusmill.text.shingles import shingle_hashes
 
 folded = st.lists(st.sampled_from(["a", "bc", "é", "日本", "x" * 70, "", "the"]), max_size=30).map(" ".join)
 
@@ -41,21 +40,3 @@ def test_a_shingle_has_a_word():
 
 
 sets = st.lists(st.integers(1, 12), max_size=20)
-
-
-@settings(max_examples=100)
-@given(st.lists(sets, min_size=2, max_size=5))
-@example([[2, 2, 1], [1, 1], [], []])
-def test_jaccard_is_that_of_the_sets(documents):
-    hashes = np.array([x for document in documents for x in document], np.uint64)
-    offsets = np.cumsum([0] + [len(document) for document in documents])
-    left, right = map(np.ravel, np.indices((len(documents), len(documents))))
-    wanted = []
-    for a, b in ((set(documents[i]), set(documents[j])) for i, j in zip(left, right, strict=True)):
-        wanted.append(len(a & b) / len(a | b) if a | b else 0.0)
-    assert jaccard(hashes, offsets, left, right).tolist() == wanted
-
-
-def test_jaccard_refuses_documents_that_are_not_there():
-    with pytest.raises(ValueError, match=r"0\.\.0"):
-        jaccard(np.zeros(1, np.uint64), np.array([0, 1]), np.array([0]), np.array([1]))

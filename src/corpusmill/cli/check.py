@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Json, number, print_json, size
+from corpusmill.cli.common import Json, print_json
+from corpusmill.report.numbers import number, size
 
 
 def add_to(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from corpusmill.errors import CorpusmillError, InputError, RecipeError, ResumeError
+from corpusmill.errors import CorpusmillError, InputError, RecipeError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Folder = Annotated[Path, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
@@ -57,36 +57,14 @@ def print_json(value: Any) -> None:
 
 
 def open_run(folder: Path) -> dict[str, Any]:
-    """run.json of a run folder. Raises ResumeError if it is none, naming those that are near."""
+    """run.json of a run folder. Raises InputError if it is none, naming those that are near."""
     path = folder / "run.json"
     if not path.exists():
         near = sorted(
             str(p.parent) for base in (folder, Path("runs")) if base.is_dir() for p in base.glob("*/run.json")
         )
         hint = f" There are: {', '.join(near[:5])}." if near else " `corpusmill run RECIPE` makes one."
-        raise ResumeError(f"{folder}: no run here (there is no run.json).{hint}")
+        raise InputError(f"{folder}: no run here (there is no run.json).{hint}")
     record = json.loads(path.read_text("utf-8"))
     assert isinstance(record, dict)
     return record
-
-
-def number(value: float) -> str:
-    """1234567 -> 1,234,567"""
-    return f"{value:,.0f}"
-
-
-def size(value: float) -> str:
-    """Bytes in units of 1000.
-
-    >>> size(1234567), size(999)
-    ('1.2 MB', '999 B')
-    """
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 1000 or unit == "TB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError
-
-
-def share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "–"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, number, open_run, print_json
+from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.report.numbers import number
 
 if TYPE_CHECKING:
     from corpusmill.report.explain import Judged, Story, Told

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Json, number, print_json, say, size
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
     from corpusmill.units import Commit, Stage

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
-from corpusmill.cli.common import number, share, size
+from corpusmill.report.numbers import number, share, size
 from corpusmill.report.waterfall import Waterfall
 
 TOP = 5  # reasons a step in the terminal; the report has all
@@ -29,7 +29,7 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, source in flow.read.items():
         lost = {**source["dead"], **source["expected"]}
         if skipped := sum(source["skipped"].values()):
-            lost["could not be documents"] = skipped
+            lost["no page by type"] = skipped
         records, documents = source["records"], source["documents"]
         yield (
             (f"read {name}", number(records), number(documents), share(documents, records), size(source["bytes"]), ""),

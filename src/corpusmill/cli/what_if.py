@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, number, open_run, print_json, size
+from corpusmill.cli.common import Folder, Json, open_run, print_json
 from corpusmill.errors import InputError
+from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:
     from corpusmill.report.what_if import Border, Kept, WhatIf

@@ -50,7 +50,7 @@ class RunTables:
     def __init__(self, folder: Path) -> None:
         path = folder / "run.json"
         if not path.exists():
-            raise ResumeError(f"{folder}: no run here (there is no run.json). `corpusmill run RECIPE` makes one.")
+            raise InputError(f"{folder}: no run here (there is no run.json). `corpusmill run RECIPE` makes one.")
         self.folder = folder
         self.run: dict[str, Any] = json.loads(path.read_text("utf-8"))
         self.stages: dict[str, list[Commit]] = {}

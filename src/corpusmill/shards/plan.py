@@ -102,7 +102,7 @@ def plan_shards(
                 token, stop_token = (int(starts[first]), int(ends[stop - 1])) if first < stop else (base, base)
             else:
                 token, stop_token = max(low, base), min(high, end)
-            if token == stop_token:
+            if token >= stop_token:  # beyond what is held, too: a unit of a remainder that is dropped
                 continue
             draft = drafts.setdefault(k, _Draft(first_document=documents + first))
             if token == low and first and int(ends[first - 1]) > low:

@@ -9,7 +9,6 @@ from corpusmill.text.buffers import PAD, Text, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, ONE, count_bits, load8, lowest_bit
-from corpusmill.text.sets import cleared, find, never_zero, room_for, seen_before
 from corpusmill.text.spans import below, longest
 
 SPACE = 32
@@ -35,29 +34,6 @@ def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint
     hashes = np.empty(offsets[-1], np.uint64)
     _fill(text, n, offsets, hashes)
     return hashes, offsets
-
-
-def jaccard(
-    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """The share of distinct shingles that two documents have in common, for pairs of documents.
-
-    hashes, offsets   as `shingle_hashes` returns them
-    left, right       (pairs,) document numbers
-    returns           (pairs,) |A ∩ B| / |A ∪ B|; 0 if neither has a shingle (a hash of 0 counts as 1)
-    """
-    out = np.empty(len(left), np.float64)
-    for numbers in (left, right):
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(offsets) - 1:
-            raise ValueError(f"document numbers must lie in 0..{len(offsets) - 2}")
-    _jaccard(
-        np.ascontiguousarray(hashes),
-        np.ascontiguousarray(offsets),
-        np.ascontiguousarray(left, np.int64),
-        np.ascontiguousarray(right, np.int64),
-        out,
-    )
-    return out
 
 
 @kernel
@@ -144,31 +120,5 @@ def _join(
         p += 1
 
 
-@kernel
-def _jaccard(
-    hashes: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    out: NDArray[np.float64],
-) -> None:
-    most = longest(offsets)
-    mine, theirs = np.empty(room_for(most), np.uint64), np.empty(room_for(most), np.uint64)
-    for i in range(len(left)):
-        a, b = left[i], right[i]
-        mask = cleared(mine, offsets[a + 1] - offsets[a])
-        distinct_a = distinct_b = shared = 0
-        for k in range(offsets[a], offsets[a + 1]):
-            distinct_a += not seen_before(mine, mask, hashes[k])
-        other_mask = cleared(theirs, offsets[b + 1] - offsets[b])
-        for k in range(offsets[b], offsets[b + 1]):
-            if not seen_before(theirs, other_mask, hashes[k]):
-                distinct_b += 1
-                shared += mine[find(mine, mask, never_zero(hashes[k]))] != NO_BITS
-        union = distinct_a + distinct_b - shared
-        out[i] = shared / union if union > 0 else 0.0
-
-
 def warm_up() -> None:
-    hashes, offsets = shingle_hashes(pa.array(["a b c", "b  c d"], pa.large_string()), 2)
-    jaccard(hashes, offsets, np.array([0]), np.array([1]))
+    shingle_hashes(pa.array(["a b c", "b  c d"], pa.large_string()), 2)
