@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from benchmarks._common import CRAWL, GIB, MB, NO_FILTERS, Figure, Workload, row, table, watching
+from corpusmill.report.waterfall import Waterfall
 
 BAR = 2.0  # GiB of resident memory, over all processes
 
@@ -46,12 +47,12 @@ def once(workload: Workload, name: str, steps: str, folder: Path) -> list[Figure
         ended = max(path.stat().st_mtime for path in (stage / "commits").glob("*.json"))
         seconds = ended - (stage / "plan.json").stat().st_mtime
         row(stage.name[3:-9], f"{seconds:.1f}", len(commits), f"{sum(commit['seconds'] for commit in commits):.1f}")
-    flow = json.loads((folder / "run" / "waterfall.json").read_bytes())
+    flow = Waterfall.from_json(json.loads((folder / "run" / "waterfall.json").read_bytes()))
     disk = sum(file.stat().st_size for file in (folder / "run").rglob("*") if file.is_file()) / MB
     row("**all, with start, report and verification**", f"**{wall:.1f}**", "", "")
     print(
-        f"\n{workload.bytes / MB / wall:.1f} MB/s, {watch.cpu:.0f} CPU s; {flow['documents_in']:,} documents in, "
-        f"{flow['documents_out']:,} out; peak over all processes {watch.rss / GIB:.2f} GiB resident, "
+        f"\n{workload.bytes / MB / wall:.1f} MB/s, {watch.cpu:.0f} CPU s; {flow.documents_in:,} documents in, "
+        f"{flow.documents_out:,} out; peak over all processes {watch.rss / GIB:.2f} GiB resident, "
         f"{watch.pss / GIB:.2f} GiB proportional; {disk:,.0f} MB on disk\n"
     )
     shutil.rmtree(folder)

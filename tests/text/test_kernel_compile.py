@@ -2,12 +2,14 @@
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 
 import numba
 import pytest
 
+from corpusmill.text import compile
 from corpusmill.text.compile import cache_folder, fingerprint, is_warm, kernel, kernel_modules, warm
 
 USE_A_KERNEL = """
@@ -33,10 +35,10 @@ def run_with(before="", **environment):
 def test_the_first_root_that_can_be_written_is_used(tmp_path):
     chosen, xdg = tmp_path / "chosen", tmp_path / "xdg"
     found = run_with(CORPUSMILL_CACHE=str(chosen), XDG_CACHE_HOME=str(xdg))
-    assert found == [str(chosen / f"corpusmill-{fingerprint()}"), FOUND]
+    assert found == [str(chosen), FOUND]
     assert list(chosen.rglob("*.nbc")) and not xdg.exists()
     found = run_with(CORPUSMILL_CACHE=NOWHERE, XDG_CACHE_HOME=str(xdg))
-    assert found == [str(xdg / "corpusmill" / f"corpusmill-{fingerprint()}"), FOUND]
+    assert found == [str(xdg / "corpusmill"), FOUND]
 
 
 def test_kernels_run_where_nothing_can_be_written(tmp_path):
@@ -48,9 +50,29 @@ def test_kernels_run_where_nothing_can_be_written(tmp_path):
 def test_a_temporary_folder_that_others_can_write_is_not_trusted(tmp_path):
     shared = tmp_path / f"corpusmill-cache-{os.getuid()}"
     temporary = f"tempfile.gettempdir = lambda: {str(tmp_path)!r}"
-    assert run_with(before=temporary, HOME=NOWHERE)[0] == str(shared / f"corpusmill-{fingerprint()}")
+    assert run_with(before=temporary, HOME=NOWHERE)[0] == str(shared)
     shared.chmod(0o777)
     assert run_with(before=temporary, HOME=NOWHERE)[0] == "None"
+
+
+def test_code_is_kept_by_the_sources_that_it_comes_from(monkeypatch, tmp_path):
+    """A change of a module makes new code of what imports it, through others too, and of nothing else."""
+    package = tmp_path / "corpusmill"
+    shutil.copytree(compile.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compile, "PACKAGE", package)
+    names = [f"corpusmill.text.{name}" for name in ("spans", "words", "stats", "sketch")]
+
+    def prints():
+        fingerprint.cache_clear()
+        compile._with_imports.cache_clear()
+        return [fingerprint(name) for name in names]
+
+    before = prints()
+    words = package / "text" / "words.py"
+    words.write_text(words.read_text("utf-8") + "# changed\n", "utf-8")
+    assert [a != b for a, b in zip(before, prints(), strict=True)] == [False, True, True, False]
+    monkeypatch.undo()
+    prints()
 
 
 def test_warming_compiles_every_kernel():

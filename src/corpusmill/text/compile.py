@@ -3,7 +3,8 @@
 Numba's own cache notices a change in the file of a kernel, but not in a constant or a helper that it takes from another
 file, and it fails at import where neither the package nor the home folder can be written. So the code goes to
 
-    <root>/corpusmill-<first 12 digits of a SHA-256 of all kernel sources and numba's version>
+    <root>/<module>-<first 12 digits of a SHA-256 of its source, those of all modules of ours that it imports, directly or
+    not, and numba's version>
 
 where root is $CORPUSMILL_CACHE, else $XDG_CACHE_HOME/corpusmill, else ~/.cache/corpusmill, else a private folder of
 the system's temporary one: the first that can be written. If none can, every process compiles for itself.
@@ -14,6 +15,7 @@ import contextlib
 import hashlib
 import importlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -30,6 +32,7 @@ from llvmlite import binding
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent.parent
+IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _numba_settings = threading.Lock()
 
 
@@ -38,7 +41,8 @@ def kernel(function: F) -> F:
 
     Arrays are not bounds-checked and integers wrap: the caller vouches for every offset.
     """
-    folder = cache_folder()
+    root = cache_folder()
+    folder = root and root / f"{function.__module__.rsplit('.', 1)[-1]}-{fingerprint(function.__module__)}"
     with _numba_settings:
         # Set only while numba looks for its folder, so that a user's own kernels keep theirs.
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
@@ -62,10 +66,8 @@ def intrinsic(function: Callable[..., Any]) -> Any:
 
 @cache
 def cache_folder() -> Path | None:
-    """Where this version's machine code is kept; None if no root can be written."""
-    name = f"corpusmill-{fingerprint()}"
-    for root in _roots():
-        folder = root / name
+    """Where machine code is kept; None if no root can be written."""
+    for folder in _roots():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
@@ -96,13 +98,39 @@ def _roots() -> Iterator[Path]:
 
 
 @cache
-def fingerprint() -> str:
-    """Twelve hexadecimal digits that change with the source of any kernel and with numba."""
+def fingerprint(module: str | None = None) -> str:
+    """Twelve hexadecimal digits that change with numba and with the source of any kernel that a module can call.
+
+    module   None, or one that is not of this package: any kernel of the package
+    """
+    wanted = _with_imports(module) if module and _file_of(module) else {path for path, _ in _kernel_sources()}
     digest = hashlib.sha256(version("numba").encode())
-    for path, source in _kernel_sources():
+    for path in sorted(wanted):
         digest.update(f"\0{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        digest.update(source)
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def _file_of(module: str) -> Path | None:
+    """The source of a module of this package; None of any other. Packages hold no kernels, and import all and sundry."""
+    first, *rest = module.split(".")
+    path = PACKAGE.joinpath(*rest).with_suffix(".py")
+    return path if rest and first == PACKAGE.name and path.is_file() else None
+
+
+@cache
+def _with_imports(module: str) -> set[Path]:
+    """The sources of a module and of all modules of ours that it imports, directly or not."""
+    found: set[Path] = set()
+    waiting = [module]
+    while waiting:
+        path = _file_of(waiting.pop())
+        if path is None or path in found:
+            continue
+        found.add(path)
+        for package, names in IMPORT.findall(path.read_text("utf-8")):
+            waiting += [package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))]
+    return found
 
 
 def _kernel_sources() -> list[tuple[Path, bytes]]:
