@@ -39,20 +39,27 @@ chaos: $(READY)
 golden: $(READY)
 	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden
 
-# Measurements need the workload: WORKLOAD=DIR, made by benchmarks/workload.py.
+# Measurements need the workload: WORKLOAD=DIR, made by benchmarks/workload.py. Real documents are added if there are
+# any: DATA=DIR.
 WORKLOAD ?= build/workload
-bench: $(READY)
+DATA ?= ../shared/data
+PEER := build/parity/bin/python
+bench: $(READY) build/parity/.ready
 	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
-	$(BIN)/python -m benchmarks --workload $(WORKLOAD)
+	$(BIN)/python -m benchmarks --workload $(WORKLOAD) --peer $(PEER) $(if $(wildcard $(DATA)/warc/crawl),--data $(DATA))
 
 # Do our rules decide as datatrove's? It lives in an environment of its own, and needs real documents: DATA=DIR.
-DATA ?= ../shared/data
 parity: $(READY) build/parity/.ready
-	$(BIN)/python benchmarks/parity.py --data $(DATA) --peer build/parity/bin/python
+	$(BIN)/python benchmarks/parity.py --data $(DATA) --peer $(PEER)
+
+# Is what is dropped a copy, and is every copy dropped? Needs real and labelled documents, DATA=DIR, and takes the
+# workload too if it is there.
+quality: $(READY)
+	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
 
 build/parity/.ready:
 	$(PYTHON) -m venv build/parity
-	build/parity/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(PEER) -m pip install --quiet --disable-pip-version-check \
 		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean
 	@touch $@
 

@@ -1,7 +1,8 @@
-"""Measure the mill on the workload: python -m benchmarks --workload DIR [measures map_pass whole_run startup]
+"""Measure the mill on the workload: python -m benchmarks --workload DIR [NAME …]
 
 DIR is made by benchmarks/workload.py; --big names a second one, of several times the size, for the memory of whole
-runs. Prints Markdown, as in RESULTS.md, and last what was measured beside what was wanted; exits with 1 if that was
+runs. Peers are measured in the same run if --peer names the python of an environment that has them, which `make bench`
+makes; --data adds documents that were really crawled, see benchmarks/parity.py. Prints Markdown, as in RESULTS.md, and last what was measured beside what was wanted; exits with 1 if that was
 missed. Nothing else should run on the machine: the load before is printed, and CPU seconds beside wall seconds.
 """
 
@@ -10,11 +11,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import map_pass, measures, startup, whole_run
+from benchmarks import map_pass, measures, peers_rules, startup, what_if, whole_run
 from benchmarks._common import Figure, Workload, heading, row, table
 from corpusmill.text import compile as kernels
 
-NAMES = ("measures", "map_pass", "whole_run", "startup")
+NAMES = ("measures", "peers_rules", "what_if", "map_pass", "whole_run", "startup")
 
 
 def main() -> int:
@@ -22,7 +23,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which; all if none is named: {', '.join(NAMES)}")
     parser.add_argument("--workload", type=Path, required=True)
     parser.add_argument("--big", type=Path, help="a larger workload, for whole_run")
-    parser.add_argument("--runs", type=int, default=3, help="of which the median is taken; whole runs are done once")
+    parser.add_argument("--peer", type=Path, help="the python of an environment with datatrove 0.10, for peers_rules")
+    parser.add_argument("--data", type=Path, help="folder of real documents, as for parity")
+    parser.add_argument("--runs", type=int, default=3, help="of which the median is taken; whole runs and peers once")
     parser.add_argument("--scratch", type=Path, help="folder for what runs write; a temporary one if not given")
     options = parser.parse_args()
     if unknown := set(options.names) - set(NAMES):
@@ -38,7 +41,11 @@ def main() -> int:
     try:
         for name in options.names or NAMES:
             if name == "measures":
-                figures += measures.run(workload, options.runs, scratch / name)
+                figures += measures.run(workload, options.runs, scratch / name, options.data)
+            elif name == "peers_rules":
+                figures += peers_rules.run(workload, options.runs, scratch / name, options.peer, options.data)
+            elif name == "what_if":
+                figures += what_if.run(workload, options.runs, scratch / name)
             elif name == "map_pass":
                 figures += map_pass.run(workload, options.runs, scratch / name)
             elif name == "whole_run":
@@ -55,8 +62,8 @@ def verdict(figures: list[Figure]) -> int:
     table("figure", "measured", "wanted", "")
     for figure in figures:
         if figure.bar is not None:
-            wanted = f"{figure.wants} {figure.bar:g} {figure.unit}"
-            row(figure.name, f"{figure.value:.2f} {figure.unit}", wanted, "met" if figure.passes else "MISSED")
+            wanted = f"{figure.wants} {figure.bar:g} {figure.unit}".strip()
+            row(figure.name, f"{figure.value:.{figure.digits}f} {figure.unit}".strip(), wanted, "met" if figure.passes else "MISSED")
     return 0 if all(figure.passes for figure in figures) else 1
 
 

@@ -106,6 +106,7 @@ class Figure:
     unit: str
     bar: float | None = None
     wants: Literal["at least", "below"] = "at least"
+    digits: int = 2  # after the point
 
     @property
     def passes(self) -> bool:
@@ -114,16 +115,16 @@ class Figure:
         return self.value >= self.bar if self.wants == "at least" else self.value < self.bar
 
 
-def heading(workload: Workload) -> None:
+def heading(data: object, module: str = "benchmarks") -> None:
     """Machine, versions, data, commit, command."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow", "gigatoken", "orjson"))
     memory = psutil.virtual_memory().total / GIB
     print("# Results\n")
     print(f"- machine: {processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}")
     print(f"- software: Python {platform.python_version()}, {packages}")
-    print(f"- data: {workload}")
+    print(f"- data: {data}")
     print(f"- commit: {commit()}")
-    print(f"- command: `python -m benchmarks {shlex.join(sys.argv[1:])}`")
+    print(f"- command: `python -m {module} {shlex.join(sys.argv[1:])}`")
     print(f"- load before: {os.getloadavg()[0]:.1f}\n", flush=True)
 
 

@@ -36,6 +36,13 @@ Given the same words, thresholds on these decide as datatrove 0.10 does, except
       divides by zero;
     - duplicate N-grams are compared word by word here, and joined without spaces there ("can not" repeats "cannot").
 
+Family "contained": the same columns, but for the characters of n-grams, which are those of the paper
+
+    top_N_gram_char_ratio           characters within occurrences of the most frequent N-gram / chars
+    duplicate_N_gram_char_ratio     characters within N-grams that occur more than once, the first occurrence too / chars
+
+    Both count a character once where occurrences overlap, and one between two words of an N-gram.
+
 Family "basic"
 
     uppercase_word_ratio     words for which str.isupper() / words
@@ -48,6 +55,7 @@ Family "basic"
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,9 +68,9 @@ from corpusmill.text.stats import document_stats
 Measure = Callable[[pa.RecordBatch], dict[str, pa.Array]]
 
 
-def stats(docs: pa.RecordBatch) -> dict[str, pa.Array]:
+def stats(docs: pa.RecordBatch, *, contained: bool = False) -> dict[str, pa.Array]:
     """Gopher's and FineWeb's numbers of each document; see the module."""
-    s = _measured(docs)
+    s = document_stats(docs["text"], contained=True) if contained else _measured(docs)
     chars, words = s["chars"], s["words"]
     columns = {
         "chars": chars,
@@ -109,7 +117,7 @@ def basic(docs: pa.RecordBatch) -> dict[str, pa.Array]:
     return {name: pa.array(values) for name, values in columns.items()}
 
 
-MEASURES: dict[str, Measure] = {"stats": stats, "basic": basic}
+MEASURES: dict[str, Measure] = {"stats": stats, "contained": partial(stats, contained=True), "basic": basic}
 
 
 def ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -28,6 +28,7 @@ from corpusmill.execute.commits import StageFolder, disk_full
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.facts import Facts, total
+from corpusmill.keys import FORMAT
 from corpusmill.recipe.lower import Plan, lower
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.writing import publish
@@ -279,6 +280,7 @@ def _describe(root: Path, plan: Plan) -> None:
         "inputs": inputs,
         "passes": [{"stage": info.stage, "labels": list(info.labels)} for info in plan.passes],
         "stages": [stage_folder(number, stage) for number, stage in enumerate(plan.stages, 1)],
+        "keys": FORMAT,
     }
     _write_json(root / "run.json", record)
 

@@ -7,6 +7,8 @@ import sys
 import pytest
 
 from corpusmill.cli import main
+from corpusmill.steps import names
+from corpusmill.steps.describe import describe
 from made_run import HOSTILE_URL, made_corpus, made_run, write_corpus
 
 
@@ -41,6 +43,13 @@ def test_a_run_from_recipe_to_verified_shards(corpusmill, tmp_path):
     found = json.loads(out)
     assert status == 0 and found["problems"] == [] and found["steps"][0]["step"] == "gopher_quality"
     assert found["report"] == str(tmp_path / "run" / "report.html")
+
+
+def test_a_recipe_that_writes_nothing_runs_to_its_end(corpusmill, tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"text": "one two"}\n')
+    (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\nsteps: [filter/url]\n")
+    status, out, _ = corpusmill("run", tmp_path / "r.yaml", "--folder", tmp_path / "run")
+    assert status == 0 and "1 documents in, 1 out" in out and "output" not in out
 
 
 def test_a_run_that_loses_too_much_fails_and_says_how_to_go_on(corpusmill, tmp_path):
@@ -81,7 +90,16 @@ def test_a_missing_recipe_or_input_is_named(corpusmill, tmp_path):
 
 def test_steps_lists_all_and_describes_one(corpusmill):
     status, out, _ = corpusmill("steps")
-    assert status == 0 and "filter/gopher_quality" in out and "dedup/minhash" in out
+    assert status == 0 and max(map(len, out.splitlines())) <= 120
+    listed = dict(entry.split(": ", 1) for entry in out.split("\n\n")[:-1])
+    assert list(listed) == names()
+    for name, entry in listed.items():
+        info = describe(name)
+        said = " ".join(entry.split())
+        assert info.summary in said and info.source in said
+        assert all(f" {parameter.name}" in said for parameter in info.parameters), name
+    assert "min_words=50 max_words=100000" in " ".join(listed["filter/gopher_quality"].split())
+    assert "ut1=null categories=[adult, … 10] block_domains=[]" in " ".join(listed["filter/url"].split())
     status, out, _ = corpusmill("steps", "filter/gopher_quality")
     assert status == 0 and "arXiv:2112.11446" in out and "min_words" in out and "code points" in out
     status, out, _ = corpusmill("steps", "filter/gopher_quality", "--json")

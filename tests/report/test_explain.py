@@ -1,6 +1,7 @@
 """The story of a document is what the run did with it, from the record to its tokens."""
 
 import shutil
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -136,12 +137,29 @@ def test_an_unknown_name_is_answered_with_what_is_near(wrong, near):
         explain(made_run(), wrong)
 
 
-def test_half_an_id_is_answered_with_the_whole():
-    name = only("http://made.org/7").id
-    with pytest.raises(InputError, match=f"Near it: {name}"):
-        explain(made_run(), name[:20])
+def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so():
+    story = only("http://made.org/7")
+    assert explain(made_run(), story.id[:12]) == explain(made_run(), story.id[:12].upper()) == [story]
+    (letter,) = RunTables(made_run()).dead(5, "bad_json")
+    assert only(letter["id"][:12]).lost.kind == "bad_json"
+    for wrong in (f"{story.id}0", f"x{story.id[:12]}", story.id[:3], story.id[1:20]):
+        with pytest.raises(InputError, match="no document and no dead letter"):
+            explain(made_run(), wrong)
     with pytest.raises(InputError, match=r"of this name\.$"):
         explain(made_run(), "§" * 10)
+
+
+def test_a_beginning_that_several_ids_share_is_an_error_that_lists_them(tmp_path):
+    rows = "".join(f'{{"text": "number {i}", "url": "u:{i}"}}\n' for i in range(2000))
+    (tmp_path / "d.jsonl").write_text(rows)
+    (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
+    run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
+    ids = sorted(document["id"] for document in RunTables(run).kept(3000))
+    one, other = next(pair for pair in pairwise(ids) if pair[0][:4] == pair[1][:4])
+    with pytest.raises(InputError, match=f'2 ids begin with "{one[:4]}": {one}, {other}. Write more of one'):
+        explain(run, one[:4])
+    shared = next(n for n in range(4, 32) if one[n] != other[n]) + 1
+    assert [story.id for story in explain(run, one[:shared])] == [one]
 
 
 def test_a_run_that_is_not_finished_says_what_is_missing(tmp_path):

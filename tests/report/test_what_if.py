@@ -46,6 +46,7 @@ OTHERS = [
     ["language.languages=[en,de,fr]", "language.min_score=0.3"],
     ["language.min_scores=[[en,0.9]]", "c4.min_sentences=2"],
     ["keep_where.condition=bytes > 2000 or gopher_quality.stop_words > 7", "url.max_soft_words=0"],
+    ["keep_where.condition=url.domain is not null and language.score > 0.9", "code.max_code_score=0.2"],
 ]
 
 
@@ -90,7 +91,16 @@ def other_thresholds(folder, seed):
     return settings
 
 
-@pytest.mark.parametrize("case", [*range(7), *OTHERS], ids=str)
+def kept_by(tables, column):
+    """group -> what stays, counted in the signals of a run."""
+    rows = tables.tuples(
+        f"SELECT coalesce(\"{column}\", 'none'), count(*), sum(bytes), sum(tokens) "
+        f"FROM ({tables.table('signals', 0)}) WHERE dropped_by IS NULL GROUP BY 1"
+    )
+    return {group: Amount(*map(int, amounts)) for group, *amounts in rows}
+
+
+@pytest.mark.parametrize("case", [*range(10), *OTHERS], ids=str)
 def test_what_if_is_a_run_with_the_changes(run, before, case):
     settings = other_thresholds(before, case) if isinstance(case, int) else case
     found = what_if(before, settings)
@@ -98,12 +108,13 @@ def test_what_if_is_a_run_with_the_changes(run, before, case):
     assert found.before == RunTables(before).waterfall().rows
     assert found.after == after.waterfall().rows
     assert found.before != found.after  # the change is one that shows
-    kept = after.rows(
-        "SELECT source, count(*) AS documents, sum(bytes) AS bytes, sum(tokens) AS tokens "
-        f"FROM ({after.table('signals', 0)}) WHERE dropped_by IS NULL GROUP BY 1 ORDER BY 1"
-    )
-    now = {source: both[1] for source, both in sorted(found.sources.items()) if both[1].documents}
-    assert now == {row.pop("source"): Amount(**{k: int(v) for k, v in row.items()}) for row in kept}
+    for groups, column in ((found.sources, "source"), (found.languages, "language.label")):
+        for side, tables in enumerate((RunTables(before), after)):
+            there = {name: both[side] for name, both in groups.items() if both[side].documents}
+            assert there == kept_by(tables, column)
+    assert found.kept[1] == sum(kept_by(after, "source").values(), Amount())
+    waterfall = {f"{row.step}.{rule}": n for row in after.waterfall().rows for rule, n in row.reasons.items()}
+    assert {f"{row.step}.{rule}": n for row in found.after for rule, n in row.reasons.items()} == waterfall
     # Which documents come and go, one by one.
     old, new = (
         {r["id"]: r["dropped_by"] for r in t.rows(f"SELECT * FROM ({t.table('signals', 0)})")}

@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 
 from conftest import docs
@@ -84,6 +86,65 @@ def test_lines_can_be_judged_without_being_removed():
 def test_fineweb_keeps_lines_without_terminal_punctuation():
     text = f"A line without an end\n{FIVE}"
     assert run(C4(terminal_punctuation=False), text)[0] == text
+
+
+PAPER = C4(min_words_per_line=5, min_sentences=3, apostrophe=False, whole_page=True)
+
+
+@pytest.mark.parametrize(  # the sentences of section 2.2, and what they make of these pages
+    ("text", "left", "reason"),
+    [
+        # "only retained lines that ended in a terminal punctuation mark (i.e. a period, exclamation mark, question
+        # mark, or end quotation mark)"
+        ("A line with five words.\n" * 2 + 'A line, "with five words"', None, None),
+        ("A line with five words.\n" * 3 + "A line with no 'ending mark'", "A line with five words.\n" * 3, None),
+        ("A line with five words.\n" * 3 + "A line with an ellipsis...", "A line with five words.\n" * 3, None),
+        # "discarded any page with fewer than 3 sentences and only retained lines that contained at least 5 words"
+        ("A line with five words.\n" * 2, None, "min_sentences"),
+        ("A line with five words.\n" * 3 + "Only four words here.", "A line with five words.\n" * 3, None),
+        # "removed any line with the word Javascript"
+        ("A line with five words.\n" * 3 + "Turn on JavaScript to see.", "A line with five words.\n" * 3, None),
+        # "removed any page where the phrase "lorem ipsum" appeared", "any pages that contained a curly bracket"
+        ("A line with five words.\n" * 3 + "Lorem Ipsum", None, "lorem_ipsum"),
+        ("A line with five words.\n" * 3 + "{", None, "curly_bracket"),
+        ("A line with five words.\n" * 3 + "lorem ipsum {", None, "lorem_ipsum"),
+        # "Wikipedia … citation markers (e.g. [1], [citation needed], etc.), we removed any such markers"
+        ("A line with five words[1].\n" * 3, "A line with five words.\n" * 3, None),
+        ("A line has five words[citation needed].\n" * 3, "A line has five words.\n" * 3, None),
+        # "removed any lines containing the strings "terms of use", "privacy policy", "cookie policy", "uses cookies",
+        # "use of cookies", or "use cookies""
+        *(
+            ("A line with five words.\n" * 3 + f"See our {phrase} right here.", "A line with five words.\n" * 3, None)
+            for phrase in (
+                "Terms of Use",
+                "privacy policy",
+                "cookie policy",
+                "uses cookies",
+                "Use of Cookies",
+                "use cookies",
+            )
+        ),
+    ],
+)
+def test_pages_are_judged_as_the_paper_says(text, left, reason):
+    found = run(PAPER, text)
+    assert (found[0].strip(), found[1]) == ((text if left is None else left).strip(), reason)
+
+
+def test_the_code_that_made_c4_looks_at_lines_that_stay_where_the_paper_says_pages():
+    text = "A line with five words.\n" * 3 + "lorem ipsum {"
+    assert run(dataclasses.replace(PAPER, whole_page=False), text)[1] is None
+    assert run(dataclasses.replace(PAPER, lorem_ipsum=False), text)[1] == "curly_bracket"
+    assert run(dataclasses.replace(PAPER, lorem_ipsum=False, curly_bracket=False), text)[1] is None
+    signals = run(PAPER, text)[2]
+    assert (signals["lorem_ipsum"], signals["curly_bracket"], signals["sentences"]) == (True, False, None)
+
+
+def test_a_line_may_end_in_an_apostrophe_unless_it_may_not():
+    text = f"{FIVE}\nShe said: 'so it is'"
+    assert run(C4(), text)[0] == text
+    assert run(C4(apostrophe=False), text)[0] == FIVE
+    assert run(C4(apostrophe=False, terminal_punctuation=False), text)[0] == text
 
 
 def test_a_bound_below_zero_fails_when_the_step_is_made():

@@ -33,6 +33,12 @@ def test_a_bound_itself_passes_and_one_step_past_it_does_not(signal, still_passe
     assert judge(Fineweb(**{reason: None}), **{signal: just_past}) is None
 
 
+def test_the_bound_on_repeated_lines_is_that_of_the_code_and_the_paper_s_is_a_setting():
+    """Section 3.6 says 0.1; the published code, and so the data set, has 0.01."""
+    assert judge(Fineweb(), repeated_line_char_ratio=0.05) == "max_repeated_line_chars"
+    assert judge(Fineweb(max_repeated_line_chars=0.1), repeated_line_char_ratio=0.05) is None
+
+
 @pytest.mark.parametrize("text", ["", " \n\t\n"])
 def test_a_blank_document_is_dropped(text):
     blank = docs(text)

@@ -2,7 +2,8 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
-from corpusmill.measures import MEASURES
+from corpusmill.errors import RecipeError
+from corpusmill.recipe.batch import Batch
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
 
 TABLE_A1 = {  # Rae et al. 2021
@@ -47,10 +48,18 @@ def test_every_failing_rule_is_named_paragraphs_first():
     assert found == "max_duplicate_paragraphs,max_duplicate_lines,max_top_2_gram_chars"
 
 
-def reasons(text: str) -> list[str]:
-    batch = docs(text)
-    found = GopherRepetition().reasons(batch, MEASURES["stats"](batch)).to_pylist()[0]
-    return found.split(",") if found else []
+def reasons(text: str, **parameters: object) -> list[str]:
+    through = Batch(docs(text))
+    through.apply(0, "step", GopherRepetition(**parameters))
+    found = through.all_reasons().to_pylist()[0]
+    return [reason.removeprefix("step.") for reason in found.split(",")] if found else []
+
+
+def measured(text: str, signal: str, **parameters: object) -> float:
+    """A signal, times the characters of the text: how many it counts."""
+    through = Batch(docs(text))
+    through.apply(0, "step", GopherRepetition(**parameters))
+    return round(through.signals[f"step.{signal}_char_ratio"].to_pylist()[0] * len(text), 6)
 
 
 def words(low: int, high: int) -> str:
@@ -72,3 +81,43 @@ def words(low: int, high: int) -> str:
 )
 def test_texts_are_judged_as_the_paper_says(text, among):
     assert among in reasons(text) if among else not reasons(text)
+
+
+SEVEN = "aa bb cc dd ee ff gg"
+ONCE = " h i j k l m n "
+
+
+@pytest.mark.parametrize(
+    ("text", "signal", "datatrove", "paper"),
+    [
+        # "the fraction of characters contained within the most frequently-occurring n-gram"
+        ("x y x y z", "top_2_gram", 2 * 3, 2 * 3),
+        ("a a a a b", "top_2_gram", 3 * 3, len("a a a a")),  # three occurrences that overlap
+        ("a a a a a b", "top_3_gram", 3 * 5, len("a a a a a")),
+        ("one two three", "top_2_gram", len("one two"), len("one two")),  # each is the most frequent: the first
+        ("one", "top_2_gram", 0, 0),
+        # "contained within all duplicate n-grams, taking care not to count characters that occur in overlapping
+        # n-grams more than once"
+        (f"{SEVEN}{ONCE}{SEVEN}", "duplicate_5_gram", len("aabbccddee"), 2 * len(SEVEN)),
+        (f"{SEVEN}{ONCE}{SEVEN}", "duplicate_7_gram", len("aabbccddeeffgg"), 2 * len(SEVEN)),
+        (f"{SEVEN}{ONCE}{SEVEN}", "duplicate_8_gram", 0, 0),
+        ("a " * 10, "duplicate_5_gram", 5, len("a a a a a a a a a a")),
+        (f"{SEVEN} {SEVEN}", "duplicate_6_gram", len("aabbccddeeff"), 2 * len(SEVEN)),  # not the space between the two
+        (ONCE, "duplicate_5_gram", 0, 0),
+        ("", "duplicate_5_gram", 0, 0),
+    ],
+)
+def test_characters_of_n_grams_are_counted_as_datatrove_does_or_as_the_paper_says(text, signal, datatrove, paper):
+    assert measured(text, signal) == measured(text, signal, ngrams="datatrove") == datatrove
+    assert measured(text, signal, ngrams="paper") == paper
+
+
+def test_by_the_count_of_the_paper_a_passage_that_comes_again_weighs_more():
+    text = f"{words(0, 9)} {words(20, 70)} {words(0, 9)}"
+    assert reasons(text) == []
+    assert "max_duplicate_9_gram_chars" in reasons(text, ngrams="paper")
+
+
+def test_the_count_is_one_of_two():
+    with pytest.raises(RecipeError, match='ngrams is "datatrove" or "paper", got "gopher"'):
+        GopherRepetition(ngrams="gopher")

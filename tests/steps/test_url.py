@@ -1,3 +1,5 @@
+import doctest
+import gzip
 import hashlib
 import pickle
 from pathlib import Path
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill.assets import FOLDER, locate, manifest
 from corpusmill.errors import AssetError, RecipeError
+from corpusmill.steps.filter import _lists
 from corpusmill.steps.filter._lists import Address
 from corpusmill.steps.filter.url import Url
 
@@ -37,15 +40,52 @@ BARE = {"hard_words": (), "sub_words": (), "soft_words": ()}
         ("http://example.com.org/", None),
         ("http://other.org/example.com", None),
         ("http://10.0.0.7/", "10.0.0.7"),
+        ("http://10.0.0.7:8080/", "10.0.0.7"),
+        ("http://[2001:DB8::1]:80/x", "[2001:db8::1]"),
         ("http://bücher.example/", "xn--bcher-kva.example"),
+        ("http://www.XN--BCHER-KVA.example:443/", "xn--bcher-kva.example"),
+        ("http://user:secret@www.example.com:8080/x", "example.com"),
+        ("ftp://example.com", "example.com"),
+        ("//example.com/x", "example.com"),
+        ("http://user@/example.com", None),
+        ("http://example.com@other.org/", None),
         ("", None),
         (None, None),
     ],
 )
 def test_a_listed_domain_stands_for_itself_and_its_subdomains(url, matched):
-    step = Url(block_domains=("example.com", "10.0.0.7", "xn--bcher-kva.example", "0.7"), **BARE)
+    step = Url(block_domains=("example.com", "10.0.0.7", "bücher.example", "0.7", "[2001:db8::1]"), **BARE)
     assert found(step, "block_domains", url) == matched
     assert judge(step, url) == ["block_domains" if matched else None]
+
+
+def test_a_listed_public_suffix_stands_for_all_below_it():
+    """As the UT1 lists mean it, some of which hold "ac.uk"."""
+    step = Url(block_domains=("ac.uk",), allow_domains=("edu",), **(BARE | {"hard_words": ("bad",)}))
+    found = judge(step, "http://www.college.ac.uk/", "http://shop.co.uk/", "http://mit.edu/bad", "http://edu.org/bad")
+    assert found == ["block_domains", None, None, "hard_words"]
+
+
+@pytest.mark.parametrize(
+    ("url", "domain"),
+    [
+        ("http://www.shop.Example.co.uk:80/x", "example.co.uk"),
+        ("http://me.github.io/", "me.github.io"),
+        ("https://bücher.example/", "xn--bcher-kva.example"),
+        ("http://a.b.xn--55qx5d.cn/", "b.xn--55qx5d.cn"),
+        ("http://host.nosuchsuffix/", "host.nosuchsuffix"),
+        ("http://co.uk/", None),
+        ("http://localhost/", None),
+        ("http://192.0.2.1/", None),
+        ("http://[::1]/", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_registered_domain_is_kept_of_every_url(url, domain, monkeypatch):
+    monkeypatch.setattr("socket.socket", None)  # nothing is looked up
+    assert found(Url(), "domain", url) == domain
+    assert found(Url(allow_domains=(domain,)) if domain else Url(), "domain", url) == domain
 
 
 def test_the_longest_listed_domain_is_reported():
@@ -87,6 +127,30 @@ def test_a_listed_page_stands_for_what_lies_below_it(url, matched):
 def test_words_judge_as_in_refinedweb(url, reason):
     step = Url(hard_words=("badword",), sub_words=("subword",), soft_words=("soft1", "soft2", "soft3"))
     assert judge(step, url) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://foo.com/two-words", "hard_words"),
+        ("http://two.words.com/", "hard_words"),
+        ("http://foo.com/two/other/words", None),
+        ("http://foo.com/twowords", None),
+        ("http://foo.com/xtwo-words", None),
+        ("http://foo.com/xfree-stu.ffx", "sub_words"),
+        ("http://foo.com/so-soft/soft", "max_soft_words"),
+        ("http://foo.com/so/soft", None),
+    ],
+)
+def test_entries_of_several_words_are_found_where_they_follow_one_another(url, reason):
+    listed = {"hard_words": ("Two Words",), "sub_words": ("free stuff",), "soft_words": ("so-soft", "soft")}
+    assert judge(Url(**listed, max_soft_words=1 if "so-soft" in url else 2), url) == [reason]
+
+
+def test_the_word_that_is_reported_is_the_first_of_the_list():
+    step = Url(hard_words=("bbb", "aaa", "bbb"), sub_words=("dd", "cc"), soft_words=())
+    assert found(step, "hard_words", "http://x.com/aaa/bbb") == "bbb"
+    assert found(step, "sub_words", "http://x.com/ccdd") == "dd"
 
 
 def test_the_number_of_soft_words_is_a_setting():
@@ -139,6 +203,66 @@ def test_a_category_that_is_not_there_is_an_error_that_names_the_nearest(tmp_pat
         Url(ut1=make_ut1(tmp_path), categories=("phising",))
 
 
+def test_a_category_without_any_entry_is_an_error(tmp_path):
+    make_ut1(tmp_path)
+    (tmp_path / "ddos").mkdir()
+    (tmp_path / "ddos" / "domains").write_text("# nothing\n\n")
+    with pytest.raises(AssetError, match=r"ddos: an empty list; unpack"):
+        Url(ut1=str(tmp_path), categories=("ddos",))
+    (tmp_path / "adult" / "urls").write_text("")  # the other file of the category is enough
+    assert judge(Url(ut1=str(tmp_path), categories=("adult",), **BARE), "http://bad.example") == ["ut1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "words"),
+    [
+        (b"", "block_domains", "an empty list: it holds no domain"),
+        (b"# comment\n\n", "block_urls", "an empty list: it holds no page"),
+        (b"\n", "hard_words", "an empty list: it holds no word"),
+        (b"[Adblock Plus 2.0]\n! Title\n||ads.example^\n", "block_domains", r"begins with '\[Adblock Plus 2.0\]'"),
+        (b"0.0.0.0 ads.example\n", "allow_domains", "no list of one domain a line.*hosts files"),
+        (gzip.compress(b"example.org\n" * 9), "curated_domains", "no list of one domain a line.*Packed files"),
+        (gzip.compress(b"casino\n" * 9), "soft_words", "no list of one word a line"),
+        (b"/only/a/path\n", "block_urls", "no list of one page a line.*example.org/page"),
+        ("казино\n".encode(), "hard_words", "no list of one word a line"),
+    ],
+)
+def test_a_file_that_holds_no_such_list_is_an_error_before_anything_runs(tmp_path, content, field, words):
+    (tmp_path / "list").write_bytes(content)
+    with pytest.raises(AssetError, match=words):
+        Url(**{field: str(tmp_path / "list")})
+
+
+def test_a_slip_in_a_list_of_domains_is_passed_over_and_in_one_of_words_is_named(tmp_path):
+    (tmp_path / "list").write_text("bad.example\nno domain\n???\n")
+    assert judge(Url(block_domains=str(tmp_path / "list"), **BARE), "http://bad.example") == ["block_domains"]
+    with pytest.raises(AssetError, match=r'entry 3, "\?\?\?", has no letter'):
+        judge(Url(**(BARE | {"hard_words": str(tmp_path / "list")})), "http://bad.example")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"block_domains": "no/such/list"}, 'no asset "no/such/list": it is neither a file'),
+        ({"hard_words": "url/hard_wrods"}, 'did you mean "url/hard_words"'),
+        ({"ut1": "no/such/folder"}, 'no asset "no/such/folder"'),
+    ],
+)
+def test_a_list_that_is_not_there_is_an_error(wrong, words):
+    with pytest.raises(AssetError, match=words):
+        Url(**wrong)
+
+
+def test_files_and_folders_are_told_apart(tmp_path):
+    (tmp_path / "file").write_text("example.org\n")
+    with pytest.raises(
+        AssetError, match="a folder, where a file with one domain a line is wanted; a UT1 folder is for"
+    ):
+        Url(block_domains=str(tmp_path))
+    with pytest.raises(AssetError, match="a file, where the folder of the UT1 lists is wanted"):
+        Url(ut1=str(tmp_path / "file"))
+
+
 def test_a_list_may_be_a_file(tmp_path):
     (tmp_path / "blocked.txt").write_text("example.com\n# example.org\n", "utf-8")
     step = Url(block_domains=str(tmp_path / "blocked.txt"), **BARE)
@@ -150,7 +274,9 @@ def test_a_list_may_be_a_file(tmp_path):
     [
         ({"block_domains": ("http://example.com/",)}, 'block_domains has "http://example.com/".*write "example.com"'),
         ({"block_urls": ("/only/a/path",)}, 'block_urls has "/only/a/path", which has no host'),
-        ({"hard_words": ("two words",)}, 'hard_words has "two words"; a word is made of a-z and 0-9'),
+        ({"block_domains": ("example.com:80",)}, 'block_domains has "example.com:80"'),
+        ({"allow_domains": ("me@example.com",)}, 'write "example.com"'),
+        ({"hard_words": ("порно",)}, 'hard_words has "порно"; a word is made of a-z and 0-9'),
     ],
 )
 def test_an_entry_that_could_never_match_fails_when_the_step_is_made(wrong, words):
@@ -187,4 +313,9 @@ def test_the_words_that_ship_let_honest_addresses_pass(honest):
 def test_any_text_at_all_can_stand_where_a_url_should(text):
     address = Address.of(text)
     assert address.domains[:1] == ([address.host] if address.host else [])
+    assert address.site is None or address.host.endswith(address.site)
     assert len(judge(Url(block_domains=("a",), block_urls=("a/b",)), text)) == 1
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(_lists).failed == 0

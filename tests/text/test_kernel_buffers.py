@@ -63,7 +63,7 @@ def test_refuses_what_it_could_not_read_safely(array, words):
 GUARDED = """
     import ctypes, mmap, random, sys
     import numpy as np, pyarrow as pa
-    from corpusmill.text import c4, fold, hashing, pii, replace, sentences, shingles, stats
+    from corpusmill.text import c4, code, fold, hashing, pieces, pii, replace, sentences, shingles, stats
     from corpusmill.text.buffers import PAD, view
 
     page = mmap.PAGESIZE
@@ -87,14 +87,20 @@ GUARDED = """
     contents = [("A b. " * room).encode()[: room - len(e.encode())] + e.encode() for e in endings]
     contents += [e.encode() + ("A b. " * room).encode()[: room - len(e.encode())] for e in endings]
     contents += [random.Random(seed).randbytes(room) for seed in range(20)]  # not UTF-8
+    contents += [(half * room)[:room] for half in (b"\\xed\\xa0\\xbd", b"\\xed\\xb8\\x80 ")]  # halves of surrogate pairs
     contents += [bytes([b]) * room for b in (0x20, 0x0A, 0x40, 0x80, 0xBF, 0xC2, 0xE2, 0xF0, 0xFF)]
     for content in contents:
         texts = guarded(content)
         assert view(texts).data.ctypes.data == start + page
-        stats.document_stats(texts)
+        stats.document_stats(texts), stats.document_stats(texts, contained=True), code.code_counts(texts)
         shingles.shingle_hashes(texts, 3)
         shingles.shingle_hashes(fold.fold(texts), 3)
-        hashing.hash128(texts), hashing.line_hashes(texts), hashing.paragraph_hashes(texts)
+        hashing.hash128(texts)
+        for of in ("lines", "paragraphs"):
+            parts = pieces.pieces(texts, of)
+            for folded in (False, True):
+                pieces.piece_hashes(texts, parts, folded, 3)
+            pieces.spans_without(texts, parts, np.arange(len(parts.start)) % 3 > 0)
         c4.clean_lines(texts)
         c4.clean_lines(texts, terminal_punctuation=False, min_words=None)
         sentences.sentence_counts(texts)

@@ -1,11 +1,12 @@
 """C4's line rules, each switched on or off, against the rules read aloud; and how sentences are counted."""
 
 import re
+from random import Random
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings, texts
+from text_strategies import WHITE, strings, texts
 
 from corpusmill.text import unicode
 from corpusmill.text.c4 import LINE_REASONS, POLICY_PHRASES, VERDICTS, clean_lines
@@ -24,7 +25,8 @@ def slow_clean(text, rules):
             continue
         line = re.sub(r"\[\d*]|\[edit]|\[citation needed]", "", whole) if rules["citations"] else whole
         low = line.translate(ASCII_LOWER)
-        if rules["terminal_punctuation"] and (not line.endswith((".", "?", "!", '"', "'")) or line.endswith("...")):
+        ends = (".", "?", "!", '"', *(["'"] if rules["apostrophe"] else []))
+        if rules["terminal_punctuation"] and (not line.endswith(ends) or line.endswith("...")):
             lines["no_terminal_punctuation"] += 1
         elif rules["min_words"] is not None and len(words) < rules["min_words"]:
             lines["few_words"] += 1
@@ -80,18 +82,15 @@ PARTS = [
     *("Lorem ipsum", "JavaScript", "javascrip", *POLICY_PHRASES, "Privacy Policy"),
 ]
 pages = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
+SWITCHES = ["citations", "terminal_punctuation", "apostrophe", "lorem_ipsum", "javascript", "curly_bracket", "policy"]
 switches = st.fixed_dictionaries(
     {
         "max_word_chars": st.sampled_from([None, 6, 1000]),
         "min_words": st.sampled_from([None, 1, 3]),
-        **dict.fromkeys(
-            ["citations", "terminal_punctuation", "lorem_ipsum", "javascript", "curly_bracket", "policy"], st.booleans()
-        ),
+        **dict.fromkeys(SWITCHES, st.booleans()),
     }
 )
-ALL = {"max_word_chars": 1000, "min_words": 3} | dict.fromkeys(
-    ["citations", "terminal_punctuation", "lorem_ipsum", "javascript", "curly_bracket", "policy"], True
-)
+ALL = {"max_word_chars": 1000, "min_words": 3} | dict.fromkeys(SWITCHES, True)
 
 
 @settings(max_examples=300)
@@ -102,13 +101,36 @@ ALL = {"max_word_chars": 1000, "min_words": 3} | dict.fromkeys(
     dict.fromkeys(ALL, False) | {"citations": True, "min_words": None, "max_word_chars": None},
 )
 def test_equals_the_rules_read_aloud(batch, rules):
+    assert found_by(batch, rules) == [slow_clean(text, rules) for text in batch]
     result = clean_lines(strings(*batch), **rules)
-    found = [
+    assert result.sentences.tolist() == sentence_counts(result.text).tolist()
+
+
+def found_by(batch, rules):
+    result = clean_lines(strings(*batch), **rules)
+    return [
         (text, VERDICTS[verdict], dict(zip(LINE_REASONS, lines.tolist(), strict=True)))
         for text, verdict, lines in zip(result.text.to_pylist(), result.verdict, result.lines, strict=True)
     ]
-    assert found == [slow_clean(text, rules) for text in batch]
-    assert result.sentences.tolist() == sentence_counts(result.text).tolist()
+
+
+@pytest.mark.parametrize("white", WHITE, ids=lambda c: f"U+{ord(c):04X}")
+def test_every_white_space_parts_words_and_lines_as_python_has_it(white):
+    batch = [white, f"{white}one two{white}three.{white}", f"one two three.{white}four five six.{white * 3}", "x"]
+    assert found_by(batch, ALL) == [slow_clean(text, ALL) for text in batch]
+    assert sentence_counts(strings(*batch)).tolist() == [slow_sentences(text) for text in batch]
+
+
+def test_a_document_of_10_mb_equals_the_rules_read_aloud():
+    random = Random(10)
+    lines = ["".join(random.choice(PARTS) + " " for _ in range(random.randrange(30))) for _ in range(2000)]
+    lines += [" ".join(f"word{random.randrange(1000)}" for _ in range(random.randrange(200))) + "." for _ in range(500)]
+    text = "\n".join(random.choice(lines) for _ in range(40_000)) + "\n" + "long" * 100_000 + " word."
+    assert 9.5e6 < len(text.encode()) < 13e6
+    rules = ALL | {"lorem_ipsum": False, "curly_bracket": False}
+    assert found_by(["before.", text], rules)[1] == slow_clean(text, rules)
+    part = text[:500_000]
+    assert sentence_counts(strings(part)).tolist() == [slow_sentences(part)]
 
 
 def test_nulls_stay_null_and_long_words_are_counted_in_characters():

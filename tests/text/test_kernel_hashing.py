@@ -1,16 +1,15 @@
 """Hashes that leave the process are XXH64, whatever the length, alignment and seed."""
 
 import random
-import re
 
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import batches, raw_strings, strings
+from text_strategies import raw_strings, strings
 
-from corpusmill.text.hashing import SECOND_SEED, hash64, hash128, hash_spans, line_hashes, paragraph_hashes
+from corpusmill.text.hashing import SECOND_SEED, hash64, hash128, hash_spans
 
 
 def xxh64(text, seed=0):
@@ -33,22 +32,6 @@ def test_equals_the_wheel_with_every_seed(value, seed):
 def test_a_128_bit_hash_is_two_seeds():
     found = hash128(strings("one", None, "zwei"))
     assert found.tolist() == [[xxh64(t), xxh64(t, SECOND_SEED)] for t in ("one", "", "zwei")]
-
-
-@settings(max_examples=60)
-@given(batches)
-@example(["\n \n\n\u3000\n", " a \n\n \n b\n\n\n c", "\n\na", "a\n\n"])
-@pytest.mark.parametrize(("pieces", "separator"), [(line_hashes, r"\n"), (paragraph_hashes, r"\n{2,}")])
-def test_pieces_are_where_they_are_said_to_be(pieces, separator, batch):
-    found = pieces(strings(*batch))
-    for d, text in enumerate(batch):
-        mine = slice(found.offsets[d], found.offsets[d + 1])
-        wanted = [piece.strip() for piece in re.split(separator, text) if piece.strip()]
-        raw = text.encode()
-        assert [raw[a:b].decode() for a, b in zip(found.start[mine], found.end[mine], strict=True)] == wanted
-        assert found.hi[mine].tolist() == [xxh64(piece) for piece in wanted]
-        assert found.lo[mine].tolist() == [xxh64(piece, SECOND_SEED) for piece in wanted]
-    assert found.offsets[-1] == len(found.hi) and isinstance(found.hi, np.ndarray)
 
 
 def test_spans_hash_as_the_text_they_hold():

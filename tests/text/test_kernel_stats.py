@@ -2,12 +2,15 @@
 
 import re
 import unicodedata
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
-from text_strategies import batches, strings, texts
+from hypothesis import strategies as st
+from text_strategies import ATOMS, WHITE, batches, strings, texts
 
 from corpusmill.text import unicode
 from corpusmill.text.stats import STATS, STOP_WORDS, document_stats
@@ -15,7 +18,11 @@ from corpusmill.text.stats import STATS, STOP_WORDS, document_stats
 
 def duplicates(pieces):
     """(how many occurred before, their characters)"""
-    again = [piece for i, piece in enumerate(pieces) if piece in pieces[:i]]
+    seen, again = set(), []
+    for piece in pieces:
+        if piece in seen:
+            again.append(piece)
+        seen.add(piece)
     return len(again), sum(map(len, again))
 
 
@@ -27,8 +34,19 @@ def top_gram_chars(words, n):
     found = grams(words, n)
     if not found:
         return 0
-    top = max(dict.fromkeys(found), key=found.count)
-    return len(" ".join(top)) * found.count(top)
+    top, times = Counter(found).most_common(1)[0]  # the first of a tie
+    return len(" ".join(top)) * times
+
+
+def contained_chars(words, n, *, top):
+    """Characters within the most frequent n-gram, or all that occur twice: words and the gaps between, each once."""
+    found = grams(words, n)
+    counted = Counter(found)
+    wanted = {counted.most_common(1)[0][0]} if top and found else {gram for gram, times in counted.items() if times > 1}
+    at = [i for i, gram in enumerate(found) if gram in wanted]
+    inside = {j for i in at for j in range(i, i + n)}
+    gaps = {j for i in at for j in range(i, i + n - 1)}
+    return sum(len(words[j]) for j in inside) + len(gaps)
 
 
 def duplicate_gram_chars(words, n):
@@ -42,6 +60,9 @@ def duplicate_gram_chars(words, n):
             seen.add(gram)
             i += 1
     return chars
+
+
+gram_texts = st.one_of(texts, st.lists(st.sampled_from(["a", "bb", "é"]), max_size=40).map(" ".join))
 
 
 def slow_stats(text):
@@ -100,6 +121,34 @@ def test_each_statistic_equals_its_definition(batch):
         assert as_dict(record) == slow_stats(text), text
 
 
+@settings(max_examples=150)
+@given(st.lists(gram_texts, min_size=1, max_size=3))
+@example(["a a a a a a a a a a a a", "a b c d e f a b c d e f", "a b c d e a b c d e a b c d e"])
+@example(["one two three four five six seven eight nine ten " * 2])
+def test_characters_contained_in_n_grams_equal_their_definition(batch):
+    usual = document_stats(strings(*batch))
+    for record, plain, text in zip(document_stats(strings(*batch), contained=True), usual, batch, strict=True):
+        words = text.split()
+        assert record["top_gram_chars"].tolist() == [contained_chars(words, n, top=True) for n in (2, 3, 4)]
+        assert record["duplicate_gram_chars"].tolist() == [contained_chars(words, n, top=False) for n in range(5, 11)]
+        rest = [name for name in STATS.names if not name.endswith("gram_chars")]
+        assert record[rest] == plain[rest]
+
+
+@pytest.mark.parametrize("white", WHITE, ids=lambda c: f"U+{ord(c):04X}")
+def test_every_white_space_parts_words_and_stands_alone(white):
+    alone = [
+        white,
+        white * 70,
+        f"a{white}b",
+        f"{white}a{white}",
+        f"{'x' * 63}{white}{'y' * 63}",
+        f"a.{white}\n{white}b.",
+    ]
+    for record, text in zip(document_stats(strings(*alone)), alone, strict=True):
+        assert as_dict(record) == slow_stats(text), text
+
+
 @settings(max_examples=30)
 @given(batches, batches)
 def test_a_document_counts_the_same_in_any_batch(a, b):
@@ -113,9 +162,20 @@ def test_no_documents_give_no_records():
     assert document_stats(strings()).shape == (0,)
 
 
-def test_a_long_document_equals_its_definition():
-    text = " ".join(f"w{i * i % 97}" + ("\n" if i % 13 == 0 else "") for i in range(3000))
-    assert as_dict(document_stats(strings(text))[0]) == slow_stats(text)
+def test_a_document_of_10_mb_equals_its_definition():
+    """Long lines, short ones, lines and passages that come again, words that never do, and all scripts."""
+    random = Random(10)
+    lines = [" ".join(random.choice(ATOMS) for _ in range(random.randrange(1, 60))) for _ in range(500)]
+    lines += [" ".join("é" * random.randrange(200) + str(i) for i in range(50)) for _ in range(500)]
+    text = "\n".join(random.choice(lines) for _ in range(1900))
+    text += "\n\n" + "long" * 100_000 + "\n" * 1000 + " " * 1000
+    assert 9.5e6 < len(text.encode()) < 12e6
+    record = document_stats(strings("before", text, "after"))[1]
+    assert as_dict(record) == slow_stats(text)
+    words = text.split()
+    contained = document_stats(strings(text), contained=True)[0]
+    assert contained["top_gram_chars"][0] == contained_chars(words, 2, top=True)
+    assert contained["duplicate_gram_chars"][-1] == contained_chars(words, 10, top=False)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 5, 64])

@@ -12,11 +12,14 @@ STABLE = [
 
 WORDS = """
 the be word Word WORD a A x 1 12 1,5 3.14 ... … . .. ! ? • - # é É ß İ Σ ΑΣ ΟΔΟΣ. 日本 です。 한국 हिन्दी ك ٣٫٥ １ ２ 😀 ǅ ² ½ Ⅷ"""
-SPACES = [" ", "  ", "\n", "\n\n", "\n\n\n", "\r\n", *"\r\t\x0b\x0c\x1c\x85\u2028\u3000\xa0\u2003"]
+WHITE = [chr(cp) for cp in range(0x110000) if chr(cp).isspace()]  # all white space that Unicode has
+SPACES = [" ", "  ", "\n", "\n\n", "\n\n\n", "\r\n", *WHITE]
 ODD = ["\u200b", "\u0301", "e\u0301", "\x00", "\x7f", "x" * 63, "y" * 70, "é" * 40, "the end.\n", "- item\n"]
 ATOMS = [*WORDS.split(), *SPACES, " ", " ", "\n", *ODD]
 
 texts = st.one_of(
+    st.sampled_from(["", *WHITE, *STABLE]),  # empty, or one character
+    st.lists(st.sampled_from([*WHITE, "a", "be", "."]), max_size=40).map("".join),
     st.lists(st.sampled_from(ATOMS), max_size=60).map("".join),
     st.lists(st.sampled_from(["a", "b", "c", "to"]), max_size=60).map(" ".join),
     st.lists(st.sampled_from(STABLE), max_size=40).map("".join),

@@ -22,7 +22,9 @@ def add_to(app: typer.Typer) -> None:
 
 def explain(
     run: Folder,
-    name: Annotated[str, typer.Argument(help="An id, a url, or FILE:POSITION.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="An id or the beginning of one, a url, or FILE:POSITION.", show_default=False)
+    ],
     json: Json = False,
 ) -> None:
     """Tell the whole story of a document: what every step measured and decided, and where its tokens are."""

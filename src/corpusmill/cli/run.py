@@ -89,7 +89,8 @@ def closing(done: Any) -> str:
             '  load      python -c "import corpusmill.loader as l; '
             f"print(l.open('{done.shards}').batch(step=0, batch_size=4)['tokens'])\"",
         ]
-    lines += [f"  output    {path}" for path in sorted(done.output.iterdir()) if path != done.shards]
+    written = sorted(done.output.iterdir()) if done.output.exists() else []  # a recipe need not write anything
+    lines += [f"  output    {path}" for path in written if path != done.shards]
     return "\n".join(lines)
 
 

@@ -1,5 +1,7 @@
 """corpusmill steps [NAME]"""
 
+import textwrap
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,16 +12,18 @@ from corpusmill.cli.common import Json, print_json
 if TYPE_CHECKING:
     from corpusmill.steps.describe import StepInfo
 
+WIDTH = 120
+
 
 def add_to(app: typer.Typer) -> None:
     app.command("steps", epilog="Example: corpusmill steps filter/gopher_quality")(steps)
 
 
 def steps(
-    name: Annotated[str | None, typer.Argument(help="One step, to see its parameters.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="One step, to see all about it.", show_default=False)] = None,
     json: Json = False,
 ) -> None:
-    """List the steps that a recipe can use, or all about one: parameters, defaults, source."""
+    """List the steps that a recipe can use, with parameters, defaults and source, or tell all about one."""
     from corpusmill import steps as registry
     from corpusmill.steps.describe import describe
 
@@ -29,10 +33,36 @@ def steps(
     elif name:
         print(one(infos[0]))
     else:
-        width = max(len(info.name) for info in infos)
-        for info in infos:
-            print(f"{info.name:<{width}}  {info.summary}")
+        print("\n\n".join("\n".join(brief(info)) for info in infos))
         print("\nAll about one: corpusmill steps NAME")
+
+
+def brief(info: "StepInfo") -> Iterator[str]:
+    """Name and first sentence; the parameters with their defaults; the source."""
+    yield from folded(f"{info.name}: {info.summary}", "", "    ")
+    if info.parameters:
+        defaults = (p.name if p.default is None else f"{p.name}={shortened(p.default)}" for p in info.parameters)
+        yield from folded("  ".join(defaults), "    ", "    ")
+    if info.source:
+        yield from folded(f"source: {info.source}", "    ", "      ")
+
+
+def folded(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False)
+
+
+def shortened(default: str) -> str:
+    """A default as a recipe writes it, a long list by how it begins and how many it has.
+
+    >>> [shortened(default) for default in ("None", "'gpt2'", "()", "('en',)", str(("adult",) * 10))]
+    ['null', 'gpt2', '[]', '[en]', '[adult, … 10]']
+    """
+    if default in ("None", "True", "False"):
+        return {"None": "null", "True": "true", "False": "false"}[default]
+    if not default.startswith("("):
+        return default.strip("'")
+    entries = [entry.strip(" '") for entry in default[1:-1].split(",") if entry.strip()]
+    return f"[{', '.join(entries)}]" if len(default) <= 24 else f"[{entries[0]}, … {len(entries)}]"
 
 
 def one(info: "StepInfo") -> str:

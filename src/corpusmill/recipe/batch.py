@@ -13,6 +13,7 @@ from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_y
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform
+from corpusmill.text.replace import replace_spans
 
 KEPT = -1
 EMPTY, NOTHING = pa.scalar("empty", pa.string()), pa.scalar(None, pa.string())
@@ -73,7 +74,7 @@ class Batch:
         if isinstance(step, Annotate):
             self._note(label, self._guarded(label, lambda docs, _: step.signals(docs)))
         if isinstance(step, Filter):
-            signals = {name: column for need in step.needs for name, column in self._needed(label, need).items()}
+            signals = self.needed(label, step.needs)
             own = len(label) + 1
             signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
             self._drop(index, label, self._guarded(label, step.reasons, signals))
@@ -114,12 +115,31 @@ class Batch:
         self._begin()
         self._drop(index, label, reasons)
 
+    def cut(self, index: int, label: str, spans: NDArray[np.int64], reasons: pa.Array) -> None:
+        """Take (spans, 3) out of the texts: row, first byte, end. Documents that have nothing left are dropped, too."""
+        self._begin()
+        gone = pa.array([""] * len(spans), pa.large_string())
+        text = replace_spans(self.docs["text"], spans, gone)
+        cut = np.zeros(len(self.docs), bool)
+        cut[spans[:, 0]] = True
+        empty = pc.and_(pa.array(cut), pc.equal(pc.utf8_trim_whitespace(text), pa.scalar("", pa.large_string())))
+        place = self.docs.schema.get_field_index("text")
+        self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
+        self.docs = self.docs.set_column(place, DOCUMENT.field("text"), text)
+        self._texts.append(text)
+        self._measured.clear()
+        self._drop(index, label, pc.coalesce(reasons, pc.if_else(pc.fill_null(empty, False), EMPTY, NOTHING)))
+
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
         if reasons.null_count == len(reasons):
             return
         self.reasons.append((label, reasons))
         failing = reasons.is_valid().to_numpy(zero_copy_only=False)
         self.dropped[failing & (self.dropped == KEPT)] = index
+
+    def needed(self, label: str, needs: tuple[str, ...]) -> dict[str, pa.Array]:
+        """What a step asks for by its `needs`."""
+        return {name: column for need in needs for name, column in self._needed(label, need).items()}
 
     def _needed(self, label: str, need: str) -> Columns:
         """What one of a filter's `needs` stands for."""

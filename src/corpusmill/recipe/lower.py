@@ -21,6 +21,7 @@ from typing import Any
 from corpusmill import assets
 from corpusmill.errors import InputError
 from corpusmill.keys import Signed, bases
+from corpusmill.recipe.against import describe_with_assets, earlier_keys, keys_of
 from corpusmill.recipe.fingerprint import describe
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
@@ -81,6 +82,15 @@ def lower(recipe: Recipe) -> Plan:
     return _Lowering(recipe, inputs).plan()
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A corpus step, and the stage that writes its verdicts."""
+
+    label: str
+    step: CorpusStep
+    verdicts: str
+
+
 class _Lowering:
     def __init__(self, recipe: Recipe, inputs: tuple[tuple[FileInfo, ...], ...]) -> None:
         self.recipe = recipe
@@ -96,19 +106,20 @@ class _Lowering:
 
     def plan(self) -> Plan:
         steps = list(self.steps)
-        judged: list[tuple[str, str]] = []  # label and verdict stage of the corpus steps before the next pass
+        judged: list[Judged] = []  # the corpus steps before the next pass
         upstream = _inputs_print(self.recipe, self.inputs)
         while True:
             batch = _take(steps, lambda step: not isinstance(step, CorpusStep))
-            corpus = _take(steps, lambda step: isinstance(step, CorpusStep))
+            corpus = _take_corpus(steps)
             upstream = self._add_pass(batch, corpus, judged, upstream)
             judged = []
             for label, step in corpus:
-                upstream = _print(upstream, label, _describe(step))
-                before = tuple(verdicts for _, verdicts in judged)
-                signed = Signed(self.passes[-1].stage, label, upstream, self.slices, before)
+                earlier, print_ = earlier_keys(step, label)
+                upstream = _print(upstream, label, describe_with_assets(step), print_)
+                before = tuple(judge.verdicts for judge in judged)
+                signed = Signed(self.passes[-1].stage, label, upstream, self.slices, before, earlier)
                 self.stages += step.stages(signed)
-                judged.append((label, self.stages[-1].name))
+                judged.append(Judged(label, step, self.stages[-1].name))
             if not steps and not judged:
                 break
         self._add_outputs(upstream)
@@ -118,21 +129,21 @@ class _Lowering:
         self,
         steps: list[tuple[str, Any]],
         corpus: list[tuple[str, Any]],
-        judged: list[tuple[str, str]],
+        judged: list[Judged],
         upstream: str,
     ) -> str:
         name = f"pass-{len(self.passes) + 1}"
         first = not self.passes
         work = Pass(
             readers=tuple((source.source, source.reader) for source in self.recipe.read) if first else (),
-            judged=tuple(label for label, _ in judged),
+            judged=tuple((judge.label, judge.step) for judge in judged),
             steps=tuple(steps),
             signs=tuple(Sign(label, step, self.slices) for label, step in corpus),
             tokenizer=self.tokenize,
         )
-        described = [[label, _describe(step)] for label, step in steps]
-        described += [[label, _keys_of(step)] for label, step in corpus]
-        counting = _describe(self.tokenize) if self.tokenize else None
+        described = [[label, describe_with_assets(step)] for label, step in steps]
+        described += [[label, keys_of(step)] for label, step in corpus]
+        counting = describe_with_assets(self.tokenize) if self.tokenize else None
         fingerprint = _print(upstream, name, described, counting, code())
         if first:
             files, sources, target = self.inputs, self.recipe.read, self.recipe.run.unit_mb << 20
@@ -147,7 +158,7 @@ class _Lowering:
             )
         else:
             before = self.passes[-1].stage
-            verdicts = tuple(stage for _, stage in judged)
+            verdicts = tuple(judge.verdicts for judge in judged)
             self.stages.append(
                 Stage(
                     name,
@@ -157,7 +168,7 @@ class _Lowering:
                     lambda done, root: _later_units(done, before, verdicts),
                 )
             )
-        self.passes.append(PassInfo(name, (*work.judged, *(label for label, _ in steps))))
+        self.passes.append(PassInfo(name, tuple(label for label, _ in (*work.judged, *steps))))
         return fingerprint
 
     def _add_outputs(self, upstream: str) -> None:
@@ -171,7 +182,7 @@ class _Lowering:
         rows = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
         if self.tokenize is None or self.pack is None or not rows:
             return
-        tokens = _print(upstream, _describe(self.tokenize), code())
+        tokens = _print(upstream, describe_with_assets(self.tokenize), code())
         tokenizing = TokenizeDocuments(self.tokenize)
         self.stages.append(Stage("tokens", tokens, tokenizing, (last,), lambda done, root: _document_units(done, last)))
         for name, writer in rows.items():
@@ -185,6 +196,16 @@ def _take(steps: list[tuple[str, Any]], wanted: Any) -> list[tuple[str, Any]]:
     taken = []
     while steps and wanted(steps[0][1]):
         taken.append(steps.pop(0))
+    return taken
+
+
+def _take_corpus(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Take the corpus steps from the front that can have their keys from one pass: what is cut must be cut first."""
+    taken = _take(steps, lambda step: isinstance(step, CorpusStep))
+    for i, (_, step) in enumerate(taken, 1):
+        if getattr(step, "cuts", False):
+            steps[:0] = taken[i:]
+            return taken[:i]
     return taken
 
 
@@ -205,7 +226,8 @@ def _first_units(readers: Sequence[Any], inputs: Sequence[Sequence[FileInfo]], t
 
 
 def _later_units(done: Committed, before: str, verdicts: tuple[str, ...]) -> list[Unit]:
-    files = tuple(done[stage][0].outputs["verdicts"].path for stage in verdicts)
+    outputs = [done[stage][0].outputs for stage in verdicts]
+    files = tuple((found["verdicts"].path, found["cuts"].path if "cuts" in found else None) for found in outputs)
     base = bases(done[before], "docs")
     return [Unit(i, (c.outputs["docs"].path, int(base[i]), files)) for i, c in enumerate(done[before])]
 
@@ -216,19 +238,6 @@ def _document_units(done: Committed, last: str) -> list[Unit]:
 
 def _row_units(work: PackRows, last: str, done: Committed, root: Path) -> list[Unit]:
     return work.units(done[last], done["tokens"], root)
-
-
-def _describe(step: Any) -> dict[str, Any]:
-    """A step with the checksums of the assets that it names."""
-    names = getattr(step, "assets", ())
-    return {**describe(step), "assets": [assets.fingerprint(assets.locate(name)) for name in names]}
-
-
-def _keys_of(step: Any) -> dict[str, Any]:
-    """A corpus step as far as its keys depend on it: a change of the rest leaves the pass before it as it is."""
-    described = _describe(step)
-    parameters = described["parameters"]
-    return described | {"parameters": {name: parameters[name] for name in step.keyed_by}}
 
 
 def _inputs_print(recipe: Recipe, inputs: Sequence[Sequence[FileInfo]]) -> str:

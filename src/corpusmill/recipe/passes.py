@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from corpusmill.facts import Facts, add
-from corpusmill.keys import VERDICT, Keys
+from corpusmill.keys import CUTS, Keys
 from corpusmill.read import Tally
 from corpusmill.recipe.batch import ABOUT, KEPT, Batch
 from corpusmill.schema import DEAD, DOCUMENT, STORED
@@ -46,21 +47,22 @@ class Pass:
     """The work of a pass.
 
     readers     one a source, with the source's name, for the first pass; a unit's inputs are (source index, piece)
-    judged      labels of the corpus steps whose verdicts come in, for a later pass; a unit's inputs are its file of
-                documents, the number of its first document, and one file of verdicts a label
+    judged      label and step of the corpus steps whose verdicts come in, for a later pass; a unit's inputs are its
+                file of documents, the number of its first document, and of each of those steps the file of verdicts,
+                and of cuts, None where it makes none
     steps       label and step, in order
     signs       the corpus steps that follow
     tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
     """
 
     readers: tuple[tuple[str, Any], ...]
-    judged: tuple[str, ...]
+    judged: tuple[tuple[str, CorpusStep], ...]
     steps: tuple[tuple[str, Any], ...]
     signs: tuple[Sign, ...]
     tokenizer: Any
 
     def run(self, unit: Unit, io: UnitIO) -> None:
-        keys: dict[str, list[Keys]] = {sign.label: [] for sign in self.signs}
+        keys: dict[str, list[tuple[Keys, int]]] = {sign.label: [] for sign in self.signs}
         for batch in self._read(unit, io):
             self._put_through(batch)
             self._note_failures(batch, io)
@@ -74,7 +76,7 @@ class Pass:
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
             for sign in self.signs:
-                keys[sign.label].append(sign.step.keys(kept))
+                keys[sign.label].append((self._keys(sign, batch, kept, stays), len(kept)))
         for sign in self.signs:
             _write_keys(io, sign, keys[sign.label])
 
@@ -83,8 +85,11 @@ class Pass:
 
         Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
         """
-        verdicts = [VERDICT.empty_table()] * len(self.judged)
-        self._put_through(self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts))
+        verdicts = [(judge.verdict.empty_table(), CUTS.empty_table()) for _, judge in self.judged]
+        batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
+        self._put_through(batch)
+        for sign in self.signs:
+            self._keys(sign, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
 
     def _put_through(self, batch: Batch) -> None:
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
@@ -92,7 +97,11 @@ class Pass:
         batch.finish()
 
     def _labels(self) -> list[str]:
-        return [*self.judged, *(label for label, _ in self.steps)]
+        return [label for label, _ in (*self.judged, *self.steps)]
+
+    def _keys(self, sign: Sign, batch: Batch, kept: pa.RecordBatch, stays: pa.Array) -> Keys:
+        needed = batch.needed(sign.label, sign.step.needs)
+        return sign.step.keys(kept, {name: column.filter(stays) for name, column in needed.items()})
 
     def _read(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
         """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
@@ -115,34 +124,42 @@ class Pass:
             add(io.facts, "read", source, "bytes", count=piece.size)
 
     def _read_judged(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
-        path, number, verdict_files = unit.inputs
+        path, number, files = unit.inputs
         file = io.parquet(path)
         stop = number + file.metadata.num_rows
+
+        def here(table: str) -> pa.Table:
+            return io.table(table, filters=[("document", ">=", number), ("document", "<", stop)]).combine_chunks()
+
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
-        verdicts = [
-            io.table(verdicts, filters=[("document", ">=", number), ("document", "<", stop)]).combine_chunks()
-            for verdicts in verdict_files
-        ]
-        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), number, verdicts)
+        found = [(here(verdicts), here(cuts) if cuts else CUTS.empty_table()) for verdicts, cuts in files]
+        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), number, found)
+        first = number
         for stored in file.iter_batches(1024, use_threads=False):
             docs = stored.select(STORED.names)
             for name in ("raw", "charset"):
                 docs = docs.append_column(DOCUMENT.field(name), pa.nulls(len(docs), DOCUMENT.field(name).type))
-            yield self._judged(docs.select(DOCUMENT.names).cast(DOCUMENT), number, verdicts)
-            number += len(docs)
+            yield self._judged(docs.select(DOCUMENT.names).cast(DOCUMENT), first, found)
+            first += len(docs)
 
-    def _judged(self, docs: pa.RecordBatch, number: int, verdicts: list[pa.Table]) -> Batch:
-        """A batch with the verdicts on its documents, the first of which has this number."""
+    def _judged(self, docs: pa.RecordBatch, number: int, found: list[tuple[pa.Table, pa.Table]]) -> Batch:
+        """A batch with the verdicts on its documents, the first of which has this number, and without what is cut."""
         batch = Batch(docs)
-        for index, (label, found) in enumerate(zip(self.judged, verdicts)):
-            place = found["document"].to_numpy() - number
+        for index, ((label, step), (verdicts, cuts)) in enumerate(zip(self.judged, found)):
+            place = verdicts["document"].to_numpy() - number
             here = np.flatnonzero((place >= 0) & (place < len(docs)))
             # Row i of the batch has verdict at[i] of the table; null, where it has none, takes a null.
             at = np.full(len(docs), -1, np.int64)
             at[place[here]] = here
-            taken = found.take(pa.array(at, mask=at < 0)).combine_chunks()
-            columns = {name: _one(taken[name]) for name in ("reason", "twin_id", "similarity")}
-            batch.drop(index, label, columns.pop("reason"))
+            taken = verdicts.take(pa.array(at, mask=at < 0)).combine_chunks()
+            columns = {name: _one(taken[name]) for name in step.verdict.names if name != "document"}
+            for name, value in step.otherwise.items():
+                columns[name] = pc.fill_null(columns[name], value)
+            reasons = columns.pop("reason")
+            if getattr(step, "cuts", False):
+                batch.cut(index, label, _within(cuts, number, len(docs)), reasons)
+            else:
+                batch.drop(index, label, reasons)
             batch.signals.update({f"{label}.{name}": column for name, column in columns.items()})
         return batch
 
@@ -214,6 +231,13 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
+def _within(cuts: pa.Table, number: int, documents: int) -> NDArray[np.int64]:
+    """(cuts, 3) of the documents from this number on: row in the batch, first byte, end."""
+    columns = [cuts[name].to_numpy() for name in CUTS.names]
+    first, stop = np.searchsorted(columns[0], [number, number + documents])
+    return np.stack([columns[0][first:stop] - number, columns[1][first:stop], columns[2][first:stop]], axis=1)
+
+
 def _stored(docs: pa.RecordBatch, tokens: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*(docs[name] for name in STORED.names), tokens], schema=COUNTED)
 
@@ -227,8 +251,17 @@ def _write_dead(io: UnitIO, source: str, tally: Tally) -> None:
             add(io.facts, "read", source, "expected" if expected else "dead", kind)
 
 
-def _write_keys(io: UnitIO, sign: Sign, batches: list[Keys]) -> None:
-    bands = np.concatenate([keys.bands for keys in batches])
-    offsets, keys, row = scatter(bands, sign.slices)
-    arrays = {name: np.concatenate([k.arrays[name] for k in batches]) for name in batches[0].arrays}
-    io.write_arrays(f"keys-{sign.label}", len(bands), offsets=offsets, keys=keys, row=row, **arrays)
+def _write_keys(io: UnitIO, sign: Sign, batches: list[tuple[Keys, int]]) -> None:
+    """`batches` are keys and how many documents they are of."""
+    first = np.cumsum([0, *(documents for _, documents in batches)])
+    bands = np.concatenate([keys.bands for keys, _ in batches])
+    offsets, sorted_keys, row = scatter(bands, sign.slices)
+    one, _ = batches[0]
+    riders = {name: np.concatenate([keys.riders[name] for keys, _ in batches])[row] for name in one.riders}
+    if one.documents is not None:
+        rows = [keys.documents + base for (keys, _), base in zip(batches, first) if keys.documents is not None]
+        row = np.concatenate(rows).astype(np.uint32)[row]
+    arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
+    about = {"slices": np.array([sign.slices]), "riders": np.array(list(riders), np.bytes_)}
+    beside = {**about, "offsets": offsets, "keys": sorted_keys, "row": row, **riders}
+    io.write_arrays(f"keys-{sign.label}", int(first[-1]), **beside, **arrays)

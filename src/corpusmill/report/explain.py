@@ -1,5 +1,6 @@
 """The whole story of a document: where it was read, what every step measured and decided, where its tokens are."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -121,13 +122,15 @@ class Story:
 def explain(folder: str | PathLike[str], key: str) -> list[Story]:
     """The stories of all documents and lost records that go by a name, in the order in which they were read.
 
-    key   an id, a URL, or FILE:POSITION as stories and dead letters give them; the folders of FILE may be left out
+    key   an id, a URL, or FILE:POSITION as stories and dead letters give them; the folders of FILE may be left out. If
+          nothing has this name, the beginning of an id, of four digits or more, that only one id begins with
 
-    Raises ResumeError if the run is not finished, InputError if nothing goes by this name: it says what is near.
+    Raises ResumeError if the run is not finished, InputError if nothing goes by this name, or several ids begin with
+    it: it says what is near.
     """
     tables = RunTables(Path(folder))
     tables.must_be_finished()
-    found = _find(tables, key)
+    found = _find(tables, key) or _begun(tables, key)
     if not found:
         near = _near(tables, key)
         hint = f" Near it: {', '.join(near)}." if near else ""
@@ -155,13 +158,33 @@ def _find(tables: RunTables, key: str) -> list[Address]:
     return list(found)
 
 
+def _begun(tables: RunTables, key: str) -> list[Address]:
+    """The documents of the one id that begins like this."""
+    if not BEGINNING.fullmatch(key):
+        return []
+    query = f"SELECT DISTINCT name FROM ({_names_of(tables, 'id')}) WHERE starts_with(name, ?) ORDER BY name"
+    ids = [name for (name,) in tables.tuples(query, [key.lower()])]
+    if len(ids) > 1:
+        more = f" and {len(ids) - NEAR:,d} more" if len(ids) > NEAR else ""
+        raise InputError(
+            f'{tables.folder}: {len(ids):,d} ids begin with "{key}": {", ".join(ids[:NEAR])}{more}. Write more of one.'
+        )
+    return _find(tables, ids[0]) if ids else []
+
+
+BEGINNING = re.compile("[0-9a-fA-F]{4,32}")
+
+
+def _names_of(tables: RunTables, *columns: str) -> str:
+    """SQL for the ids or URLs of all documents and lost records."""
+    return " UNION ALL ".join(
+        f"SELECT {column} AS name FROM ({tables.table(kind, 0)})" for kind in ("signals", "dead") for column in columns
+    )
+
+
 def _near(tables: RunTables, key: str) -> list[str]:
     """Ids or URLs like this one: those that begin or end alike, or else the most similar of a sample."""
-    names = " UNION ALL ".join(
-        f"SELECT {column} AS name FROM ({tables.table(kind, 0)})"
-        for kind in ("signals", "dead")
-        for column in ("url", "id")
-    )
+    names = _names_of(tables, "url", "id")
     core = key.partition("://")[2] or key
     # Another scheme, a "www." or a slash at the end; then the same site or the same beginning of an id.
     for pattern in (core.removeprefix("www.").rstrip("/"), core[: max(8, 2 * len(core) // 3)]):

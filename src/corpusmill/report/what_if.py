@@ -4,9 +4,9 @@ A pass measures every document with every step, the dropped ones too, so what wa
 threshold. The steps that are changed judge the saved columns anew; the verdicts of the others are those of the run.
 """
 
-import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -133,8 +133,7 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     old, new = (dict(zip(labels(r.steps), r.steps)) for r in (tables.recipe, recipe))
     judges = [_Judge(label, at, old[label], new[label]) for at, label in enumerate(own) if label in touched]
     count = _Count(tables, number, old, judges, bounds(recipe), examples)
-    for unit in range(len(count.paths)):
-        count.add(unit)
+    count.add_all()
     later = [label for _, rest in tables.passes[number + 1 :] for label in rest]
     return WhatIf(
         changes=tuple(change for change, _ in changed),
@@ -220,22 +219,20 @@ class _Judge:
                 f"thresholds can be tried looks at signals that RULES name, or that it leaves itself."
             ) from error
 
-    def check(self, saved: "_Saved", reasons: Sequence[str | None], verdicts: NDArray[np.int64]) -> None:
+    def check(self, saved: "_Saved", then: NDArray[np.int64], codes: "_Codes") -> None:
         """Raises InputError unless the step as it was, in the code of today, says what it said in the run.
 
-        reasons    what it said of each combination of all reasons
-        verdicts   (documents,) the combination of each document
+        then    (documents,) the code of that
+        codes   of what the step says
         """
-        now = self.reasons(self.before, saved)
-        then = pa.array(reasons, pa.string()).take(pa.array(verdicts))
-        same = pc.fill_null(pc.equal(now, then), False)
-        same = pc.or_(same, pc.and_(now.is_null(), then.is_null()))
-        if not pc.all(same, min_count=0).as_py():
-            row = pc.index(same, False).as_py()
+        code, values = coded(self.reasons(self.before, saved))
+        now = np.array([codes[value] for value in values], np.int64)[code]
+        if (now != then).any():
+            row = int(np.argmax(now != then))
             who = saved.read("id")[row].as_py()
             raise InputError(
-                f"{self.label} does not judge as it did in the run (document {who}: {then[row]} then, {now[row]} now): "
-                f"its code has changed since. Run again."
+                f"{self.label} does not judge as it did in the run (document {who}: {codes.names[then[row]]} then, "
+                f"{codes.names[now[row]]} now): its code has changed since. Run again."
             )
 
     def check_measured(self, saved: "_Saved") -> None:
@@ -251,25 +248,43 @@ class _Judge:
                     )
 
 
+class _Codes(dict[str | None, int]):
+    """A number for each string that is asked for, None being 0: the same one for all units."""
+
+    def __init__(self) -> None:
+        super().__init__({None: 0})
+        self.names: list[str | None] = [None]
+
+    def __missing__(self, name: str) -> int:
+        self.names.append(name)
+        return self.setdefault(name, len(self))
+
+
 class _Saved:
     """The signals of a unit, each column read when it is asked for.
 
     sizes   columns of bytes: the first is what step 0 sees, `version[i]` of them what step i sees, the last the end
+    ahead   columns that will be asked for: read together, they take half the time
     """
 
-    def __init__(self, path: str, sizes: Sequence[str], version: Sequence[int]) -> None:
-        self._file = pq.ParquetFile(path)
+    def __init__(self, path: str, sizes: Sequence[str], version: Sequence[int], ahead: Sequence[str] = ()) -> None:
+        self._file = pq.ParquetFile(path, read_dictionary=["reasons"])
         self.rows: int = self._file.metadata.num_rows
         self.names: list[str] = self._file.schema_arrow.names
         self.sizes = tuple(sizes)
         self.version = tuple(version)
-        self._columns: dict[str, pa.Array] = {}
+        self.columns: dict[str, pa.Array] = {}
+        self._read(ahead)
 
     def read(self, name: str) -> pa.Array:
-        if name not in self._columns:
-            column = self._file.read([name]).column(0)
-            self._columns[name] = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
-        return self._columns[name]
+        if name not in self.columns:
+            self._read([name])
+        return self.columns[name]
+
+    def _read(self, names: Sequence[str]) -> None:
+        table = self._file.read(list(names))
+        for name, column in zip(table.column_names, table.columns):
+            self.columns[name] = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
 
     def numbers(self, name: str) -> NDArray[np.int64]:
         """(documents,) of a column of whole numbers; null is 0."""
@@ -327,8 +342,31 @@ def coded(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
     >>> [part if isinstance(part, list) else part.tolist() for part in coded(pa.array(["b", None, "b"]))]
     [[0, 1, 0], ['b', None]]
     """
+    if pa.types.is_dictionary(column.type):
+        code, values = column.indices, column.dictionary.to_pylist()
+        if column.null_count == 0:
+            return code.to_numpy().astype(np.int64), values
+        return pc.fill_null(code.cast(pa.int64()), len(values)).to_numpy(), [*values, None]
     found = pc.dictionary_encode(column, null_encoding="encode")
     return found.indices.to_numpy().astype(np.int64), found.dictionary.to_pylist()
+
+
+def grouped(*columns: tuple[NDArray[np.int64], int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different rows of several columns of codes, sorted, and for each row which of them it is.
+
+    columns   (rows,) codes each, and how many codes there are
+    returns   (groups, columns); (rows,)
+
+    >>> [part.tolist() for part in grouped((np.array([1, 0, 1]), 2), (np.array([0, 2, 0]), 3))]
+    [[[0, 2], [1, 0]], [1, 0, 1]]
+    """
+    found = np.zeros((1, 0), np.int64)
+    row = np.zeros(len(columns[0][0]), np.int64)
+    # One after the other: all combinations are many more than those that there are.
+    for code, size in columns:
+        pairs, row = distinct(row * size + code, len(found) * size)
+        found = np.column_stack([found[pairs // size], pairs % size])
+    return found, row
 
 
 # ------------------------------------------------------------- counting
@@ -352,9 +390,15 @@ class _Count:
     flow: dict[tuple[str | None, str | None, str], NDArray[np.int64]] = field(default_factory=dict)
     kept: dict[tuple[str, str], Kept] = field(default_factory=dict)
     newly: tuple[dict[str, Amount], dict[str, Amount]] = field(default_factory=lambda: ({}, {}))
+    _firsts: _Codes = field(default_factory=_Codes)  # step.rule that drops a document
+    _said: list[_Codes] = field(default_factory=list)  # for each judge, what it says of a document
+    _known: dict[str | None, tuple[int, ...]] = field(default_factory=dict)  # see _about
     _near: dict[tuple[int, str], list[tuple[float, int, int]]] = field(default_factory=dict)
 
-    @property
+    def __post_init__(self) -> None:
+        self._said = [_Codes() for _ in self.judges]
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         return self.tables.passes[self.number][1]
 
@@ -380,19 +424,30 @@ class _Count:
         found = (f"{label}.label" for label in self.labels if f"{label}.score" in there)
         return next((column for column in found if column in there), None)
 
-    def add(self, unit: int) -> None:
-        """Count the documents of a unit."""
-        saved = self._open(unit)
-        before, after, reasons = self._verdicts(saved)
+    def add_all(self) -> None:
+        """Count the documents of all units. While one is counted the next is read, which is half of the work."""
+        columns: list[str] = []  # that the last unit took; the first unit reads each as it is asked for
+        with ThreadPoolExecutor(1) as reader:
+            following = reader.submit(self._open, 0)
+            for unit in range(len(self.paths)):
+                saved = following.result()
+                if unit + 1 < len(self.paths):
+                    following = reader.submit(self._open, unit + 1, columns)
+                self._add(unit, saved)
+                columns = list(saved.columns)
+
+    def _add(self, unit: int, saved: _Saved) -> None:
+        before, after = self._verdicts(saved)
+        reasons = self._firsts.names
         source, sources = saved.coded("source")
         language, languages = saved.coded(self.language) if self.language else (np.zeros_like(source), [None])
-        shape = (len(reasons), len(reasons), len(sources), len(languages))
-        group = np.ravel_multi_index((before, after, source, language), shape)
-        found, row = distinct(group, math.prod(shape))
+        found, row = grouped(
+            (before, len(reasons)), (after, len(reasons)), (source, len(sources)), (language, len(languages))
+        )
         measures = [None, saved.numbers("tokens"), *(saved.numbers(size) for size in saved.sizes)]
         # Sums of whole numbers in float64 are exact below 2**53 bytes.
         totals = np.stack([np.bincount(row, m, len(found)) for m in measures], axis=1).astype(np.int64)
-        for (was, now, of, speaks), total in zip(np.transpose(np.unravel_index(found, shape)).tolist(), totals):
+        for (was, now, of, speaks), total in zip(found.tolist(), totals):
             key = (reasons[was], reasons[now], sources[of] or "")
             self.flow[key] = self.flow.get(key, np.zeros_like(total)) + total
             amount = Amount(int(total[0]), int(total[-1]), int(total[1]))
@@ -406,33 +461,39 @@ class _Count:
         if self.examples:
             self._look_at_the_border(unit, saved, before, after, reasons)
 
-    def _open(self, unit: int) -> _Saved:
-        return _Saved(self.paths[unit], *self.sizes)
+    def _open(self, unit: int, ahead: Sequence[str] = ()) -> _Saved:
+        return _Saved(self.paths[unit], *self.sizes, ahead)
 
-    def _verdicts(self, saved: _Saved) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str | None]]:
-        """(documents,) the first reason in the run and now, as an index into the third: no reason keeps."""
+    def _verdicts(self, saved: _Saved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(documents,) the first reason in the run and now, by its code in `_firsts`."""
         row, said = saved.coded("reasons")
-        by_step = [_by_step(reasons) for reasons in said]
-        # Documents share few combinations of what the run said and what each changed step says now.
-        told: list[tuple[Any, ...]] = [(was,) for was in by_step]
-        for judge in self.judges:
+        # Documents share few combinations of reasons: each is taken apart once, in whatever unit it comes first.
+        about = np.array([self._about(reasons) for reasons in said], np.int64).reshape(-1, 3 + len(self.judges)).T
+        before, place, after = about[0][row], about[1][row], about[2][row]
+        for judge, codes, then in zip(self.judges, self._said, about[3:]):
             judge.check_measured(saved)
-            judge.check(saved, [",".join(_judged(judge, was)) or None for (was, *_) in told], row)
+            judge.check(saved, then[row], codes)
             code, values = coded(judge.reasons(judge.after, saved))
-            pairs, row = distinct(row * len(values) + code, len(told) * len(values))
-            told = [(*told[pair // len(values)], values[pair % len(values)]) for pair in pairs.tolist()]
-        names: dict[str | None, int] = {None: 0}
-        firsts = np.zeros((2, len(told)), np.int64)
-        for at, (was, *reasons) in enumerate(told):
-            now = dict(was)
-            for judge, reason in zip(self.judges, reasons):
-                now[judge.label] = [*_unjudged(judge, was), *(reason.split(",") if reason else ())]
-            for side, verdict in enumerate((was, now)):
-                firsts[side, at] = names.setdefault(self._first(verdict), len(names))
-        return firsts[0][row], firsts[1][row], list(names)
+            first = [self._firsts[f"{judge.label}.{v.partition(',')[0]}" if v else None] for v in values]
+            mine = np.array(first, np.int64)[code]
+            earlier = (mine != 0) & (judge.index < place)
+            place[earlier], after[earlier] = judge.index, mine[earlier]
+        return before, after
 
-    def _first(self, by_step: Mapping[str, Sequence[str]]) -> str | None:
-        return next((f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label)), None)
+    def _about(self, reasons: str | None) -> tuple[int, ...]:
+        """Of what the run said of a document: the first reason; the place of the first step that drops it whatever the
+        judges say, and the reason of that; what each judge said."""
+        if reasons not in self._known:
+            was = _by_step(reasons)
+            stays = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
+            place = next((at for at, label in enumerate(self.labels) if stays.get(label)), len(self.labels))
+            said = [codes[",".join(_judged(judge, was)) or None] for judge, codes in zip(self.judges, self._said)]
+            self._known[reasons] = (self._first(was), place, self._first(stays), *said)
+        return self._known[reasons]
+
+    def _first(self, by_step: Mapping[str, Sequence[str]]) -> int:
+        first = (f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label))
+        return self._firsts[next(first, None)]
 
     def _look_at_the_border(
         self,

@@ -76,16 +76,31 @@ class Filter(Protocol):
 class CorpusStep(Protocol):
     """Judges documents by comparing them with all others, through keys alone.
 
+    needs     as a filter's: what of the signals of the pass the keys are made with
     keyed_by  the parameters that the keys depend on; a change of another one does not make the keys anew
+    verdict   the columns of the verdicts: those of `corpusmill.keys.VERDICT`, and signals of the step's own
     keys      the keys of a batch, made in the pass that reads the documents; they depend on each document alone
-    stages    the work that turns all keys into verdicts; the last of the stages writes `verdicts`, a table with the
-              columns of `corpusmill.keys.VERDICT`, sorted by document
+    stages    the work that turns all keys into verdicts; the last of the stages is one unit and writes `verdicts`, a
+              table with the columns `verdict`, sorted by document. Documents that are not in it stay; of their signals,
+              `otherwise` says what those are, null where it does not
+
+    A step that also changes texts has `cuts = True`: its last stage writes the table `cuts` too, with the columns of
+    `corpusmill.keys.CUTS`, sorted. What it leaves nothing of is dropped with the reason `<step>.empty`.
     """
+
+    @property
+    def needs(self) -> tuple[str, ...]: ...
 
     @property
     def keyed_by(self) -> tuple[str, ...]: ...
 
-    def keys(self, docs: pa.RecordBatch) -> Keys: ...
+    @property
+    def verdict(self) -> pa.Schema: ...
+
+    @property
+    def otherwise(self) -> Mapping[str, Any]: ...
+
+    def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys: ...
 
     def stages(self, signed: Signed) -> list[Stage]: ...
 

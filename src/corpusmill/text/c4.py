@@ -25,8 +25,8 @@ OK, LOREM_IPSUM, CURLY_BRACKET = range(len(VERDICTS))
 
 POLICY_PHRASES = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
 
-LF, CR, DOT, OPEN, CLOSE, CURLY = b"\n\r.[]{"
-ENDINGS = np.frombuffer(b".?!\"'", np.uint8)
+LF, CR, DOT, OPEN, CLOSE, CURLY, APOSTROPHE = b"\n\r.[]{'"
+ENDINGS = np.frombuffer(b'.?!"', np.uint8)
 
 # Phrases are found by their first letter: FIRST[byte] has bit k set if phrase k begins with it, in either case.
 PHRASES = ("lorem ipsum", "javascript", *POLICY_PHRASES)
@@ -59,6 +59,7 @@ class C4Result:
 
 class Rules(NamedTuple):
     terminal_punctuation: bool
+    apostrophe: bool
     min_words: int
     max_word_chars: int
     citations: bool
@@ -72,6 +73,7 @@ def clean_lines(
     texts: pa.LargeStringArray,
     *,
     terminal_punctuation: bool = True,
+    apostrophe: bool = True,
     min_words: int | None = 3,
     max_word_chars: int | None = 1000,
     citations: bool = True,
@@ -86,7 +88,7 @@ def clean_lines(
 
     max_word_chars         a line with a longer word goes
     citations              "[3]", "[]", "[edit]" and "[citation needed]" are cut out of the line; no line goes
-    terminal_punctuation   a line goes that does not end in . ? ! " or ', or that ends in ...
+    terminal_punctuation   a line goes that does not end in . ? ! " or, if `apostrophe`, ' or that ends in ...
     min_words              a line with fewer words goes (counted before citations were cut)
     lorem_ipsum            the document goes if a line that came so far has the words
     javascript             a line with the word goes
@@ -98,6 +100,7 @@ def clean_lines(
     """
     rules = Rules(
         terminal_punctuation,
+        apostrophe,
         0 if min_words is None else min_words,
         np.iinfo(np.int64).max if max_word_chars is None else max_word_chars,
         citations,
@@ -174,7 +177,7 @@ def _clean(
         line = q
         if end_word > word:
             q = _copy(data, lo + s.start[word], lo + s.end[end_word - 1], rules.citations, classes, out, q)
-        if rules.terminal_punctuation and not _ends_well(out, line, q):
+        if rules.terminal_punctuation and not _ends_well(out, line, q, rules.apostrophe):
             lines[NO_TERMINAL] += 1
             continue
         if end_word - word < rules.min_words:
@@ -246,13 +249,13 @@ def _citation_end(data: NDArray[np.uint8], at: int, end: int, classes: Classes) 
 
 
 @kernel
-def _ends_well(text: NDArray[np.uint8], start: int, end: int) -> bool:
+def _ends_well(text: NDArray[np.uint8], start: int, end: int, apostrophe: bool) -> bool:
     if end == start:
         return False
     last = text[end - 1]
     if last == DOT and end - start >= 3 and text[end - 2] == DOT and text[end - 3] == DOT:
         return False
-    ends = False
+    ends = apostrophe and last == APOSTROPHE
     for ending in ENDINGS:
         ends |= last == ending
     return ends

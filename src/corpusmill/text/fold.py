@@ -46,12 +46,12 @@ def _fold(text: Text, first: int, folding: Folding, out: NDArray[np.uint8], offs
         lo, hi = text.offsets[d], text.offsets[d + 1]
         if offsets[d] + GROWTH * (hi - lo) + SLACK + PAD > len(out):
             return d
-        offsets[d + 1] = _fold_document(text.data, lo, hi, folding, out, offsets[d])
+        offsets[d + 1] = fold_document(text.data, lo, hi, folding, out, offsets[d])
     return len(offsets) - 1
 
 
 @kernel
-def _fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: NDArray[np.uint8], begin: int) -> int:
+def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: NDArray[np.uint8], begin: int) -> int:
     """Write the folded data[lo:hi] at out[begin:]; returns its end."""
     p = begin
     at = lo

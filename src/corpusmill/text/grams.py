@@ -18,21 +18,24 @@ from corpusmill.text.words import ALL_UPPER, HAS_ALPHA, HAS_CONTENT
 
 TOP = (2, 3, 4)
 REPEATED = (5, 6, 7, 8, 9, 10)
+ALL = -1  # no slot of the hash table
 REPEAT = 3  # words in the sequences that `repeats` counts
 
 
 @kernel
-def gram_statistics(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any) -> None:
-    """Fill the fields of the record that count words and n-grams."""
+def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool, s: Scratch, out: Any) -> None:
+    """Fill the fields of the record that count words and n-grams; `contained` as for `stats.document_stats`."""
     repeating = _name_words(words, stop_words, s, out)
     for n in range(2, 11):
         repeating = _name_grams(repeating, s)
-        if n <= 4:
-            out.top_gram_chars[n - 2] = _top_gram_chars(words, n, repeating, s)
-        else:
-            out.duplicate_gram_chars[n - 5] = _duplicate_gram_chars(n, repeating, s)
         if n == REPEAT:
             out.repeats = _repeats(repeating, s)
+        if n <= 4:
+            out.top_gram_chars[n - 2] = _top_gram_chars(words, n, repeating, contained, s)
+        elif contained:
+            out.duplicate_gram_chars[n - 5] = _contained_chars(n, ALL, repeating, s)
+        else:
+            out.duplicate_gram_chars[n - 5] = _duplicate_gram_chars(n, repeating, s)
 
 
 @kernel
@@ -94,15 +97,17 @@ def _name_grams(candidates: int, s: Scratch) -> int:
 
 
 @kernel
-def _top_gram_chars(words: int, n: int, repeating: int, s: Scratch) -> Any:
+def _top_gram_chars(words: int, n: int, repeating: int, contained: bool, s: Scratch) -> Any:
     """len(" ".join(gram)) * count of the most frequent n-gram; the one seen first wins a tie."""
     if words < n:
         return 0
-    most, first = 1, 0
+    most, first, top = 1, 0, ALL
     for c in range(repeating):
         at = s.slot[c]
         if s.times[at] > most:
-            most, first = s.times[at], s.head[at]
+            most, first, top = s.times[at], s.head[at], at
+    if contained and most > 1:
+        return _contained_chars(n, top, repeating, s)
     return (n - 1 + _chars_of(first, n, s)) * most
 
 
@@ -120,6 +125,23 @@ def _duplicate_gram_chars(n: int, repeating: int, s: Scratch) -> Any:
             next_start = i + n
         else:
             s.times[at] = -1
+    return chars
+
+
+@kernel
+def _contained_chars(n: int, slot: int, repeating: int, s: Scratch) -> Any:
+    """Characters in all occurrences of the n-gram in a slot, or of ALL that repeat; where they overlap, once.
+
+    Between two words of an n-gram there is one character, whatever stands there.
+    """
+    end = 0  # of the words that are counted
+    chars: Any = 0
+    for c in range(repeating):
+        if slot == ALL or s.slot[c] == slot:
+            i = s.pos[c]
+            first = max(i, end)
+            chars += i + n - first - (first == i) + _chars_of(first, i + n - first, s)
+            end = i + n
     return chars
 
 

@@ -3,7 +3,7 @@
 What leaves the process is XXH64 (Collet's xxHash, seed as given), so that anyone can compute it again.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, Bits, U, high_product, load8, load32, load64
-from corpusmill.text.unicode import SPACE, Classes, class_of, classes, decode
+from corpusmill.text.unicode import SPACE, Classes, class_of, decode
 
 # The five primes of XXH64's specification.
 P1, P2, P3 = U(0x9E3779B185EBCA87), U(0xC2B2AE3D27D4EB4F), U(0x165667B19E3779F9)
@@ -23,7 +23,6 @@ K0, K1 = U(0xA0761D6478BD642F), U(0xE7037ED1A0B428DB)
 K2, K3 = U(0x8EBC6AF09C88C6E3), U(0x589965CC75374CC3)
 
 SECOND_SEED = 0x9E3779B97F4A7C15  # of the second half of a 128-bit hash
-LF = 10
 
 
 def hash128(texts: pa.LargeStringArray) -> NDArray[np.uint64]:
@@ -69,40 +68,6 @@ def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int =
     return out
 
 
-class Pieces(NamedTuple):
-    """Where the lines or paragraphs of some documents are, and what they hash to.
-
-    hi, lo        (pieces,) uint64: XXH64 with seed 0 and with SECOND_SEED, as in `hash128`
-    start, end    (pieces,) int64: bytes from the beginning of the document
-    offsets       (documents + 1,) int64: document d has pieces offsets[d] to offsets[d + 1]
-    """
-
-    hi: NDArray[np.uint64]
-    lo: NDArray[np.uint64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-
-
-def line_hashes(texts: pa.LargeStringArray) -> Pieces:
-    """The lines of each document: `text.split("\\n")`, each stripped, without the empty ones."""
-    return _pieces(texts, 1)
-
-
-def paragraph_hashes(texts: pa.LargeStringArray) -> Pieces:
-    """The paragraphs: `re.split(r"\\n{2,}", text)`, each stripped, without the empty ones."""
-    return _pieces(texts, 2)
-
-
-def _pieces(texts: pa.LargeStringArray, line_feeds: int) -> Pieces:
-    text = view(texts)
-    offsets = np.zeros(len(text.offsets), np.int64)
-    total = _split(text, line_feeds, classes(), offsets, np.empty((0, 2), np.int64), np.empty((0, 2), np.uint64))
-    spans, hashes = np.empty((total, 2), np.int64), np.empty((total, 2), np.uint64)
-    _split(text, line_feeds, classes(), offsets, spans, hashes)
-    return Pieces(hashes[:, 0], hashes[:, 1], spans[:, 0], spans[:, 1], offsets)
-
-
 @kernel
 def _hash_documents(text: Text, seed: Bits, out: NDArray[np.uint64]) -> None:
     for d in range(len(out)):
@@ -115,44 +80,6 @@ def _hash_spans(
 ) -> None:
     for i in range(len(out)):
         out[i] = xxh64(data, start[i], end[i], seed)
-
-
-@kernel
-def _split(
-    text: Text,
-    line_feeds: int,
-    classes: Classes,
-    offsets: NDArray[np.int64],
-    spans: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
-) -> int:
-    """Count the pieces between runs of at least `line_feeds` line feeds, and fill what has room. Returns how many."""
-    n = 0
-    data = text.data
-    for d in range(len(text.offsets) - 1):
-        base, stop = text.offsets[d], text.offsets[d + 1]
-        at = base
-        while at < stop:
-            end = at
-            run = 0
-            while end < stop:
-                if load8(data, end) == LF:
-                    run += 1
-                    if run == line_feeds:
-                        break
-                else:
-                    run = 0
-                end += 1
-            following = end + 1
-            a, b = strip(data, at, min(end, stop), classes)
-            at = following
-            if a < b:
-                if n < len(spans):
-                    spans[n, 0], spans[n, 1] = a - base, b - base
-                    hashes[n, 0], hashes[n, 1] = xxh64(data, a, b, NO_BITS), xxh64(data, a, b, U(SECOND_SEED))
-                n += 1
-        offsets[d + 1] = n
-    return n
 
 
 @kernel
@@ -248,5 +175,5 @@ def _quick_hash_long(data: NDArray[np.uint8], start: int, size: int) -> Bits:
 
 
 def warm_up() -> None:
-    texts = pa.array(["a line\n\nanother one that is longer than the others"], pa.large_string())
-    hash128(texts), line_hashes(texts), hash_spans(texts, np.array([[0, 0, 4]]))
+    texts = pa.array(["a text that is longer than its spans"], pa.large_string())
+    hash128(texts), hash_spans(texts, np.array([[0, 0, 4]]))

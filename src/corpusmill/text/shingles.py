@@ -1,4 +1,7 @@
-"""Hashes of word n-grams ("shingles") of folded text, and how alike two documents are by them."""
+"""Hashes of n-grams of folded text, of words or of characters: "shingles"."""
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -7,6 +10,7 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import PAD, Text, view
 from corpusmill.text.compile import kernel
+from corpusmill.text.fold import fold
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, ONE, count_bits, load8, lowest_bit
 from corpusmill.text.spans import below, longest
@@ -14,6 +18,19 @@ from corpusmill.text.spans import below, longest
 SPACE = 32
 
 _space_mask = simd.masks(simd.equal(" "))
+
+
+@dataclass(frozen=True)
+class Shingling:
+    """How a document becomes a set: folded, and cut into n-grams of words or characters."""
+
+    n: int
+    of: Literal["words", "characters"]
+
+    def hashes(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """(shingles,) XXH64, in order and with repeats, and (documents + 1,) where each document's begin."""
+        folded = fold(texts)
+        return shingle_hashes(folded, self.n) if self.of == "words" else character_hashes(folded, self.n)
 
 
 def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -34,6 +51,48 @@ def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint
     hashes = np.empty(offsets[-1], np.uint64)
     _fill(text, n, offsets, hashes)
     return hashes, offsets
+
+
+def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """XXH64 of every n characters of each document, spaces among them, otherwise as `shingle_hashes`.
+
+    A document of fewer than n characters has one shingle, all of them; an empty one has none.
+    """
+    if n < 1:
+        raise ValueError(f"a shingle has at least one character, got n={n}")
+    text = view(folded)
+    offsets = np.zeros(len(text.offsets), np.int64)
+    _count_characters(text, n, offsets)
+    hashes = np.empty(offsets[-1], np.uint64)
+    _fill_characters(text, n, offsets, hashes)
+    return hashes, offsets
+
+
+@kernel
+def _count_characters(text: Text, n: int, offsets: NDArray[np.int64]) -> None:
+    for d in range(len(offsets) - 1):
+        characters = 0
+        for at in range(text.offsets[d], text.offsets[d + 1]):
+            characters += (load8(text.data, at) & 0xC0) != 0x80
+        offsets[d + 1] = offsets[d] + (characters - n + 1 if characters >= n else characters > 0)
+
+
+@kernel
+def _fill_characters(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+    starts = np.empty(n, np.int64)  # of the last n characters, a ring
+    for d in range(len(offsets) - 1):
+        lo, hi = text.offsets[d], text.offsets[d + 1]
+        seen, out = 0, offsets[d]
+        for at in range(lo, hi):
+            if (load8(text.data, at) & 0xC0) == 0x80:
+                continue
+            if seen >= n:
+                hashes[out] = xxh64(text.data, starts[seen % n], at, NO_BITS)
+                out += 1
+            starts[seen % n] = at
+            seen += 1
+        if seen:
+            hashes[out] = xxh64(text.data, starts[seen % n] if seen >= n else lo, hi, NO_BITS)
 
 
 @kernel
@@ -121,4 +180,7 @@ def _join(
 
 
 def warm_up() -> None:
-    shingle_hashes(pa.array(["a b c", "b  c d"], pa.large_string()), 2)
+    """Compile the kernels."""
+    texts = pa.array(["a b c", "b  c d"], pa.large_string())
+    shingle_hashes(texts, 2)
+    character_hashes(texts, 2)

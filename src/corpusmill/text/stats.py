@@ -60,28 +60,33 @@ STATS = np.dtype(
     [(name, np.int64) for name in _FIELDS]
     + [
         # len(" ".join(gram)) * count of the most frequent 2-, 3-, 4-gram, the first seen on a tie
+        # if contained: characters in all its occurrences, where they overlap once
         ("top_gram_chars", np.int64, (len(TOP),)),
         # characters in 5- to 10-grams that occurred before, counted without overlap from left to right
+        # if contained: characters in all occurrences of those that occur more than once, where they overlap once
         ("duplicate_gram_chars", np.int64, (len(REPEATED),)),
     ],
     align=True,
 )
 
 
-def document_stats(texts: pa.LargeStringArray) -> NDArray[Any]:
+def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
     """The statistics of each document, (documents,) STATS. A null counts as "".
+
+    contained   the characters of n-grams are those that stand within one, as Gopher's paper has it; or else those of
+                its repetitions, as datatrove counts them
 
     n-grams are equal if their words are, one by one, as in the paper; datatrove compares them joined without spaces,
     where "can not" repeats "cannot" (which differs in 0.2 % of documents at n = 5).
     """
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, STATS)
-    _measure(text, classes(), _stop_hashes(), out)
+    _measure(text, classes(), _stop_hashes(), contained, out)
     return out
 
 
 @kernel
-def _measure(text: Text, classes: Classes, stop_words: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def _measure(text: Text, classes: Classes, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]) -> None:
     data = text.data
     s = make_scratch(longest(text.offsets))
     for d in range(len(out)):
@@ -94,7 +99,7 @@ def _measure(text: Text, classes: Classes, stop_words: NDArray[np.uint64], out: 
         row.marks, row.special_chars = counts.marks + marks, counts.special + special
         line_statistics(data, lo, hi, counts.breaks, classes, s, row)
         paragraph_statistics(data, lo, counts.words, counts.breaks, s, row)
-        gram_statistics(counts.words, stop_words, s, row)
+        gram_statistics(counts.words, stop_words, contained, s, row)
 
 
 @cache

@@ -1,12 +1,15 @@
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import Keys, Signed
-from corpusmill.steps.dedup._stages import exact_stages
+from corpusmill.keys import TWINS, Keys, Signed
+from corpusmill.steps import Columns
+from corpusmill.steps.dedup._exact import exact_stages
+from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.text.fold import fold
 from corpusmill.text.hashing import hash128
 from corpusmill.units import Stage
@@ -14,28 +17,42 @@ from corpusmill.units import Stage
 
 @dataclass(frozen=True, kw_only=True)
 class Exact:
-    """Drop every document whose text equals that of an earlier one.
+    """Drop every document whose text equals that of another one that stays.
 
     Texts are compared by a 128-bit hash; over 5e11 documents the odds of even one false match are about 4e-16.
     `match="text"` compares the text as it is; "folded" ignores case, punctuation, accents, white space and the
     values of numbers, so pages that differ only in a counter or a date are one.
 
-    The earliest copy stays: sources in recipe order, files by name, documents by position. Each removal keeps the id
-    of the copy that stays.
+    Of each set of copies one stays, by `keep`: the "first" (sources in recipe order, files by name, documents by
+    position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
+    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first stays. With `against`, copies of what
+    earlier runs kept go, too. Each removal keeps the id of the copy that stays; `mark` removes none, and only notes
+    them. The signals are twin_id, similarity (1), cluster_id and cluster_size: how many copies there are.
     """
 
-    keyed_by: ClassVar[tuple[str, ...]] = ("match",)
+    keyed_by: ClassVar[tuple[str, ...]] = ("match", "keep")
+    verdict: ClassVar[pa.Schema] = TWINS
+    otherwise: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
 
     match: Literal["text", "folded"] = "text"
+    keep: str = "first"
+    against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
+    mark: bool = False
 
     def __post_init__(self) -> None:
         if self.match not in ("text", "folded"):
             raise RecipeError(f'match is "text" or "folded", got "{self.match}"')
+        check_keep(self.keep)
 
-    def keys(self, docs: pa.RecordBatch) -> Keys:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return needs(self.keep)
+
+    def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         text = docs["text"] if self.match == "text" else fold(docs["text"])
         hashes = hash128(text)
-        return Keys(bands=np.ascontiguousarray(hashes[:, :1]), arrays={"low": np.ascontiguousarray(hashes[:, 1])})
+        low = np.ascontiguousarray(hashes[:, 1])
+        return Keys(np.ascontiguousarray(hashes[:, :1]), ranks(self.keep, docs, signals), riders={"low": low})
 
     def stages(self, signed: Signed) -> list[Stage]:
-        return exact_stages(signed)
+        return exact_stages(signed, "exact_copy", self.keep != "first", self.mark)

@@ -1,56 +1,118 @@
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import Keys, Signed
-from corpusmill.steps.dedup._stages import near_stages
-from corpusmill.text.fold import fold
-from corpusmill.text.shingles import shingle_hashes
+from corpusmill.keys import TWINS, Keys, Signed
+from corpusmill.steps import Columns
+from corpusmill.steps.dedup._keep import check_keep, needs, ranks
+from corpusmill.steps.dedup._near import near_stages
+from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import band_keys, sketch
 from corpusmill.units import Stage
+
+LANES = 128  # of the sketch, at most, where bands and rows are solved
+MEETS = 0.92  # the probability at the threshold that they are solved for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Minhash:
     """Drop documents that are nearly the same as one that stays.
 
-    A document is the set of its word n-grams after folding (case, punctuation, accents and the values of numbers are
-    ignored); one with fewer than `ngram` words is one n-gram as a whole, and an empty one has no twins. Its sketch
-    has `bands` * `rows` lanes (Fast Similarity Sketching, Dahlgaard et al. 2017, arXiv:1704.04370); two documents of
-    Jaccard similarity s meet in at least one band with probability 1 - (1 - s**rows)**bands, which for 14 x 8 is
-    0.92 at 0.8 and 0.9995 at 0.9 (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4).
+    A document is the set of its n-grams of words (or characters) after folding: case, punctuation, accents and the
+    values of numbers are ignored. One with fewer than `ngram` words is one n-gram as a whole, so short texts go only
+    for equal ones; an empty one has no twins. Its sketch has `bands` * `rows` lanes (Fast Similarity Sketching,
+    Dahlgaard et al. 2017, arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band with
+    probability 1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
+
+        s        0.5     0.6     0.7     0.75    0.8     0.85    0.9     0.95
+        14 x 8   0.0533  0.2111  0.5645  0.7716  0.9235  0.9884  0.9996  1.0000
+        20 x 7   0.1452  0.4333  0.8207  0.9430  0.9910  0.9996  1.0000  1.0000
+        9 x 13   0.0011  0.0117  0.0839  0.1946  0.3988  0.6864  0.9286  0.9985
+
+    `bands: null` (or `rows: null`) solves both from `threshold`: the most rows for which a pair at the threshold meets
+    with probability 0.92, with 128 lanes at most. For 0.8 that is 14 x 8.
 
     Those that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
-    n-grams with a document that stays is at least `threshold`. There are no chains. The earliest copy stays (sources
-    in recipe order, files by name, documents by position); each removal keeps its twin's id and their similarity.
+    n-grams with a document that stays is at least `threshold`. There are no chains. Which of two stays is said by
+    `keep`: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest", "oldest",
+    or the one with the highest value of a signal of an earlier step, as in `keep: quality.score` ("-perplexity.value":
+    the lowest). Of equals the first stays. With `against`, what is like a document that an earlier run kept goes, too.
+
+    Each removal keeps its twin's id and their similarity; `mark` removes none, and only notes them. cluster_id and
+    cluster_size are those of the document that stays with all that go for it, so that a condition or a weight can use
+    how often a text was found.
     """
 
-    keyed_by: ClassVar[tuple[str, ...]] = ("ngram", "bands", "rows")
+    verdict: ClassVar[pa.Schema] = TWINS
+    otherwise: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
 
-    ngram: int = 5  # words
-    bands: int = 14
-    rows: int = 8
+    ngram: int = 5
+    of: Literal["words", "characters"] = "words"
+    bands: int | None = 14
+    rows: int | None = 8
     threshold: float = 0.8  # Jaccard similarity
+    keep: str = "first"
+    against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
+    mark: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.ngram, self.bands, self.rows) < 1:
+        if min(self.ngram, self.bands or 1, self.rows or 1) < 1:
             raise RecipeError(f"need ngram, bands, rows >= 1, got {self.ngram}, {self.bands}, {self.rows}")
         if not 0 < self.threshold <= 1:
             raise RecipeError(f"need 0 < threshold <= 1, got {self.threshold}")
+        if self.of not in ("words", "characters"):
+            raise RecipeError(f'of is "words" or "characters", got "{self.of}"')
+        check_keep(self.keep)
 
-    def keys(self, docs: pa.RecordBatch) -> Keys:
-        hashes, offsets = shingle_hashes(fold(docs["text"]), self.ngram)
-        lanes = sketch(hashes, offsets, self.bands * self.rows)
-        bands = band_keys(lanes, self.bands)
+    @property
+    def keyed_by(self) -> tuple[str, ...]:
+        solved = self.bands is None or self.rows is None
+        return ("ngram", "of", "bands", "rows", "keep", *(("threshold",) if solved else ()))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return needs(self.keep)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Bands and rows."""
+        if self.bands is not None and self.rows is not None:
+            return self.bands, self.rows
+        return solve(self.threshold)
+
+    def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
+        bands, rows = self.shape
+        hashes, offsets = Shingling(self.ngram, self.of).hashes(docs["text"])
+        lanes = sketch(hashes, offsets, bands * rows)
+        keys = band_keys(lanes, bands)
         empty = np.flatnonzero(np.diff(offsets) == 0)
-        bands[empty] = _lonely(docs, empty, self.bands)
-        return Keys(bands=bands, arrays={"sketch": (lanes & np.uint64(0xFFFF)).astype(np.uint16)})
+        keys[empty] = _lonely(docs, empty, bands)
+        short = (lanes & np.uint64(0xFFFF)).astype(np.uint16)
+        return Keys(keys, {"sketch": short, **ranks(self.keep, docs, signals)})
 
     def stages(self, signed: Signed) -> list[Stage]:
-        return near_stages(signed, self.ngram, self.bands, self.rows, self.threshold)
+        return near_stages(signed, Shingling(self.ngram, self.of), *self.shape, self.threshold, self.mark)
+
+
+def solve(threshold: float) -> tuple[int, int]:
+    """The bands and rows of `bands: null`.
+
+    >>> solve(0.8), solve(0.5), solve(1.0)
+    ((14, 8), (19, 3), (1, 128))
+    """
+    best = LANES, 1
+    for rows in range(1, LANES + 1):
+        met = threshold**rows
+        bands = math.ceil(math.log(1 - MEETS) / math.log1p(-met)) if met < 1 else 1
+        if bands * rows > LANES:
+            break
+        best = bands, rows
+    return best
 
 
 def _lonely(docs: pa.RecordBatch, rows: np.ndarray, bands: int) -> np.ndarray:

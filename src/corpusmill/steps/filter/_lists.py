@@ -5,12 +5,16 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
+
+from corpusmill.errors import AssetError
 
 Hashes = NDArray[np.uint64]  # sorted, without repeats
 _PARTS = re.compile(
@@ -22,6 +26,8 @@ _PARTS = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # what is packed has some, a list none
+_HOST = re.compile(r"\[[0-9a-f:.]+\]|[\w-]+(?:\.[\w-]+)*")
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,15 @@ class Address:
         return [".".join(labels[i:]) for i in range(len(labels))]
 
     @property
+    def site(self) -> str | None:
+        """The domain that someone has registered, below a public suffix; None for an IP address and a bare suffix.
+
+        >>> [Address.of(url).site for url in ("http://www.shop.example.co.uk/", "http://me.github.io", "http://10.0.0.7")]
+        ['example.co.uk', 'me.github.io', None]
+        """
+        return None if not self.host or _ADDRESS.fullmatch(self.host) else _site(self.host)
+
+    @property
     def pages(self) -> list[str]:
         """The address and every folder that it lies in, the longest first, without a leading "www.".
 
@@ -70,6 +85,20 @@ class Address:
         folders = self.path.split("/")
         found = [host + "/".join(folders[:i]) for i in range(len(folders), 0, -1)] if host else []
         return [found[0] + self.query, *found] if found and self.query else found
+
+
+@lru_cache(maxsize=1 << 16)
+def _site(host: str) -> str | None:
+    found: str | None = _suffixes().privatesuffix(host)
+    return found
+
+
+@cache
+def _suffixes() -> Any:
+    """The public suffixes (publicsuffix.org) that come with the package: nothing is looked up in the network."""
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()
 
 
 class Names:
@@ -122,12 +151,69 @@ def page_hashes(path: Path) -> Hashes:
 
 
 def words(path: Path) -> tuple[str, ...]:
-    """The words of a file in its order, in lower case."""
-    return tuple(line.lower() for line in lines(path))
+    """The words of a file in its order, as `plain`. Raises AssetError for a line that has none."""
+    found = []
+    for number, line in enumerate(lines(path), 1):
+        if not (word := plain(line)):
+            raise AssetError(f'{path}: entry {number}, "{line}", has no letter a-z and no digit, as a word must')
+        found.append(word)
+    return tuple(found)
+
+
+def plain(entry: str) -> str:
+    """A word of a list in lower case, a space for whatever separates its parts.
+
+    >>> plain("Free-Stuff!")
+    'free stuff'
+    """
+    return " ".join(re.findall("[a-z0-9]+", entry.lower()))
+
+
+def check(path: Path, what: str) -> None:
+    """Look at the beginning of a list before anything runs.
+
+    what   "word", "domain", or "page": what each line should be
+
+    Raises AssetError if there is no entry, or if what stands there is a list of another kind.
+    """
+    if path.is_dir():
+        raise AssetError(f"{path}: a folder, where a file with one {what} a line is wanted; a UT1 folder is for `ut1`")
+    first = list(islice(lines(path), PROBE))
+    if not first:
+        raise AssetError(f"{path}: an empty list: it holds no {what}, so that nothing would be found")
+    fits = {"word": plain, "domain": is_domain, "page": is_page}[what]
+    if not any(map(fits, first)) or any(map(_CONTROL.search, first)):
+        raise AssetError(
+            f"{path}: no list of one {what} a line; it begins with {first[0][:40]!r}. Packed files, hosts files and "
+            f"lists for ad blockers are not read: make it a list of lines like {EXAMPLE[what]}"
+        )
+
+
+PROBE = 100  # entries that are looked at: published lists have slips in them
+EXAMPLE = {"word": "casino", "domain": "example.org", "page": "example.org/page"}
+
+
+def is_domain(entry: str) -> bool:
+    """Is it a domain or an IP address, and no more?
+
+    >>> [is_domain(entry) for entry in ("Example.org", "[::1]", "bücher.example", "example.org:80", "||ads.example^")]
+    [True, True, True, False, False]
+    """
+    return bool(_HOST.fullmatch(entry.lower().rstrip(".")))
+
+
+def is_page(entry: str) -> bool:
+    """Has it a host, as the address of a page must?"""
+    return is_domain(Address.of(entry).host)
 
 
 def categories(path: Path) -> dict[str, frozenset[str]]:
-    """category -> which of `domains` and `urls` it has, in a folder laid out like the UT1 lists."""
+    """category -> which of `domains` and `urls` it has, in a folder laid out like the UT1 lists.
+
+    Raises AssetError if the path is no folder.
+    """
+    if not path.is_dir():
+        raise AssetError(f"{path}: a file, where the folder of the UT1 lists is wanted; unpack it")
     return {
         folder.name: frozenset(name for name in ("domains", "urls") if (folder / name).is_file())
         for folder in path.iterdir()

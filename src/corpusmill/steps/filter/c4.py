@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
@@ -17,15 +18,21 @@ from corpusmill.text.c4 import CURLY_BRACKET, LINE_REASONS, LOREM_IPSUM, OK, cle
 class C4:
     """Remove lines that are no sentences, then drop documents with placeholder text, code, or too few sentences.
 
-    Lines go, in this order: with a word that is too long, without terminal punctuation (. ? ! " ' but not "..."),
-    with too few words, with the word "javascript", with a phrase of cookie and privacy notices. Citations ("[3]",
-    "[edit]") are cut out of lines that stay. A document goes if a line that came through to that point has "lorem
-    ipsum" or "{", or if what is left has too few sentences. False or None switches a part off.
+    Lines are those of str.splitlines(), stripped; words are what white space separates. Lines go, in this order: with
+    a word that is too long, without terminal punctuation (. ? ! " ' but not "..."), with too few words, with the word
+    "javascript", with a phrase of cookie and privacy notices. Citations ("[3]", "[edit]") are cut out of lines that
+    stay. A document goes if a line that came through to that point has "lorem ipsum" or "{", or if what is left has
+    too few sentences. False or None switches a part off.
 
-    Texts and lines equal datatrove's C4QualityFilter. Sentences are counted by `corpusmill.text.sentences`, where C4
-    used NLTK's Punkt and datatrove uses spaCy's rules: documents at the very bound may differ. C4's list of bad words
-    is no part of this step. FineWeb uses all of this but terminal punctuation, which alone would remove 30 % of its
-    tokens: `terminal_punctuation=False`.
+    By default texts and lines equal datatrove's C4QualityFilter, and thereby FineWeb's. The paper and the code
+    published with it differ: at least 5 words a line and 3 sentences (datatrove's 3 and 5 are those of an earlier
+    version of the paper), and no apostrophe as an end. The paper says too that "lorem ipsum" and "{" condemn a page wherever
+    they stand; the code looks where datatrove does. `C4(min_words_per_line=5, min_sentences=3, apostrophe=False)` is
+    the code that made C4, with `whole_page=True` its paper.
+
+    Sentences are counted by `corpusmill.text.sentences`, where C4 used NLTK's Punkt and datatrove uses spaCy's rules:
+    documents at the very bound may differ. C4's list of bad words is no part of this step. FineWeb uses all of this
+    but terminal punctuation, which alone would remove 30 % of its tokens: `terminal_punctuation=False`.
 
     `remove_lines=False` judges by what would be left, and leaves the text as it is. Documents that go for "lorem
     ipsum" or "{" keep their lines, so that one can see why. Signals: `sentences` of what is left (null for those
@@ -36,6 +43,7 @@ class C4:
 
     remove_lines: bool = True
     terminal_punctuation: bool = True
+    apostrophe: bool = True  # a line may end in ', too
     min_words_per_line: int | None = 3
     max_word_chars: int | None = 1000
     citations: bool = True
@@ -43,6 +51,7 @@ class C4:
     policy: bool = True
     lorem_ipsum: bool = True
     curly_bracket: bool = True
+    whole_page: bool = False  # these two condemn a document from any line, also one that goes
     min_sentences: int | None = 5
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -58,6 +67,7 @@ class C4:
         found = clean_lines(
             before,
             terminal_punctuation=self.terminal_punctuation,
+            apostrophe=self.apostrophe,
             min_words=self.min_words_per_line,
             max_word_chars=self.max_word_chars,
             citations=self.citations,
@@ -66,12 +76,13 @@ class C4:
             lorem_ipsum=self.lorem_ipsum,
             curly_bracket=self.curly_bracket,
         )
-        condemned = found.verdict != OK
+        verdict = self._verdict_of_page(before, found.verdict) if self.whole_page else found.verdict
+        condemned = verdict != OK
         text = pc.if_else(pa.array(condemned), before, found.text) if self.remove_lines else before
         signals = {
             "sentences": pa.array(found.sentences, mask=condemned),
-            "lorem_ipsum": pa.array(found.verdict == LOREM_IPSUM),
-            "curly_bracket": pa.array(found.verdict == CURLY_BRACKET),
+            "lorem_ipsum": pa.array(verdict == LOREM_IPSUM),
+            "curly_bracket": pa.array(verdict == CURLY_BRACKET),
             **{
                 f"lines_{name}": pa.array(np.ascontiguousarray(count))
                 for name, count in zip(LINE_REASONS, found.lines.T)
@@ -81,6 +92,17 @@ class C4:
         for name, column in signals.items():
             cleaned = cleaned.append_column(name, column)
         return cleaned
+
+    def _verdict_of_page(self, texts: pa.Array, verdict: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """(documents,) the verdict of the lines, or what else speaks against the whole page."""
+        for switched_on, wanted, name in (
+            (self.lorem_ipsum, "lorem ipsum", LOREM_IPSUM),
+            (self.curly_bracket, "{", CURLY_BRACKET),
+        ):
+            if switched_on:
+                there = pc.fill_null(pc.match_substring(pc.ascii_lower(texts), wanted), False)
+                verdict = np.where((verdict == OK) & there.to_numpy(zero_copy_only=False), np.uint8(name), verdict)
+        return verdict
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         hits = {"lorem_ipsum": signals["lorem_ipsum"], "curly_bracket": signals["curly_bracket"]}

@@ -14,9 +14,10 @@ from corpusmill.steps.verdict import Rule, failing
 class GopherQuality:
     """Drop documents that do not look like prose: too short or long, odd words, symbols, lists, no stop words.
 
-    Every bound is a value that still passes; None switches its rule off. Words are what white space separates.
+    Every bound is a value that still passes; None switches its rule off. Words are what white space separates. Lines
+    are those of str.splitlines(), blank ones too; white space before a bullet and behind an ellipsis does not count.
     Words that are only punctuation count in no rule of length, but do count in the ratios, as in datatrove, whose
-    decisions these are when it is given the same words.
+    decisions these are when it is given the same words. The paper does not say what a word or a bullet is.
 
     The stop words are eight English ones (the, be, to, of, and, that, have, with), exactly as written: for other
     languages set `min_stop_words` to None.

@@ -1,10 +1,11 @@
 """The repetition rules of Gopher: how much of a document says again what it has said?"""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import pyarrow as pa
 
+from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.verdict import Rule, failing
 
@@ -14,8 +15,20 @@ class GopherRepetition:
     """Drop documents that repeat themselves in lines, paragraphs, frequent short n-grams or repeated long ones.
 
     Every bound is a share that still passes; None switches its rule off. The `_chars` bounds are shares of the
-    document's characters. A top n-gram counts the characters of all occurrences of the most frequent one (a tie goes
-    to the one that stands first); a duplicate n-gram counts those of each repeated occurrence once, without overlap.
+    document's characters, white space among them. Lines are what one or more "\\n" separate, paragraphs what two or
+    more do, so that empty lines do not count. One is a duplicate if it stood before, letter by letter. n-grams are of
+    words between white space, compared word by word, case and punctuation included.
+
+    How the characters of n-grams are counted, `ngrams` says:
+
+        datatrove   top: length of the most frequent n-gram, times how often it occurs, overlaps counted again (so that
+                    the share may exceed 1). duplicate: from left to right, an n-gram that stood before counts, and the
+                    next begins behind it; the first occurrence does not count, nor the spaces.
+        paper       characters that stand within an occurrence of the most frequent n-gram, or of any that occurs more
+                    than once, the first occurrence too; each once, however many n-grams it is part of.
+
+    A tie of top n-grams goes to the one that stands first. The default is what FineWeb was made with. The paper's
+    count of duplicates is larger, more than twice for one passage that comes again, so that more documents go.
 
     Source: Rae et al. 2021, arXiv:2112.11446, appendix A.1.1, table A1
     """
@@ -33,8 +46,8 @@ class GopherRepetition:
     max_duplicate_8_gram_chars: float | None = 0.12
     max_duplicate_9_gram_chars: float | None = 0.11
     max_duplicate_10_gram_chars: float | None = 0.10
+    ngrams: Literal["datatrove", "paper"] = "datatrove"  # how their characters are counted
 
-    needs: ClassVar[tuple[str, ...]] = ("stats",)
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("max_duplicate_paragraphs", "duplicate_paragraph_ratio", ">"),
         Rule("max_duplicate_paragraph_chars", "duplicate_paragraph_char_ratio", ">"),
@@ -43,6 +56,14 @@ class GopherRepetition:
         *(Rule(f"max_top_{n}_gram_chars", f"top_{n}_gram_char_ratio", ">") for n in (2, 3, 4)),
         *(Rule(f"max_duplicate_{n}_gram_chars", f"duplicate_{n}_gram_char_ratio", ">") for n in range(5, 11)),
     )
+
+    def __post_init__(self) -> None:
+        if self.ngrams not in ("datatrove", "paper"):
+            raise RecipeError(f'filter/gopher_repetition: ngrams is "datatrove" or "paper", got "{self.ngrams}"')
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("stats",) if self.ngrams == "datatrove" else ("contained",)
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

@@ -1,0 +1,71 @@
+"""Which of several copies stays: the order in which documents are preferred."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.steps import Columns
+
+POLICIES = ("first", "longest", "newest", "oldest")
+NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+DATE = re.compile(r"(\d{4})(?:-?(\d\d))?(?:-?(\d\d))?(?:[T ]?(\d\d))?(?::?(\d\d))?(?::?(\d\d))?")
+
+
+def check_keep(keep: str) -> None:
+    """Raises RecipeError if `keep` is neither a policy nor the name of a signal."""
+    if keep not in POLICIES and "." not in keep:
+        near = did_you_mean(keep, POLICIES) or ";"
+        raise RecipeError(
+            f'keep is one of {", ".join(POLICIES)}, or a signal of an earlier step, as in "quality.score" (the highest '
+            f'stays) or "-perplexity.value" (the lowest), got "{keep}"{near}'.rstrip(";")
+        )
+
+
+def needs(keep: str) -> tuple[str, ...]:
+    """The signals that the policy looks at."""
+    return (keep.removeprefix("-"),) if "." in keep else ()
+
+
+def ranks(keep: str, docs: pa.RecordBatch, signals: Columns) -> dict[str, NDArray[np.float64]]:
+    """`rank` (documents,): of two copies the one with the lower rank stays, of equals the earlier document.
+
+    Empty for "first", where all are equal. Documents without a date or value come after those that have one.
+    Raises RecipeError if the signal is not of numbers.
+    """
+    if keep == "first":
+        return {}
+    if keep == "longest":
+        size = pc.fill_null(pc.utf8_length(docs["text"]), 0).to_numpy(zero_copy_only=False)
+        return {"rank": -size.astype(np.float64)}
+    if keep in ("newest", "oldest"):
+        moments = np.array([moment(date) for date in docs["date"].to_pylist()], np.float64)
+        return {"rank": _last_if_nan(-moments if keep == "newest" else moments)}
+    column = signals[keep.removeprefix("-")]
+    if not any(is_kind(column.type) for is_kind in NUMBERS):
+        raise RecipeError(f'keep: "{keep}" is of type {column.type}; a signal of numbers can say which copy stays')
+    values = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+    return {"rank": _last_if_nan(values if keep.startswith("-") else -values)}
+
+
+def moment(date: str | None) -> float:
+    """A date of ISO 8601 as a number that grows with it; NaN if there is none. Time zones are not looked at.
+
+    >>> moment("2024-05-06T07:08:09Z"), moment("2024-05"), moment(None)
+    (20240506070809.0, 20240500000000.0, nan)
+    """
+    found = DATE.match(date or "")
+    if not found:
+        return float("nan")
+    year, *rest = (int(part or 0) for part in found.groups())
+    value = year
+    for part in rest:
+        value = value * 100 + part
+    return float(value)
+
+
+def _last_if_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(values), np.inf, values).astype(np.float64)

@@ -1,0 +1,372 @@
+"""Windows of tokens, to find passages that are repeated, and stretches of them, to find those with few keys.
+
+A window is `window` tokens in a row (see `plain_tokens`). Two windows are equal if their tokens are, byte for byte;
+which white space stands between them does not matter. A passage of at least `window` tokens is repeated where it is
+covered by windows that occur elsewhere, so what a suffix array would find by sorting is found by equality of windows.
+
+A window of every token would be a key of every token. So windows are bundled: each belongs to the smallest of the
+hashes of its n-grams of `gram` tokens (its seed; the last one on a tie), and those that follow each other with the same
+seed are a stretch. As the seed of a window depends on nothing outside it, equal windows have equal seeds: they are
+found among stretches of one seed. Stretches that are equal as a whole have all windows in common; only for a seed whose
+stretches differ must single windows be looked at. (Minimizers and super-k-mers: Roberts et al. 2004,
+doi:10.1093/bioinformatics/bth408; Li et al. 2013, doi:10.14778/2535569.2448951.)
+
+A run of n-grams t[0], t[1], … hashes to the sum of t[i] * base**(n - 1 - i) modulo 2**61 - 1, for two bases; t is the
+XXH64 of a token.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.hashing import K0, mix, quick_hash
+from corpusmill.text.lowlevel import NO_BITS, Bits, U, high_product, load8
+from corpusmill.text.plain_tokens import next_token
+from corpusmill.text.unicode import Classes, classes
+
+PRIME = (1 << 61) - 1
+BASES = (0x9E3779B97F4A7C15 % PRIME, 0xC2B2AE3D27D4EB4F % PRIME)
+MOST_TIMES = 65535
+LONGEST_WINDOW = 10_000  # tokens; counts of windows in a stretch are 16 bits wide
+LF = 10
+
+_PRIME, _BASE_0, _BASE_1 = U(PRIME), U(BASES[0]), U(BASES[1])
+
+
+class Stretches(NamedTuple):
+    """Stretches of windows, in order of documents and places.
+
+    document   (stretches,) int64: row of the document
+    key        uint64: hash of the seed
+    whole      uint64: hash of all tokens that the windows cover, count + window - 1 of them
+    start      uint32: the first window, by its first token
+    count      uint16: windows
+    times      uint16: how often the stretch follows itself at once, as in "- - - - -": it covers count * times windows
+    """
+
+    document: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    whole: NDArray[np.uint64]
+    start: NDArray[np.uint32]
+    count: NDArray[np.uint16]
+    times: NDArray[np.uint16]
+
+
+def stretches(texts: pa.LargeStringArray, window: int, gram: int) -> Stretches:
+    """Every window of every document, in stretches; a document of fewer than `window` tokens has none."""
+    if not 1 <= gram <= window <= LONGEST_WINDOW:
+        raise ValueError(f"need 1 <= gram <= window <= {LONGEST_WINDOW}, got gram={gram}, window={window}")
+    text = view(texts)
+    # There are about 2 / (window - gram + 2) stretches a token; where tokens are shorter than 2 bytes it is done again.
+    room = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
+    while True:
+        dtypes = (np.int64, np.uint64, np.uint64, np.uint32, np.uint16, np.uint16)
+        out = Stretches(*(np.empty(room, dtype) for dtype in dtypes))
+        found = int(_stretches(text, window, gram, _powers(2 * window), classes(), out))
+        if found <= room:
+            return Stretches(*(array[:found] for array in out))
+        room = found
+
+
+def window_hashes(
+    texts: pa.LargeStringArray,
+    document: NDArray[np.int64],
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+    window: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Two hashes of each window of some stretches, one stretch after the other: (sum of counts,) each.
+
+    document, start, count   (stretches,) as in `Stretches`, in order of documents
+
+    Raises ValueError if documents are out of order, or a window does not lie in its document.
+    """
+    text = view(texts)
+    _check_order(document, len(text.offsets) - 1)
+    key, whole = np.empty(int(count.sum()), np.uint64), np.empty(int(count.sum()), np.uint64)
+    if not _window_hashes(text, document, start, count, window, _powers(window), classes(), key, whole):
+        raise ValueError("a window must lie inside its document")
+    return key, whole
+
+
+class Cut(NamedTuple):
+    """What is taken out of documents.
+
+    spans    (spans, 3) int64: row, first byte, end; in order, without overlap
+    tokens   (documents,) int64: tokens in all
+    cut      (documents,) int64: tokens in the spans
+    """
+
+    spans: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    cut: NDArray[np.int64]
+
+
+def cut_tokens(
+    texts: pa.LargeStringArray, document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> Cut:
+    """The bytes to cut so that some tokens go.
+
+    document, start, stop   (ranges,) tokens [start, stop) of documents, in order of document and start; they may
+                            overlap, and those that touch are one
+
+    Of the white space before and after a span that which has more line feeds stays, the one before on a tie, unless it
+    is nothing and the other is something. At the beginning and at the end of a document none stays.
+
+    Raises ValueError for ranges out of order, empty, or that begin behind the end of their document.
+    """
+    text = view(texts)
+    documents = len(text.offsets) - 1
+    _check_order(document, documents)
+    if ((np.diff(document) == 0) & (np.diff(start) < 0)).any() or (stop <= start).any() or (start < 0).any():
+        raise ValueError("ranges must be in order, and none empty")
+    merged = [np.array(column, np.int64) for column in (document, start, stop)]
+    left = int(_merge(*merged))
+    spans = np.empty((left, 3), np.int64)
+    tokens, cut = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
+    found = _cut(text, *(column[:left] for column in merged), classes(), spans, tokens, cut)
+    if found < left:
+        raise ValueError("a range must lie inside its document")
+    return Cut(spans, tokens, cut)
+
+
+def _check_order(document: NDArray[np.int64], documents: int) -> None:
+    if len(document) and (document[0] < 0 or document[-1] >= documents or (np.diff(document) < 0).any()):
+        raise ValueError(f"documents must be in order within 0..{documents - 1}")
+
+
+def _powers(most: int) -> NDArray[np.uint64]:
+    """(2, most + 1): the powers of both bases."""
+    rows = []
+    for base in BASES:
+        row = [1]
+        for _ in range(most):
+            row.append(row[-1] * base % PRIME)
+        rows.append(row)
+    return np.array(rows, np.uint64)
+
+
+@kernel
+def _stretches(
+    text: Text, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: Stretches
+) -> int:
+    """Fills what has room. Returns how many there are."""
+    first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
+    seeds = np.empty(1 << 12, np.uint64)
+    wide = window - gram + 1  # n-grams of a window
+    found = 0
+    for d in range(len(text.offsets) - 1):
+        tokens, first, second = _prefixes(text.data, text.offsets[d], text.offsets[d + 1], classes, first, second)
+        if tokens < window:
+            continue
+        if len(seeds) < len(first):
+            seeds = np.empty(len(first), np.uint64)
+        for i in range(tokens - gram + 1):
+            seeds[i] = _between(first, i, i + gram, powers[0])
+        of_document = found
+        begin = 0
+        least = _least(seeds, 0, wide)
+        for w in range(1, tokens - window + 2):
+            entering = w + wide - 1
+            last = w == tokens - window + 1
+            following = least
+            if not last:
+                if least < w:
+                    following = _least(seeds, w, entering + 1)
+                elif seeds[entering] <= seeds[least]:
+                    following = entering
+                if following == least:
+                    continue
+            key = mix(seeds[least] ^ K0, U(gram))
+            whole = _between(second, begin, w - 1 + window, powers[1])
+            if not _again(out, found - 1, of_document, key, whole, begin, w - begin):
+                if found < len(out.key):
+                    out.document[found] = d
+                    out.key[found], out.whole[found] = key, whole
+                    out.start[found], out.count[found], out.times[found] = begin, w - begin, 1
+                found += 1
+            begin, least = w, following
+    return found
+
+
+@inlined
+def _again(out: Stretches, at: int, of_document: int, key: Bits, whole: Bits, start: int, count: int) -> bool:
+    """Whether the stretch is the one before it again; then that one is noted once more."""
+    if at < of_document or at >= len(out.key) or out.key[at] != key or out.whole[at] != whole or out.count[at] != count:
+        return False
+    times = np.int64(out.times[at])
+    if times == MOST_TIMES or np.int64(out.start[at]) + times * count != start:
+        return False
+    out.times[at] = times + 1
+    return True
+
+
+@inlined
+def _least(seeds: NDArray[np.uint64], begin: Any, end: Any) -> Any:
+    """Where the least is, the last of equals."""
+    least = begin
+    for i in range(begin + 1, end):
+        if seeds[i] <= seeds[least]:
+            least = i
+    return least
+
+
+@kernel
+def _window_hashes(
+    text: Text,
+    document: NDArray[np.int64],
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+    window: int,
+    powers: NDArray[np.uint64],
+    classes: Classes,
+    key: NDArray[np.uint64],
+    whole: NDArray[np.uint64],
+) -> bool:
+    first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
+    at, tokens, d = 0, 0, -1
+    for i in range(len(document)):
+        if document[i] != d:
+            d = document[i]
+            tokens, first, second = _prefixes(text.data, text.offsets[d], text.offsets[d + 1], classes, first, second)
+        if start[i] < 0 or count[i] < 0 or start[i] + count[i] + window - 1 > tokens:
+            return False
+        for w in range(start[i], start[i] + count[i]):
+            key[at] = mix(_between(first, w, w + window, powers[0]) ^ K0, U(window))
+            whole[at] = _between(second, w, w + window, powers[1])
+            at += 1
+    return True
+
+
+@kernel
+def _prefixes(
+    data: NDArray[np.uint8],
+    lo: int,
+    hi: int,
+    classes: Classes,
+    first: NDArray[np.uint64],
+    second: NDArray[np.uint64],
+) -> Any:
+    """How many tokens there are, and the hashes of the first 0, 1, … of them for both bases, in longer arrays if need
+    be."""
+    first[0] = second[0] = NO_BITS
+    tokens = 0
+    at: Any = lo
+    while True:
+        start, at = next_token(data, at, hi, classes)
+        if start == at:
+            return tokens, first, second
+        token = quick_hash(data, start, at - start)
+        token = (token & _PRIME) + (token >> U(61))
+        if tokens + 1 == len(first):
+            first, second = _twice(first), _twice(second)
+        first[tokens + 1] = _reduced(_product(first[tokens], _BASE_0) + token)
+        second[tokens + 1] = _reduced(_product(second[tokens], _BASE_1) + token)
+        tokens += 1
+
+
+@kernel
+def _twice(array: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    longer = np.empty(2 * len(array), np.uint64)
+    longer[: len(array)] = array
+    return longer
+
+
+@inlined
+def _between(prefixes: NDArray[np.uint64], start: Any, end: Any, powers: NDArray[np.uint64]) -> Bits:
+    """The hash of tokens [start, end), below 2**61 - 1."""
+    return _reduced(prefixes[end] + _PRIME - _product(prefixes[start], powers[end - start]))
+
+
+@inlined
+def _product(a: Bits, b: Bits) -> Bits:
+    """a * b modulo 2**61 - 1, for factors of at most 61 bits."""
+    low = a * b
+    return _reduced((low & _PRIME) + ((low >> U(61)) | (high_product(a, b) << U(3))))
+
+
+@inlined
+def _reduced(x: Bits) -> Bits:
+    x = (x & _PRIME) + (x >> U(61))
+    return x - _PRIME if x >= _PRIME else x
+
+
+@kernel
+def _merge(document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]) -> int:
+    """Join ranges that overlap or touch, in place. Returns how many are left."""
+    merged = 0
+    for i in range(len(document)):
+        if merged and document[merged - 1] == document[i] and start[i] <= stop[merged - 1]:
+            stop[merged - 1] = max(stop[merged - 1], stop[i])
+        else:
+            document[merged], start[merged], stop[merged] = document[i], start[i], stop[i]
+            merged += 1
+    return merged
+
+
+@kernel
+def _cut(
+    text: Text,
+    document: NDArray[np.int64],
+    start: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    classes: Classes,
+    spans: NDArray[np.int64],
+    tokens: NDArray[np.int64],
+    cut: NDArray[np.int64],
+) -> int:
+    """Ranges do not touch here. Returns how many were found in the documents."""
+    r = 0
+    for d in range(len(tokens)):
+        base, hi = text.offsets[d], text.offsets[d + 1]
+        at: Any = base
+        before: Any = base  # end of the token before, or the beginning
+        left = right = base  # the white space before the range that is open
+        token = 0
+        opened = False
+        while True:
+            begin, at = next_token(text.data, at, hi, classes)
+            if opened and (begin == at or token == stop[r]):
+                first, end = right, begin
+                if begin == at:
+                    first, end = left, hi
+                elif start[r] == 0:
+                    first = base
+                elif _outweighs(text.data, before, begin, left, right):
+                    first, end = left, before
+                spans[r, 0], spans[r, 1], spans[r, 2] = d, first - base, end - base
+                cut[d] += token - start[r]
+                opened = False
+                r += 1
+            if begin == at:
+                break
+            if r < len(document) and document[r] == d and start[r] == token:
+                opened = True
+                left, right = before, begin
+            before = at
+            token += 1
+        tokens[d] = token
+    return r
+
+
+@inlined
+def _outweighs(data: NDArray[np.uint8], start: Any, end: Any, other_start: Any, other_end: Any) -> bool:
+    """Whether the white space [start, end) stays rather than the other."""
+    feeds = 0
+    for at in range(start, end):
+        feeds += load8(data, at) == LF
+    for at in range(other_start, other_end):
+        feeds -= load8(data, at) == LF
+    return feeds > 0 or (feeds == 0 and other_start == other_end)
+
+
+def warm_up() -> None:
+    texts = pa.array(["a b a b."], pa.large_string())
+    stretches(texts, 2, 1)
+    one, two = np.array([0]), np.array([2])
+    window_hashes(texts, one, one, two, 2)
+    cut_tokens(texts, one, one, two)

@@ -1,0 +1,281 @@
+"""The lines and paragraphs of documents: where they are, what they hash to, and a document without some of them.
+
+A line is what stands between line feeds, a paragraph what stands between blank lines: lines that are not blank, one
+after the other. A line is blank if `str.isspace()` holds for all of it. Blank lines are no pieces. A piece is as wide as
+its lines, with their indentation; it is compared stripped.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text import simd
+from corpusmill.text.buffers import PAD, Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.fold import GROWTH, SLACK, fold_document
+from corpusmill.text.hashing import SECOND_SEED, strip, xxh64
+from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, count_bits, load8, lowest_bit
+from corpusmill.text.spans import below, longest
+from corpusmill.text.unicode import SPACE, Classes, Folding, class_of, classes, decode, folding
+
+LF = 10
+
+_line_feeds = simd.masks(simd.equal("\n"))
+
+
+class Pieces(NamedTuple):
+    """Where the pieces of some documents are.
+
+    start, end   (pieces,) int64: bytes from the beginning of the document
+    offsets      (documents + 1,) int64: document d has pieces offsets[d] to offsets[d + 1]
+    """
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+class Hashed(NamedTuple):
+    """Pieces as they are compared.
+
+    hashes   (pieces, 2) uint64: XXH64 with seed 0 and with SECOND_SEED, as in `hashing.hash128`
+    long     (pieces,) bool: it has as many characters as are asked for
+    """
+
+    hashes: NDArray[np.uint64]
+    long: NDArray[np.bool_]
+
+
+def pieces(texts: pa.LargeStringArray, of: Literal["lines", "paragraphs"]) -> Pieces:
+    """The pieces of each document, in order. A null has none."""
+    text = view(texts)
+    most = int(_line_breaks(text)) + len(texts)
+    start, end = np.empty(most, np.int64), np.empty(most, np.int64)
+    offsets = np.zeros(len(text.offsets), np.int64)
+    found = _find(text, of == "paragraphs", classes(), start, end, offsets)
+    return Pieces(start[:found], end[:found], offsets)
+
+
+def piece_hashes(texts: pa.LargeStringArray, found: Pieces, folded: bool, shortest: int) -> Hashed:
+    """What pieces hash to: stripped, or folded as by `fold.fold`.
+
+    found      `pieces(texts, ...)`
+    shortest   characters that a piece needs to be `long`, counted as it is compared; those that are not have no hash
+    """
+    text = view(texts)
+    made = Hashed(np.zeros((len(found.start), 2), np.uint64), np.zeros(len(found.start), bool))
+    _hash(text, found, folded, folding(), classes(), shortest, made)
+    return made
+
+
+def spans_without(texts: pa.LargeStringArray, found: Pieces, gone: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The spans that go with some of the pieces.
+
+    found     `pieces(texts, ...)`
+    gone      (pieces,)
+    returns   (spans, 3) int64, as `replace.replace_spans` takes them: document, first byte, end; in order, none empty
+
+    Between two pieces that stay is what stood between them, or, where others went from between them, that of the gaps
+    between these that has the most line feeds (the first of such): so a paragraph stays one, and no blank line is added
+    to another. What stands before the first piece and behind the last stays as it is. Of a document that
+    keeps no piece, all goes.
+    """
+    text = view(texts)
+    spans = np.empty((2 * int(np.count_nonzero(gone)), 3), np.int64)
+    return spans[: _without(text, found, gone, spans)]
+
+
+@kernel
+def _line_breaks(text: Text) -> int:
+    total = 0
+    for at in range(text.offsets[0], text.offsets[-1], 64):
+        (bits,) = _line_feeds(text.data, at)
+        total += count_bits(bits & below(min(64, text.offsets[-1] - at)))
+    return total
+
+
+@kernel
+def _find(
+    text: Text,
+    paragraphs: bool,
+    classes: Classes,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+) -> int:
+    data = text.data
+    n = 0
+    for d in range(len(offsets) - 1):
+        base, stop = text.offsets[d], text.offsets[d + 1]
+        line = base
+        joins = False  # the line before is not blank, and of the same piece as this one would be
+        for block in range(base, stop, 64):
+            (bits,) = _line_feeds(data, block)
+            bits &= below(min(64, stop - block))
+            while bits != NO_BITS:
+                at = block + lowest_bit(bits)
+                bits &= bits - ONE
+                n, joins = _add(data, base, line, at, paragraphs, joins, classes, start, end, n)
+                line = at + 1
+        if line < stop:
+            n, joins = _add(data, base, line, stop, paragraphs, joins, classes, start, end, n)
+        offsets[d + 1] = n
+    return n
+
+
+@inlined
+def _add(
+    data: NDArray[np.uint8],
+    base: int,
+    line: int,
+    at: int,
+    paragraphs: bool,
+    joins: bool,
+    classes: Classes,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    n: int,
+) -> Any:
+    """Add the line data[line:at]; returns how many pieces there are, and whether the next line would join it."""
+    if _is_blank(data, line, at, classes):
+        return n, False
+    if not joins:
+        start[n] = line - base
+        n += 1
+    end[n - 1] = at - base
+    return n, paragraphs
+
+
+@inlined
+def _is_blank(data: NDArray[np.uint8], line: int, at: int, classes: Classes) -> bool:
+    while line < at:
+        code_point, size = decode(data, line)
+        if class_of(classes, code_point) & SPACE == 0:
+            return False
+        line += size
+    return True
+
+
+@kernel
+def _hash(
+    text: Text, found: Pieces, folded: bool, folding: Folding, classes: Classes, shortest: int, made: Hashed
+) -> None:
+    data = text.data
+    room = np.empty(GROWTH * longest(text.offsets) + SLACK + PAD if folded else 0, np.uint8)
+    for d in range(len(found.offsets) - 1):
+        base = text.offsets[d]
+        for i in range(found.offsets[d], found.offsets[d + 1]):
+            lo, hi = strip(data, base + found.start[i], base + found.end[i], classes)
+            if folded:
+                hi = fold_document(data, lo, hi, folding, room, 0)
+                made.long[i] = _has_characters(room, 0, hi, shortest)
+                if made.long[i]:
+                    made.hashes[i, 0], made.hashes[i, 1] = _both(room, 0, hi)
+            else:
+                made.long[i] = _has_characters(data, lo, hi, shortest)
+                if made.long[i]:
+                    made.hashes[i, 0], made.hashes[i, 1] = _both(data, lo, hi)
+
+
+@inlined
+def _both(data: NDArray[np.uint8], lo: int, hi: int) -> Any:
+    return xxh64(data, lo, hi, NO_BITS), xxh64(data, lo, hi, U(SECOND_SEED))
+
+
+@inlined
+def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, wanted: int) -> bool:
+    if hi - lo < wanted or hi - lo >= 4 * wanted:  # a character has 1 to 4 bytes
+        return hi - lo >= wanted
+    for at in range(lo, hi):
+        wanted -= (load8(data, at) & 0xC0) != 0x80
+    return wanted <= 0
+
+
+@kernel
+def _without(text: Text, found: Pieces, gone: NDArray[np.bool_], spans: NDArray[np.int64]) -> int:
+    n = 0
+    start, end = found.start, found.end
+    for d in range(len(found.offsets) - 1):
+        base, first, last = text.offsets[d], found.offsets[d], found.offsets[d + 1]
+        i = first
+        while i < last:
+            j = i
+            while j < last and gone[j]:
+                j += 1
+            if j == i:
+                i += 1
+                continue
+            if i == first and j == last:
+                n = _span(spans, n, d, 0, text.offsets[d + 1] - base)
+            elif i == first:
+                n = _span(spans, n, d, start[i], start[j])
+            elif j == last:
+                n = _span(spans, n, d, end[i - 1], end[j - 1])
+            else:
+                stays = i  # the gap before this piece
+                most = -1
+                for k in range(i, j + 1):
+                    feeds = 0
+                    for at in range(base + end[k - 1], base + start[k]):
+                        feeds += load8(text.data, at) == LF
+                    if feeds > most:
+                        stays, most = k, feeds
+                n = _span(spans, n, d, end[i - 1], end[stays - 1])
+                n = _span(spans, n, d, start[stays], start[j])
+            i = j
+    return n
+
+
+@inlined
+def _span(spans: NDArray[np.int64], n: int, document: int, start: int, end: int) -> int:
+    if start < end:
+        spans[n, 0], spans[n, 1], spans[n, 2] = document, start, end
+        n += 1
+    return n
+
+
+def occurrences(
+    bucket: NDArray[np.int32], buckets: int, documents: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Count what stands in each bucket.
+
+    bucket      (records,) the bucket of each record
+    documents   (records,) the document of each, rising
+    sizes       (records,)
+    returns     (records,) how many of the same bucket come before each; and of each bucket, (buckets,), how many
+                records, of how many documents, and the sum of their sizes
+    """
+    before = np.empty(len(bucket), np.int64)
+    records, different, total = (np.zeros(buckets, np.int64) for _ in range(3))
+    _occurrences(bucket, documents, sizes, before, records, different, total, np.full(buckets, -1, np.int64))
+    return before, records, different, total
+
+
+@kernel
+def _occurrences(
+    bucket: NDArray[np.int32],
+    documents: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    before: NDArray[np.int64],
+    records: NDArray[np.int64],
+    different: NDArray[np.int64],
+    total: NDArray[np.int64],
+    last: NDArray[np.int64],
+) -> None:
+    for i in range(len(bucket)):
+        b = bucket[i]
+        before[i] = records[b]
+        records[b] += 1
+        different[b] += last[b] != documents[i]
+        last[b] = documents[i]
+        total[b] += sizes[i]
+
+
+def warm_up() -> None:
+    texts = pa.array(["a line\n\nanother one"], pa.large_string())
+    found = pieces(texts, "lines")
+    piece_hashes(texts, found, True, 1)
+    spans_without(texts, found, np.array([True, False]))
+    occurrences(np.zeros(2, np.int32), 1, np.arange(2), np.ones(2, np.int64))

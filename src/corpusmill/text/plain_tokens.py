@@ -1,0 +1,137 @@
+"""Tokens that need no model: words, and single characters where there are no words.
+
+A token is
+- a run of letters, digits and combining marks (Unicode categories L, N, M) as long as it goes; or
+- a single character of a script that is written without spaces between words (`ALONE`); or
+- any other single character: punctuation, symbols, controls.
+
+White space (str.isspace) separates tokens and belongs to none. Every other byte of a text is in exactly one token.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text import simd
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, lowest_bit
+from corpusmill.text.unicode import SPACE, SPECIAL, Classes, class_of, classes, decode
+
+_ascii_masks = simd.masks(simd.ascii_space, simd.either(simd.ascii_letter, simd.ascii_digit))
+
+# First and last code point of the scripts whose words are not separated.
+ALONE = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x3005, 0x312F),  # ideographic marks, Hiragana, Katakana, Bopomofo
+    (0x31A0, 0x31FF),  # more Bopomofo, strokes, more Katakana
+    (0x3400, 0x9FFF),  # Han
+    (0xF900, 0xFAFF),  # Han, compatibility
+    (0xFF66, 0xFF9F),  # Katakana, half width
+    (0x1AFF0, 0x1B16F),  # rare Kana
+    (0x20000, 0x3FFFF),  # rare Han
+)
+
+
+def count_tokens(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+    """(documents,) how many tokens each text has; a null has none."""
+    text = view(texts)
+    counts = np.zeros(len(text.offsets) - 1, np.int64)
+    _count(text, classes(), counts)
+    return counts
+
+
+def token_spans(text: str) -> list[tuple[int, int]]:
+    """First byte and end of each token of one text.
+
+    >>> data = "It's 3.5°, 东京!".encode()
+    >>> [data[start:end].decode() for start, end in token_spans(data.decode())]
+    ['It', "'", 's', '3', '.', '5', '°', ',', '东', '京', '!']
+    """
+    buffer = view(pa.array([text], pa.large_string()))
+    spans = np.empty((int(buffer.offsets[-1]), 2), np.int64)
+    found = _spans(buffer, classes(), spans)
+    return [(start, end) for start, end in spans[:found].tolist()]
+
+
+@kernel
+def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
+    for d in range(len(counts)):
+        at: Any = text.offsets[d]
+        hi = text.offsets[d + 1]
+        while True:
+            start, at = next_token(text.data, at, hi, classes)
+            if start == at:
+                break
+            counts[d] += 1
+
+
+@kernel
+def _spans(text: Text, classes: Classes, spans: NDArray[np.int64]) -> int:
+    found = 0
+    at: Any = text.offsets[0]
+    base = at
+    while True:
+        start, at = next_token(text.data, at, text.offsets[1], classes)
+        if start == at:
+            return found
+        spans[found, 0], spans[found, 1] = start - base, at - base
+        found += 1
+
+
+@inlined
+def next_token(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> Any:
+    """(first byte, end) of the first token of data[at:hi]; both are hi if there is none.
+
+    `at` must not stand inside a token. Stays below hi even where the bytes are not UTF-8.
+    """
+    if at < hi:  # nearly every token of ASCII ends within 64 bytes of where the last one ended
+        space, word = _ascii_masks(data, at)
+        skipped = lowest_bit(~space)
+        start = at + skipped
+        if skipped < 64 and start < hi and load8(data, start) < 0x80:
+            size = lowest_bit(~(word >> U(skipped))) if (word >> U(skipped)) & ONE else 1
+            end = start + size
+            if skipped + size < 64 and (end >= hi or load8(data, end) < 0x80 or (word >> U(skipped)) & ONE == NO_BITS):
+                return start, min(end, hi)
+    return _next_of_any(data, at, hi, classes)
+
+
+@kernel
+def _next_of_any(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> Any:
+    start = at
+    while start < hi:
+        code_point, size = decode(data, start)
+        if class_of(classes, code_point) & SPACE == 0:
+            break
+        start += size
+    start = min(start, hi)
+    end = start
+    while end < hi:
+        code_point, size = decode(data, end)
+        if class_of(classes, code_point) & (SPACE | SPECIAL) != 0 or stands_alone(code_point):
+            if end == start:
+                end += size
+            break
+        end += size
+    return start, min(end, hi)
+
+
+@inlined
+def stands_alone(code_point: Any) -> bool:
+    """Whether a character is in ALONE."""
+    if code_point < ALONE[0][0]:
+        return False
+    for first, last in ALONE:
+        if first <= code_point <= last:
+            return True
+    return False
+
+
+def warm_up() -> None:
+    count_tokens(pa.array(["a b."], pa.large_string()))
+    token_spans("a é.")

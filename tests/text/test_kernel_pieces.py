@@ -1,0 +1,148 @@
+"""Lines and paragraphs are found, hashed and taken out as a few lines of Python would."""
+
+import re
+from itertools import groupby
+
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from text_strategies import batches, strings
+
+from corpusmill.text.fold import fold
+from corpusmill.text.hashing import SECOND_SEED
+from corpusmill.text.pieces import occurrences, piece_hashes, pieces, spans_without
+from corpusmill.text.replace import replace_spans
+
+kinds = pytest.mark.parametrize("of", ["lines", "paragraphs"])
+
+
+def slow_pieces(text, of):
+    """(first character, end) of the pieces of a text."""
+    lines, at = [], 0
+    for line in text.split("\n"):
+        lines.append((at, at + len(line)))
+        at += len(line) + 1
+    filled = [(blank, list(group)) for blank, group in groupby(lines, key=lambda s: not text[slice(*s)].strip())]
+    groups = [group for blank, group in filled if not blank]
+    return [(g[0][0], g[-1][1]) for g in groups] if of == "paragraphs" else [span for g in groups for span in g]
+
+
+def slow_without(text, spans, gone):
+    """The text without some of its pieces: what stays, and the best gap between each two that stay."""
+    stays = [i for i in range(len(spans)) if not gone[i]]
+    if not stays:
+        return "" if spans else text
+    gaps = [text[spans[i][1] : spans[i + 1][0]] for i in range(len(spans) - 1)]
+    made = text[: spans[0][0]]
+    for i, following in zip(stays, [*stays[1:], None], strict=True):
+        made += text[slice(*spans[i])]
+        if following is not None:
+            made += max(gaps[i:following], key=lambda gap: gap.count("\n"))
+    return made + text[spans[-1][1] :]
+
+
+def xxh64(text, seed=0):
+    return xxhash.xxh64_intdigest(text.encode(), seed)
+
+
+def characters(text, start, end):
+    """Byte positions as positions of characters."""
+    raw = text.encode()
+    return len(raw[:start].decode()), len(raw[:end].decode())
+
+
+EDGES = ["\n \n\n\u3000\n", " a \n\n \n b\n\n\n c", "\n\na", "a\n\n", "a\r\n\r\nb\r\n", "x" * 70 + "\n" * 70 + "y", "\n" * 64]
+
+
+@kinds
+@settings(max_examples=100)
+@given(batches)
+@example(EDGES)
+def test_pieces_are_what_stands_between_line_feeds_and_between_blank_lines(of, batch):
+    found = pieces(strings(*batch), of)
+    for d, text in enumerate(batch):
+        mine = slice(found.offsets[d], found.offsets[d + 1])
+        spans = zip(found.start[mine].tolist(), found.end[mine].tolist(), strict=True)
+        assert [characters(text, *span) for span in spans] == slow_pieces(text, of)
+    assert found.offsets[-1] == len(found.start) == len(found.end)
+
+
+@kinds
+@pytest.mark.parametrize("folded", [False, True])
+@settings(max_examples=60)
+@given(batches, st.integers(0, 12))
+@example(EDGES, 1)
+def test_pieces_hash_as_the_stripped_or_folded_text(of, folded, batch, shortest):
+    texts = strings(*batch)
+    made = piece_hashes(texts, pieces(texts, of), folded, shortest)
+    stripped = [text[slice(*span)].strip() for text in batch for span in slow_pieces(text, of)]
+    compared = fold(strings(*stripped)).to_pylist() if folded else stripped
+    assert made.long.tolist() == [len(piece) >= shortest for piece in compared]
+    assert made.hashes.tolist() == [
+        [xxh64(piece), xxh64(piece, SECOND_SEED)] if len(piece) >= shortest else [0, 0] for piece in compared
+    ]
+
+
+@kinds
+@settings(max_examples=100)
+@given(st.data(), batches)
+@example(None, EDGES)
+def test_what_is_left_is_what_stays_with_the_best_gaps_between(of, data, batch):
+    texts = strings(*batch)
+    found = pieces(texts, of)
+    rows = len(found.start)
+    gone = np.array(
+        [i % 3 > 0 for i in range(rows)] if data is None else data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)),
+        bool,
+    )  # fmt: skip
+    spans = spans_without(texts, found, gone)
+    left = replace_spans(texts, spans, strings(*[""] * len(spans)))
+    ends = found.offsets.tolist()
+    wanted = [
+        slow_without(text, slow_pieces(text, of), gone[a:b]) for text, a, b in zip(batch, ends, ends[1:], strict=False)
+    ]
+    assert left.to_pylist() == wanted
+    assert (spans[:, 1] < spans[:, 2]).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a\nX\nb", "a\nb"),
+        ("a\n\nX\n\nb", "a\n\nb"),
+        ("a\nX\n\nb", "a\n\nb"),
+        ("a\n\nX\nb", "a\n\nb"),
+        ("a\nX\n\nX\nb", "a\n\nb"),  # they were two paragraphs
+        ("X\n  a\n    b\n", "  a\n    b\n"),
+        ("a\n  X\nX", "a"),
+        ("a\nX\n", "a\n"),
+        ("\n\nX\na", "\n\na"),
+        ("a\r\nX\r\nb\r\n", "a\r\nb\r\n"),
+        ("\n X \nX\n\n", ""),
+    ],
+)
+def test_lines_that_go_leave_no_gap(text, left):
+    found = pieces(strings(text), "lines")
+    gone = np.array([text[s:e].strip() == "X" for s, e in zip(found.start, found.end, strict=True)])
+    spans = spans_without(strings(text), found, gone)
+    assert replace_spans(strings(text), spans, strings(*[""] * len(spans))).to_pylist() == [left]
+    assert not re.search(r"\n{3}", left)
+
+
+def test_a_null_has_no_pieces():
+    assert pieces(strings(None, "a", None), "lines").offsets.tolist() == [0, 0, 1, 1]
+    assert pieces(strings(), "paragraphs").offsets.tolist() == [0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=30))
+def test_occurrences_are_counted_by_bucket(rows):
+    rows.sort(key=lambda row: row[1])  # documents rise
+    bucket, documents, sizes = (np.array([row[i] for row in rows], np.int64) for i in range(3))
+    before, records, different, total = occurrences(bucket.astype(np.int32), 4, documents, sizes)
+    assert before.tolist() == [sum(other[0] == row[0] for other in rows[:i]) for i, row in enumerate(rows)]
+    for b in range(4):
+        mine = [row for row in rows if row[0] == b]
+        wanted = len(mine), len({row[1] for row in mine}), sum(row[2] for row in mine)
+        assert (records[b], different[b], total[b]) == wanted
