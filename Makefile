@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint setup bench quality parity scale chaos golden clean
+.PHONY: demo test lint setup bench quality parity scale scale-long chaos golden clean
 
 demo: $(READY)
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -35,6 +35,15 @@ $(READY): pyproject.toml constraints.txt
 chaos: $(READY)
 	$(BIN)/python -m pytest tests/test_every_executor.py -k killed --kills 50
 
+# Memory and seconds of near deduplication by number of documents: 10 million sketches, made and not computed.
+scale: $(READY)
+	$(BIN)/python -m benchmarks.scale
+
+# A million documents of real length, end to end: 2 GB, made four times as large as the workload. Takes minutes.
+scale-long: $(READY)
+	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)-4 --scale 4
+	$(BIN)/python -m benchmarks whole_run --workload $(WORKLOAD)-4
+
 # The bytes that the demo must give. Only after a change that is meant to change them.
 golden: $(READY)
 	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden
@@ -57,10 +66,11 @@ parity: $(READY) build/parity/.ready
 quality: $(READY)
 	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
 
-build/parity/.ready:
+build/parity/.ready: Makefile
 	$(PYTHON) -m venv build/parity
 	$(PEER) -m pip install --quiet --disable-pip-version-check \
-		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean
+		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean \
+		'datasketch==2.0.*' 'rensa==0.5.*' 'gaoya==0.2.*' orjson
 	@touch $@
 
 clean:

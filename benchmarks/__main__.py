@@ -11,11 +11,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import map_pass, measures, peers_rules, startup, what_if, whole_run
+from benchmarks import map_pass, measures, peers_dedup, peers_rules, startup, what_if, whole_run
 from benchmarks._common import Figure, Workload, heading, row, table
 from corpusmill.text import compile as kernels
 
-NAMES = ("measures", "peers_rules", "what_if", "map_pass", "whole_run", "startup")
+NAMES = ("measures", "peers_rules", "peers_dedup", "what_if", "map_pass", "whole_run", "startup")
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which; all if none is named: {', '.join(NAMES)}")
     parser.add_argument("--workload", type=Path, required=True)
     parser.add_argument("--big", type=Path, help="a larger workload, for whole_run")
-    parser.add_argument("--peer", type=Path, help="the python of an environment with datatrove 0.10, for peers_rules")
+    parser.add_argument("--peer", type=Path, help="the python of an environment with the peers, for those two")
     parser.add_argument("--data", type=Path, help="folder of real documents, as for parity")
     parser.add_argument("--runs", type=int, default=3, help="of which the median is taken; whole runs and peers once")
     parser.add_argument("--scratch", type=Path, help="folder for what runs write; a temporary one if not given")
@@ -44,6 +44,8 @@ def main() -> int:
                 figures += measures.run(workload, options.runs, scratch / name, options.data)
             elif name == "peers_rules":
                 figures += peers_rules.run(workload, options.runs, scratch / name, options.peer, options.data)
+            elif name == "peers_dedup":
+                figures += peers_dedup.run(workload, options.runs, scratch / name, options.peer)
             elif name == "what_if":
                 figures += what_if.run(workload, options.runs, scratch / name)
             elif name == "map_pass":
@@ -63,7 +65,12 @@ def verdict(figures: list[Figure]) -> int:
     for figure in figures:
         if figure.bar is not None:
             wanted = f"{figure.wants} {figure.bar:g} {figure.unit}".strip()
-            row(figure.name, f"{figure.value:.{figure.digits}f} {figure.unit}".strip(), wanted, "met" if figure.passes else "MISSED")
+            row(
+                figure.name,
+                f"{figure.value:.{figure.digits}f} {figure.unit}".strip(),
+                wanted,
+                "met" if figure.passes else "MISSED",
+            )
     return 0 if all(figure.passes for figure in figures) else 1
 
 

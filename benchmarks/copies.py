@@ -25,8 +25,8 @@ Pairs = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Copies:
-    """Documents in order; `labelled` are pairs of them that somebody calls copies, by who says so. What is `large` is
-    run once, and not at other thresholds."""
+    """Documents in order; `labelled` are pairs of them that somebody calls copies, by who says so. Of what is `large`
+    no other pairs are looked at, and no other thresholds."""
 
     name: str
     texts: list[str]

@@ -7,12 +7,11 @@ Each removes near copies as its documentation does it, in the fastest way that i
 5-grams of lower-cased words, 14 bands of 8, estimated similarity of at least 0.8. A document goes for an earlier one
 that stays. KEPT: numbers of the documents that stay, counted over all files. ANSWER, written after it:
 
-    {"version": …, "ended": when KEPT was there (seconds since 1970), "cpu": CPU seconds until then,
+    {"version": …, "ended": when KEPT was there, in seconds since 1970,
      "twins": [[document that goes, one that stays and that it is like], …]}
 """
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -32,9 +31,7 @@ def main(name: str, kept_file: str, answer_file: str, *files: str) -> None:
     keep = {"gaoya": gaoya, "rensa": rensa, "datasketch": datasketch}[name]
     kept, named_later = keep([Path(file) for file in files])
     Path(kept_file).write_bytes(orjson.dumps(kept))
-    times = os.times()
-    cpu = times.user + times.system + times.children_user + times.children_system
-    answer = {"version": version(name), "ended": time.time(), "cpu": cpu, "twins": list(named_later)}
+    answer = {"version": version(name), "ended": time.time(), "twins": list(named_later)}
     Path(answer_file).write_text(json.dumps(answer), "utf-8")
 
 

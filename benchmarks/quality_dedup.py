@@ -1,8 +1,8 @@
 """What deduplication finds and what it drops, judged by the exact similarity of all documents.
 
 A run of `dedup/exact` and `dedup/minhash` with its defaults decides. What it should have decided is worked out by
-slow_jaccard.py, which shares no code with it, over all pairs of at least 0.5. Copies that are equal count once, so a
-pair is one of two different sets of 5-grams. For each range of similarity s there are
+slow_jaccard.py, which shares no code with it, over all pairs of at least 0.5 (of the workload: over those that were
+planted). Copies that are equal count once, so a pair is one of two different sets of 5-grams. For each range of similarity s there are
 
     pairs       with a similarity in the range
     met         of these, the share that shares a key of a band, and the share that 1 - (1 - s^rows)^bands expects
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from benchmarks._common import MB, Figure, row, table
 from benchmarks.copies import Copies, Judged, check, judged, sets
-from benchmarks.slow_jaccard import Alike, Set, alike, jaccard, shingles
+from benchmarks.slow_jaccard import Alike, Sets, alike, among, jaccard
 from corpusmill.execute.processes import Processes
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.tables import RunTables
@@ -36,7 +36,7 @@ from corpusmill.runs import run as carry_out
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.dedup.minhash import Minhash, solve
 
-EDGES = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 RANGES = ("0.5 to 0.6", "0.6 to 0.7", "0.7 to 0.8", "0.8 to 0.9", "0.9 to 1", "1")
 NEAR, NEARER, SAME = 3, 4, 5  # ranges from the default threshold on
 SHAPES = ((14, 8), (16, 8), (20, 7), (25, 5), (9, 13))
@@ -108,8 +108,9 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     kept: list[tuple[str, list[int]]] = []
     table("documents", "number", "MB", "copies", "found", "near copies dropped", "rightly", "by components", "rightly")
     for copies in sets(data, workload):
-        members = [shingles(text, step.ngram) for text in copies.texts]
-        truth = alike(members, float(EDGES[0]))
+        members = Sets(copies.texts, step.ngram)
+        called = [pair for pairs in copies.labelled.values() for pair in pairs]
+        truth = among(members, called, EDGES[0]) if copies.large else alike(members, EDGES[0])
         decided = decide(copies.texts, scratch / "run", "dedup/minhash")
         keys = {shape: band_keys(copies.texts, Minhash(bands=shape[0], rows=shape[1])) for shape in SHAPES}
         counts = count(truth, decided, keys[bands, rows], step)
@@ -252,16 +253,16 @@ def shared(truth: Alike, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
 
 
 def range_of(similarity: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.searchsorted(EDGES, similarity, side="right") - 1
+    return np.searchsorted(np.array(EDGES), similarity, side="right").astype(np.int64) - 1
 
 
-def judge(texts: list[str], members: list[Set], decided: Decided, keys: NDArray[np.uint64], threshold: float) -> Drops:
+def judge(texts: list[str], members: Sets, decided: Decided, keys: NDArray[np.uint64], threshold: float) -> Drops:
     exact, near = np.flatnonzero(decided.step == 1), np.flatnonzero(decided.step == 2)
-    true = np.array([jaccard(members[n], members[decided.twin[n]]) for n in near])
+    true = np.array([jaccard(members[n], members[decided.twin[n]]) for n in near.tolist()])
     rightly = (true >= threshold) & (decided.step[decided.twin[near]] == 0)
     before = np.flatnonzero(decided.step != 1)
     heads = before[components(keys[before])]
-    linked = [jaccard(members[n], members[head]) for n, head in zip(before, heads) if n != head]
+    linked = [jaccard(members[n], members[head]) for n, head in zip(before.tolist(), heads.tolist()) if n != head]
     return Drops(
         copies=len(texts) - len(set(texts)),
         found=len(exact),
@@ -288,7 +289,7 @@ def components(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
             return head
 
 
-def told(copies: Copies, members: list[Set], decided: Decided, threshold: float) -> Iterator[tuple[str, ...]]:
+def told(copies: Copies, members: Sets, decided: Decided, threshold: float) -> Iterator[tuple[str, ...]]:
     """Of the pairs that somebody calls copies: how many are, and of how many one side is gone."""
     gone = decided.step > 0
     for label, pairs in copies.labelled.items():

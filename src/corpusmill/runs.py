@@ -29,6 +29,7 @@ from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.facts import Facts, total
 from corpusmill.keys import FORMAT
+from corpusmill.recipe.against import refuse_itself
 from corpusmill.recipe.lower import Plan, lower
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.writing import publish
@@ -117,6 +118,7 @@ def run(
     if not isinstance(recipe, Recipe):
         recipe = Recipe.load(Path(recipe), overrides)
     root = Path(folder) if folder is not None else recipe.folder
+    refuse_itself(recipe, root)
     plan = lower(recipe)
     warm_kernels(watcher)
     if executor is None:

@@ -5,6 +5,7 @@ carry the number of the unit and the name of the attempt, so an attempt that was
 orphan and nothing else.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -187,6 +188,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of `write_arrays`, mapped read-only."""
     import json
+    import mmap
 
     with path.open("rb") as file:
         start = file.read(16)
@@ -194,13 +196,16 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
             raise ValueError(f"{path}: not a file of arrays, it begins with {start[:8]!r}")
         size = int.from_bytes(start[8:], "little")
         head = json.loads(file.read(size))
+        # One map for all: a stage opens every file once a partition, and np.memmap would open it once an array.
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     arrays: dict[str, NDArray[Any]] = {}
     for name, entry in head.items():
         shape = tuple(entry["shape"])
         if 0 in shape:
             arrays[name] = np.empty(shape, entry["dtype"])
         else:
-            arrays[name] = np.memmap(path, entry["dtype"], "r", 16 + size + entry["offset"], shape)
+            flat = np.frombuffer(mapped, entry["dtype"], math.prod(shape), 16 + size + entry["offset"])
+            arrays[name] = flat.reshape(shape)
     return arrays
 
 

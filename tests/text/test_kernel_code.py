@@ -1,6 +1,7 @@
 """What speaks for code, counted in one scan, against the definitions read aloud."""
 
 import re
+from random import Random
 
 import pytest
 from hypothesis import example, given, settings
@@ -44,6 +45,15 @@ codes = st.lists(st.sampled_from([*ATOMS.split(), *" \n\n\t\r,"]), max_size=40)
 def test_equals_the_definitions(batch):
     found = code_counts(strings(*batch))
     assert [dict(zip(COUNTS.names, row.tolist())) for row in found] == [slow_counts(text) for text in batch]
+
+
+def test_a_document_of_10_mb_equals_the_definitions():
+    random = Random(10)
+    atoms = [*ATOMS.split(), *" \t,", "word", "été", "日本語", "日" * 300]
+    lines = ["".join(random.choice(atoms) + " " for _ in range(random.randrange(60))) for _ in range(500)]
+    text = "\n".join(random.choice(lines) for _ in range(13_000)) + "\n" + "long" * 100_000
+    assert 9e6 < len(text.encode()) < 13e6
+    assert dict(zip(COUNTS.names, code_counts(strings("x", text))[1].tolist())) == slow_counts(text)
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)

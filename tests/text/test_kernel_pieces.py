@@ -1,7 +1,6 @@
 """Lines and paragraphs are found, hashed and taken out as a few lines of Python would."""
 
 import re
-from itertools import groupby
 
 import numpy as np
 import pytest
@@ -14,33 +13,9 @@ from corpusmill.text.fold import fold
 from corpusmill.text.hashing import SECOND_SEED
 from corpusmill.text.pieces import occurrences, piece_hashes, pieces, spans_without
 from corpusmill.text.replace import replace_spans
+from slow_pieces import slow_pieces, slow_without
 
 kinds = pytest.mark.parametrize("of", ["lines", "paragraphs"])
-
-
-def slow_pieces(text, of):
-    """(first character, end) of the pieces of a text."""
-    lines, at = [], 0
-    for line in text.split("\n"):
-        lines.append((at, at + len(line)))
-        at += len(line) + 1
-    filled = [(blank, list(group)) for blank, group in groupby(lines, key=lambda s: not text[slice(*s)].strip())]
-    groups = [group for blank, group in filled if not blank]
-    return [(g[0][0], g[-1][1]) for g in groups] if of == "paragraphs" else [span for g in groups for span in g]
-
-
-def slow_without(text, spans, gone):
-    """The text without some of its pieces: what stays, and the best gap between each two that stay."""
-    stays = [i for i in range(len(spans)) if not gone[i]]
-    if not stays:
-        return "" if spans else text
-    gaps = [text[spans[i][1] : spans[i + 1][0]] for i in range(len(spans) - 1)]
-    made = text[: spans[0][0]]
-    for i, following in zip(stays, [*stays[1:], None], strict=True):
-        made += text[slice(*spans[i])]
-        if following is not None:
-            made += max(gaps[i:following], key=lambda gap: gap.count("\n"))
-    return made + text[spans[-1][1] :]
 
 
 def xxh64(text, seed=0):
@@ -53,7 +28,15 @@ def characters(text, start, end):
     return len(raw[:start].decode()), len(raw[:end].decode())
 
 
-EDGES = ["\n \n\n\u3000\n", " a \n\n \n b\n\n\n c", "\n\na", "a\n\n", "a\r\n\r\nb\r\n", "x" * 70 + "\n" * 70 + "y", "\n" * 64]
+EDGES = [
+    "\n \n\n\u3000\n",
+    " a \n\n \n b\n\n\n c",
+    "\n\na",
+    "a\n\n",
+    "a\r\n\r\nb\r\n",
+    "x" * 70 + "\n" * 70 + "y",
+    "\n" * 64,
+]
 
 
 @kinds

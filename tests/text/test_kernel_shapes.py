@@ -1,16 +1,17 @@
 """The shape of each line, against Python's own string methods."""
 
+from random import Random
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import batches, strings
+from text_strategies import ATOMS, batches, strings
 
 from corpusmill.text.shapes import LINE, line_shapes, line_texts
 
 
 def slow_shapes(document, text):
-    at = 0
+    begin = 0
     for line in text.split("\n"):
-        begin = len(text[:at].encode())
         inner = line.strip()
         start = begin + len(line[: line.find(inner)].encode()) if inner else begin
         yield (
@@ -25,7 +26,7 @@ def slow_shapes(document, text):
             sum(map(str.isupper, line)),
             sum(map(str.isdecimal, line)),
         )
-        at += len(line) + 1
+        begin += len(line.encode()) + 1
 
 
 @settings(max_examples=150)
@@ -35,6 +36,14 @@ def test_equals_the_definition(batch):
     expected = [shape for document, text in enumerate(batch) for shape in slow_shapes(document, text)]
     found = line_shapes(strings("cut off", *batch)[1:])
     assert found.dtype == LINE and [row.item() for row in found] == expected
+
+
+def test_a_document_of_10_mb_equals_the_definition():
+    random = Random(10)
+    lines = ["".join(random.choice(ATOMS) for _ in range(random.randrange(200))) for _ in range(500)]
+    text = "\n".join(random.choice(lines) for _ in range(19_000)) + "\n" + "LONG" * 100_000 + "\n" * 1000
+    assert 9e6 < len(text.encode()) < 13e6
+    assert [row.item() for row in line_shapes(strings("x\ny", text))[2:]] == list(slow_shapes(1, text))
 
 
 @settings(max_examples=50)

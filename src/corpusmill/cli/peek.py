@@ -1,7 +1,7 @@
 """corpusmill peek RUN"""
 
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from corpusmill.report.tables import RunTables
 
 CHARS = 600  # of each text, where several documents are shown
+REPEATED = 200  # of a line or paragraph
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,6 +30,10 @@ def peek(
     document: Annotated[
         str | None, typer.Option("--id", help="All about the document with this id or url.", show_default=False)
     ] = None,
+    repeated: Annotated[
+        bool,
+        typer.Option("--repeated", help="The lines or paragraphs that occur most often, with dedup/line and the like."),
+    ] = False,
     count: Annotated[int, typer.Option("-n", min=1, help="How many to show.")] = 5,
     json: Json = False,
 ) -> None:
@@ -36,9 +41,12 @@ def peek(
     from corpusmill.report.tables import RunTables
 
     open_run(run)
-    if sum([dead, dropped is not None, document is not None]) > 1:
-        raise InputError("--dropped, --dead and --id ask for different documents: give one of them")
+    if sum([dead, dropped is not None, document is not None, repeated]) > 1:
+        raise InputError("--dropped, --dead, --id and --repeated ask for different things: give one of them")
     tables = RunTables(run)
+    if repeated:
+        peek_repeated(run, tables, count, json)
+        return
     if dead:
         found = tables.dead(count)
     elif dropped is not None:
@@ -53,6 +61,28 @@ def peek(
         print_json({"run": str(run), "documents": found})
         return
     print("\n\n".join(shown(entry, tables, whole=document is not None) for entry in found) if found else "none")
+
+
+def peek_repeated(run: Path, tables: "RunTables", count: int, json: bool) -> None:
+    """Raises InputError if no step of the run has counted lines or paragraphs."""
+    from corpusmill.report.numbers import size
+    from corpusmill.report.visible import excerpt, one_line
+
+    found = tables.repeated(count)
+    if not found:
+        raise InputError(
+            f"{run}: no step of this run counts lines or paragraphs. `dedup/line: {{mark: true}}` in its recipe does, and "
+            f"cuts nothing."
+        )
+    if json:
+        print_json({"run": str(run), "repeated": found})
+        return
+    for step, rows in found.items():
+        print(f"{step}:" if rows else f"{step}: none occurs twice")
+        for row in rows:
+            often = f"{number(row['occurrences'])} times in {number(row['documents'])} documents"
+            print(f"  {often}, {size(row['bytes'])}, first in {row['id']}")
+            print(f"    | {excerpt(one_line(row['text']), REPEATED)}")
 
 
 def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:

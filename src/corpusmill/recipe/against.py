@@ -1,6 +1,5 @@
 """What earlier runs kept, for steps with `against`: the keys of their documents, as those runs or an index left them."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,9 @@ from corpusmill import assets
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.execute.commits import StageFolder
 from corpusmill.keys import FORMAT, KeyFile
-from corpusmill.recipe.fingerprint import describe
+from corpusmill.recipe.fingerprint import describe, digest
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.steps import CorpusStep
 from corpusmill.units import Commit
 
 INDEX = "index.json"
@@ -34,17 +32,17 @@ def keys_of(step: Any) -> dict[str, Any]:
 def earlier_keys(step: Any, label: str) -> tuple[tuple[KeyFile, ...], str]:
     """The key files of the runs and indexes that a step's `against` names, in order, and a fingerprint of them.
 
+    The fingerprint is that of what the files hold and where they are, so an earlier run that was repeated without a
+    change leaves it as it is.
     Raises RecipeError if one of them is no finished run or index, or has no keys that can be compared with the step's.
     """
-    against = getattr(step, "against", None) or ()
     files: list[KeyFile] = []
-    digest = hashlib.sha256()
-    for path in (against,) if isinstance(against, str) else against:
-        folder = Path(path)
+    prints: list[Any] = []
+    for folder in against(step):
         if (folder / INDEX).is_file():
-            found, about = _from_index(folder, step, label), (folder / INDEX).read_bytes()
+            found, about = _from_index(folder, step, label)
         elif (folder / "run.json").is_file():
-            found, about = from_run(folder, step, label), (folder / "run.json").read_bytes()
+            found, about = _from_run(folder, step, label)
         else:
             near = did_you_mean(str(folder), map(str, folder.parent.glob("*")) if folder.parent.is_dir() else ())
             raise RecipeError(
@@ -52,8 +50,24 @@ def earlier_keys(step: Any, label: str) -> tuple[tuple[KeyFile, ...], str]:
                 f"`corpusmill index RUN FOLDER` makes an index."
             )
         files += found
-        digest.update(about)
-    return tuple(files), digest.hexdigest() if files else ""
+        prints.append([str(folder.absolute()), about])
+    return tuple(files), digest(prints) if files else ""
+
+
+def against(step: Any) -> tuple[Path, ...]:
+    """The folders that a step's `against` names."""
+    named = getattr(step, "against", None) or ()
+    return tuple(map(Path, (named,) if isinstance(named, str) else named))
+
+
+def refuse_itself(recipe: Recipe, root: Path) -> None:
+    """Raises RecipeError if a step compares a run with itself: then all of its documents would go."""
+    for label, step in zip(labels(recipe.steps), recipe.steps):
+        if root.resolve() in (folder.resolve() for folder in against(step)):
+            raise RecipeError(
+                f"{label}.against: {root} is the folder of this run itself. Give this run another folder (run.folder, "
+                f"or --folder), or export an index of the earlier one first: corpusmill index {root} FOLDER"
+            )
 
 
 def comparable(step: Any) -> dict[str, Any]:
@@ -63,55 +77,66 @@ def comparable(step: Any) -> dict[str, Any]:
     return {"name": described["name"], "parameters": parameters, "format": FORMAT}
 
 
-def from_run(folder: Path, step: Any, label: str) -> list[KeyFile]:
-    """The keys that a run made for the same step, with the documents that it kept to the end."""
+def key_files(folder: Path, label: str) -> tuple[list[KeyFile], list[Any]]:
+    """The keys that a run made for a corpus step, a file a unit, with the documents that it kept to the end; and the
+    checksums of all these files.
+
+    Raises RecipeError if the run is not finished.
+    """
+    record = json.loads((folder / "run.json").read_bytes())
+    stages = {name.split("-", 1)[1].rsplit("-", 1)[0]: name for name in record["stages"]}
+    judging = next(i for i, info in enumerate(record["passes"]) if label in info["labels"])
+    # The pass before the one that brings the verdicts made the keys.
+    signing, final = (_commits(folder, stages[record["passes"][i]["stage"]]) for i in (judging - 1, -1))
+    if not signing or len(final) != len(signing):
+        raise RecipeError(
+            f"{folder}: the run is not finished. Finish it first: corpusmill run RECIPE --folder {folder}"
+        )
+    root = folder.absolute()
+    files, checksums = [], []
+    for commit, last in zip(signing, final):
+        keys, docs, kept = commit.outputs[f"keys-{label}"], commit.outputs["docs"], last.outputs["docs"]
+        files.append(KeyFile(str(root / keys.path), str(root / docs.path), str(root / kept.path), docs.rows))
+        checksums.append([[output.path, output.checksum] for output in (keys, docs, kept)])
+    return files, checksums
+
+
+def _from_run(folder: Path, step: Any, label: str) -> tuple[list[KeyFile], list[Any]]:
     record = json.loads((folder / "run.json").read_bytes())
     recipe = Recipe.parse(record["recipe"], str(folder / "run.json"))
-    named = list(zip(labels(recipe.steps), recipe.steps))
-    same = [(name, other) for name, other in named if type(other) is type(step)]
-    wanted = comparable(step)
-    made = record.get("keys")
-    fitting = [name for name, other in same if comparable(other) | {"format": made} == wanted]
+    same = {name: other for name, other in zip(labels(recipe.steps), recipe.steps) if type(other) is type(step)}
+    wanted, made = comparable(step), record.get("keys")
+    fitting = [name for name, other in same.items() if comparable(other) | {"format": made} == wanted]
     if not fitting:
-        have = "; ".join(f"{name} has {comparable(other)['parameters']}" for name, other in same) or "it has none"
-        have += "" if made == FORMAT else f"; and its keys are of format {made}, not {FORMAT}"
+        have = "; ".join(f"{name} has {comparable(other)['parameters']}" for name, other in same.items())
+        have = have or f"its steps are {', '.join(labels(recipe.steps)) or 'none'}"
+        have += "" if made == FORMAT else f"; and its keys are of format {made}, not {FORMAT}: run it again"
         raise RecipeError(
             f"{label}.against: {folder} has no {name_of(step)} with the keys of this one, {wanted['parameters']}: {have}."
         )
-    stages = {name.split("-", 1)[1].rsplit("-", 1)[0]: name for name in record["stages"]}
-    signing = _signing_pass(recipe, record, fitting[0])
-    commits = _commits(folder, stages[signing])
-    final = _commits(folder, stages[record["passes"][-1]["stage"]])
-    last = StageFolder(folder, record["stages"][-1])
-    if not commits or len(final) != len(commits) or not last.commits():
-        raise RecipeError(f"{label}.against: the run in {folder} is not finished. Finish it first: corpusmill run …")
-    root, whole = folder.absolute(), signing == record["passes"][-1]["stage"]
-    return [
-        KeyFile(
-            str(root / commit.outputs[f"keys-{fitting[0]}"].path),
-            str(root / commit.outputs["docs"].path),
-            None if whole else str(root / kept.outputs["docs"].path),
-            commit.outputs["docs"].rows,
-        )
-        for commit, kept in zip(commits, final)
-    ]
+    try:
+        return key_files(folder, label if label in fitting else fitting[0])
+    except RecipeError as error:
+        raise RecipeError(f"{label}.against: {error}") from None
 
 
-def _signing_pass(recipe: Recipe, record: dict[str, Any], label: str) -> str:
-    """The pass that made the keys of a corpus step: the one before that which brings its verdicts."""
-    stages = [info["stage"] for info in record["passes"]]
-    judged = next(i for i, info in enumerate(record["passes"]) if label in info["labels"])
-    assert isinstance(recipe.steps[labels(recipe.steps).index(label)], CorpusStep)
-    return str(stages[judged - 1])
-
-
-def _from_index(folder: Path, step: Any, label: str) -> list[KeyFile]:
+def _from_index(folder: Path, step: Any, label: str) -> tuple[list[KeyFile], Any]:
     record = json.loads((folder / INDEX).read_bytes())
     wanted = comparable(step)
     if record["keys_of"] != wanted:
-        raise RecipeError(f"{label}.against: {folder} is an index of {record['keys_of']}, and this step has {wanted}.")
+        raise RecipeError(
+            f"{label}.against: {folder} is an index of {record['keys_of']}, and this step has {wanted}. "
+            f"Its keys cannot be compared."
+        )
+    for file in record["files"]:
+        for name in ("keys", "docs"):
+            if not (folder / file[name]).is_file():
+                raise RecipeError(f"{label}.against: {folder} is not whole: {file[name]} is missing. Copy it again.")
     root = folder.absolute()
-    return [KeyFile(str(root / file["keys"]), str(root / file["docs"]), None, file["rows"]) for file in record["files"]]
+    files = [
+        KeyFile(str(root / file["keys"]), str(root / file["docs"]), None, file["rows"]) for file in record["files"]
+    ]
+    return files, record
 
 
 def _commits(folder: Path, stage: str) -> list[Commit]:

@@ -117,7 +117,7 @@ class _Lowering:
                 earlier, print_ = earlier_keys(step, label)
                 upstream = _print(upstream, label, describe_with_assets(step), print_)
                 before = tuple(judge.verdicts for judge in judged)
-                signed = Signed(self.passes[-1].stage, label, upstream, self.slices, before, earlier)
+                signed = Signed(self.passes[-1].stage, label, upstream, self._slices(step), before, earlier)
                 self.stages += step.stages(signed)
                 judged.append(Judged(label, step, self.stages[-1].name))
             if not steps and not judged:
@@ -138,7 +138,7 @@ class _Lowering:
             readers=tuple((source.source, source.reader) for source in self.recipe.read) if first else (),
             judged=tuple((judge.label, judge.step) for judge in judged),
             steps=tuple(steps),
-            signs=tuple(Sign(label, step, self.slices) for label, step in corpus),
+            signs=tuple(Sign(label, step, self._slices(step)) for label, step in corpus),
             tokenizer=self.tokenize,
         )
         described = [[label, describe_with_assets(step)] for label, step in steps]
@@ -170,6 +170,10 @@ class _Lowering:
             )
         self.passes.append(PassInfo(name, tuple(label for label, _ in (*work.judged, *steps))))
         return fingerprint
+
+    def _slices(self, step: CorpusStep) -> int:
+        slices: int = self.slices * getattr(step, "records", 1)
+        return slices
 
     def _add_outputs(self, upstream: str) -> None:
         last = self.passes[-1].stage
@@ -226,10 +230,14 @@ def _first_units(readers: Sequence[Any], inputs: Sequence[Sequence[FileInfo]], t
 
 
 def _later_units(done: Committed, before: str, verdicts: tuple[str, ...]) -> list[Unit]:
-    outputs = [done[stage][0].outputs for stage in verdicts]
-    files = tuple((found["verdicts"].path, found["cuts"].path if "cuts" in found else None) for found in outputs)
+    """Each file of documents with the verdicts on them: of a stage of one unit, or of the unit of the same number."""
     base = bases(done[before], "docs")
-    return [Unit(i, (c.outputs["docs"].path, int(base[i]), files)) for i, c in enumerate(done[before])]
+    units = []
+    for i, commit in enumerate(done[before]):
+        outputs = [done[stage][i if len(done[stage]) > 1 else 0].outputs for stage in verdicts]
+        files = tuple((found["verdicts"].path, found["cuts"].path if "cuts" in found else None) for found in outputs)
+        units.append(Unit(i, (commit.outputs["docs"].path, int(base[i]), files)))
+    return units
 
 
 def _document_units(done: Committed, last: str) -> list[Unit]:

@@ -262,6 +262,6 @@ def _write_keys(io: UnitIO, sign: Sign, batches: list[tuple[Keys, int]]) -> None
         rows = [keys.documents + base for (keys, _), base in zip(batches, first) if keys.documents is not None]
         row = np.concatenate(rows).astype(np.uint32)[row]
     arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
-    about = {"slices": np.array([sign.slices]), "riders": np.array(list(riders), np.bytes_)}
+    about = {"slices": np.array([sign.slices]), "riders": np.frombuffer(",".join(riders).encode(), np.uint8)}
     beside = {**about, "offsets": offsets, "keys": sorted_keys, "row": row, **riders}
     io.write_arrays(f"keys-{sign.label}", int(first[-1]), **beside, **arrays)

@@ -9,6 +9,7 @@ from typing import Any
 
 from corpusmill.recipe.names import labels
 from corpusmill.report import cards
+from corpusmill.report.copies import compare
 from corpusmill.report.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number, share, short, size
 from corpusmill.report.svg import bar, histogram, legend
@@ -23,6 +24,7 @@ KEPT = 4  # documents that stay
 PAIRS = 4  # a corpus step
 DEAD = 3  # a kind
 LANGUAGES = 15
+REPEATED, FIRST = 100, 20  # lines or paragraphs a step; those that are not folded away
 FREQUENT = 3  # reasons a step in the table
 MEASURES = (("documents", number), ("bytes", size), ("tokens", number))
 
@@ -50,7 +52,8 @@ def page(tables: RunTables) -> str:
         ("kept", "Documents that stay", kept_section(tables)),
         ("lengths", "Lengths", lengths_section(tables)),
         ("languages", "Languages", languages_section(tables)),
-        ("copies", "Copies", copies_section(tables)),
+        ("copies", "Copies", [*compared_section(tables), *copies_section(tables)]),
+        ("repeated", "Repeated lines and paragraphs", repeated_section(tables)),
         ("lost", "Records that were no documents", lost_section(tables, flow)),
         ("rows", "Training rows", rows_section(tables, flow)),
         ("recipe", "Recipe", recipe_section(tables)),
@@ -310,6 +313,28 @@ def languages_section(tables: RunTables) -> list[Inside]:
     return said
 
 
+def compared_section(tables: RunTables) -> list[Inside]:
+    """What each way to find copies caught, and what it shares with the others, where there are two or more."""
+    found = compare(tables)
+    if len(found) < 2:
+        return []
+    head = ["step", "came to it", "has copies", "share", "went", "bytes", *(f"and {one.step}" for one in found)]
+    rows = [
+        [
+            one.step,
+            number(one.came),
+            number(one.documents),
+            share(one.documents, one.came),
+            number(one.dropped),
+            "–" if one.bytes is None else size(one.bytes),
+            *("" if other.step == one.step else number(one.both[other.step]) for other in found),
+        ]
+        for one in found
+    ]
+    note = "A document that goes does not come to the next step: how far two agree shows where the first only marks."
+    return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
+
+
 def copies_section(tables: RunTables) -> list[Inside]:
     """What the corpus steps found: how alike the copies are, and the least alike of them beside their twins."""
     said: list[Inside] = []
@@ -332,6 +357,33 @@ def copies_section(tables: RunTables) -> list[Inside]:
         shown = pairs[:1] if exact else pairs
         said.append(tag("p", "The least alike:" if not exact else "One of them:", class_="note"))
         said += [cards.pair(pair) for pair in shown]
+    return said
+
+
+def repeated_section(tables: RunTables) -> list[Inside]:
+    """The lines and paragraphs that occur most often, where a step has counted them."""
+    said: list[Inside] = []
+    for step, found in tables.repeated(REPEATED).items():
+        if not found:
+            continue
+        facts = tables.facts(f"{step}-verdicts")
+        rows = [
+            [
+                excerpt(one_line(row["text"]), 200),
+                number(row["occurrences"]),
+                number(row["documents"]),
+                size(row["bytes"]),
+                row["id"],
+            ]
+            for row in found
+        ]
+        head = ["", "times", "documents", "bytes", "first in"]
+        more = tag("details", tag("summary", f"{len(rows) - FIRST} more"), table(head, rows[FIRST:], words=(0, 4)))
+        said.append(tag("h3", step))
+        compared = tables.facts(f"{step}-group")["compared"]
+        words = f"{number(facts['repeats'])} of {number(compared)} that were compared repeat, {size(facts['repeated_bytes'])}."
+        said.append(tag("p", words))
+        said += [table(head, rows[:FIRST], words=(0, 4)), more if len(rows) > FIRST else None]
     return said
 
 

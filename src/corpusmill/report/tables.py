@@ -181,14 +181,14 @@ class RunTables:
         return {reason: [entries[place] for place in found[:n]] for reason, found in places.items()}
 
     def pairs(self, step: str, n: int) -> list[dict[str, Any]]:
-        """Documents that a corpus step drops beside their twins, the least alike first: each a dict of `similarity`,
+        """Documents that a corpus step drops or marks beside their twins, the least alike first: each a dict of `similarity`,
         `document` and `twin`, with the texts that were compared."""
         number = next((i for i, (_, labels) in enumerate(self.passes) if step in labels), 0)
         if number == 0 or f"{step}.twin_id" not in self.columns(number):
             return []
         twin, similarity = _name(f"{step}.twin_id"), _name(f"{step}.similarity")
         query = f"SELECT id, {twin} AS twin, {similarity} AS similarity FROM ({self.table('signals', number)})"
-        rows = self.rows(f"{query} WHERE dropped_by = ? ORDER BY similarity, {ADDRESS} LIMIT {n}", [step])
+        rows = self.rows(f"{query} WHERE twin IS NOT NULL ORDER BY similarity, {ADDRESS} LIMIT {n}")
         ids = dict.fromkeys(each for row in rows for each in (row["id"], row["twin"]))
         before = self.draw("docs", [number - 1], len(ids), f"id IN {_marks(ids)}", list(ids)) if ids else []
         by_id = {entry["id"]: entry for entry in reversed(before)}
@@ -199,6 +199,23 @@ class RunTables:
         ]
 
     # ------------------------------------------------------------- counts
+
+    def repeated(self, n: int) -> dict[str, list[dict[str, Any]]]:
+        """For each step that counts lines or paragraphs, those that occur most often: each a dict of `text`,
+        `occurrences`, `documents`, `bytes` of all of them, and the `id` of the document that has it first.
+
+        Of equals those with more bytes come first. Every step has 100 at most.
+        """
+        found = {}
+        for step in self.labels:
+            files = [
+                c.outputs["repeated"].path for c in self.stages.get(f"{step}-verdicts", ()) if "repeated" in c.outputs
+            ]
+            if files:
+                rows = [row for file in files for row in pq.read_table(self.folder / file).to_pylist()]
+                order = sorted(rows, key=lambda row: (-row["occurrences"], -row["bytes"], row["text"], row["id"]))
+                found[step] = order[:n]
+        return found
 
     def reasons(self) -> list[str]:
         """All reasons for which documents were dropped, as `step.rule`, the most frequent first."""
@@ -298,13 +315,13 @@ class RunTables:
         return histograms
 
     def similarities(self, step: str) -> Histogram | None:
-        """The documents that a corpus step drops by their similarity with the twin, 0 to 1. None if it is no such
-        step, or drops nothing."""
+        """The documents that a corpus step drops or marks by their similarity with the twin, 0 to 1. None if it is no
+        such step, or finds nothing."""
         for number in self._numbers():
             if f"{step}.similarity" in self.columns(number):
                 values = [
-                    _floats(batch[f"{step}.similarity"].filter(pc.equal(batch["dropped_by"], step)))
-                    for batch in self._batches("signals", number, [f"{step}.similarity", "dropped_by"])
+                    _floats(batch[f"{step}.similarity"].drop_null())
+                    for batch in self._batches("signals", number, [f"{step}.similarity"])
                 ]
                 edges = tuple(i / 50 for i in range(51))
                 counts = count(np.concatenate([np.empty(0), *values]), edges, "left")

@@ -80,12 +80,14 @@ class CorpusStep(Protocol):
     keyed_by  the parameters that the keys depend on; a change of another one does not make the keys anew
     verdict   the columns of the verdicts: those of `corpusmill.keys.VERDICT`, and signals of the step's own
     keys      the keys of a batch, made in the pass that reads the documents; they depend on each document alone
-    stages    the work that turns all keys into verdicts; the last of the stages is one unit and writes `verdicts`, a
-              table with the columns `verdict`, sorted by document. Documents that are not in it stay; of their signals,
-              `otherwise` says what those are, null where it does not
+    stages    the work that turns all keys into verdicts; the last of the stages writes `verdicts`, a table with the
+              columns `verdict`, sorted by document: one unit for all, or each unit for the documents of the unit of the
+              same number in the pass. Documents that are not in it stay; of their signals, `otherwise` says what those
+              are, null where it does not
 
     A step that also changes texts has `cuts = True`: its last stage writes the table `cuts` too, with the columns of
-    `corpusmill.keys.CUTS`, sorted. What it leaves nothing of is dropped with the reason `<step>.empty`.
+    `corpusmill.keys.CUTS`, sorted. What it leaves nothing of is dropped with the reason `<step>.empty`. One that makes
+    many keys of a document says how many of one of 2 KB, as `records`, a power of two: so many more partitions it has.
     """
 
     @property

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text import simd
 from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
-from corpusmill.text.compile import kernel
+from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import strip
-from corpusmill.text.lowlevel import load8
+from corpusmill.text.lowlevel import NO_BITS, ONE, copy_bytes, load8, lowest_bit
 from corpusmill.text.sentences import sentence_counts
-from corpusmill.text.spans import Scratch, chars_between, find_spans, longest, make_scratch, words_before
+from corpusmill.text.spans import Scratch, below, chars_between, find_spans, longest, make_scratch, words_before
 from corpusmill.text.unicode import DIGIT, Classes, class_of, classes, decode
 
 # What becomes of a line: the columns of C4Result.lines.
@@ -28,14 +29,21 @@ POLICY_PHRASES = ("terms of use", "privacy policy", "cookie policy", "uses cooki
 LF, CR, DOT, OPEN, CLOSE, CURLY, APOSTROPHE = b"\n\r.[]{'"
 ENDINGS = np.frombuffer(b'.?!"', np.uint8)
 
-# Phrases are found by their first letter: FIRST[byte] has bit k set if phrase k begins with it, in either case.
+# Phrases are found by a rare letter of theirs: RARE[byte] has bit k set if it is that of phrase k, in either case, and
+# phrase k begins BEFORE[k] bytes before it. One character of English in 18 is such a letter.
 PHRASES = ("lorem ipsum", "javascript", *POLICY_PHRASES)
 LOREM_BIT, JAVASCRIPT_BIT = 1, 2
+_RARE_LETTERS = "jvkfp"  # the rarest first
 _LETTERS = np.frombuffer("".join(PHRASES).encode(), np.uint8)
 _AT = np.cumsum([0] + [len(phrase) for phrase in PHRASES])
-_FIRST = np.zeros(256, np.uint8)
+_RARE = np.zeros(256, np.uint64)
+_BEFORE = np.zeros(len(PHRASES), np.int64)
 for _k, _phrase in enumerate(PHRASES):
-    _FIRST[[ord(_phrase[0]), ord(_phrase[0].upper())]] |= 1 << _k
+    _letter = next(letter for letter in _RARE_LETTERS if letter in _phrase)
+    _RARE[[ord(_letter), ord(_letter.upper())]] |= np.uint64(1 << _k)
+    _BEFORE[_k] = _phrase.index(_letter)
+_rare_masks = simd.masks(simd.either(*map(simd.equal, _RARE_LETTERS + _RARE_LETTERS.upper())))
+_bracket_masks = simd.masks(simd.equal("["))
 _NOTES = np.frombuffer(b"[edit][citation needed]", np.uint8)
 
 
@@ -167,16 +175,23 @@ def _clean(
         end_word = words_before(s, at)
         first_word = end_word
         start = at + (decode(data, lo + at)[1] if b < breaks else 0)
-        if _has_long_word(s, word, end_word, rules.max_word_chars):
-            lines[LONG_WORD] += 1
-            continue
+        if end_word > word:
+            from_byte, to_byte = lo + s.start[word], lo + s.end[end_word - 1]
+            if to_byte - from_byte > rules.max_word_chars and _has_long_word(s, word, end_word, rules.max_word_chars):
+                lines[LONG_WORD] += 1
+                continue
+            # Most lines end here. Only a citation, which ends in "]", could leave another end than this.
+            last = load8(data, to_byte - 1)
+            if rules.terminal_punctuation and last != CLOSE and not _is_ending(last, rules.apostrophe):
+                lines[NO_TERMINAL] += 1
+                continue
         q = p
         if lines[KEPT] > 0:
             out[q] = LF
             q += 1
         line = q
         if end_word > word:
-            q = _copy(data, lo + s.start[word], lo + s.end[end_word - 1], rules.citations, classes, out, q)
+            q = _copy(data, from_byte, to_byte, rules.citations, classes, out, q)
         if rules.terminal_punctuation and not _ends_well(out, line, q, rules.apostrophe):
             lines[NO_TERMINAL] += 1
             continue
@@ -211,17 +226,29 @@ def _has_long_word(s: Scratch, word: int, end_word: int, most: int) -> bool:
 def _copy(
     data: NDArray[np.uint8], at: int, end: int, citations: bool, classes: Classes, out: NDArray[np.uint8], p: int
 ) -> int:
-    """Copy a line to out[p:], without its citations if asked; returns where it ends."""
+    """Copy a line to out[p:], without its citations if asked; returns where it ends.
+
+    Writes up to 64 bytes more, which the next line overwrites.
+    """
     while at < end:
-        byte = load8(data, at)
-        if citations and byte == OPEN:
-            behind = _citation_end(data, at, end, classes)
-            if behind > at:
-                at = behind
+        size = min(end - at, 64)
+        copy_bytes(data, at, np.intp(64), out, p)
+        if citations:
+            (brackets,) = _bracket_masks(data, at)
+            brackets &= below(size)
+            if brackets != NO_BITS:
+                size = lowest_bit(brackets)
+                behind = _citation_end(data, at + size, end, classes)
+                p += size
+                at += size
+                if behind > at:
+                    at = behind
+                else:
+                    p += 1
+                    at += 1
                 continue
-        out[p] = byte
-        p += 1
-        at += 1
+        p += size
+        at += size
     return p
 
 
@@ -255,9 +282,14 @@ def _ends_well(text: NDArray[np.uint8], start: int, end: int, apostrophe: bool) 
     last = text[end - 1]
     if last == DOT and end - start >= 3 and text[end - 2] == DOT and text[end - 3] == DOT:
         return False
-    ends = apostrophe and last == APOSTROPHE
+    return _is_ending(last, apostrophe)
+
+
+@inlined
+def _is_ending(byte: Any, apostrophe: bool) -> Any:
+    ends = apostrophe and byte == APOSTROPHE
     for ending in ENDINGS:
-        ends |= last == ending
+        ends |= byte == ending
     return ends
 
 
@@ -265,25 +297,33 @@ def _ends_well(text: NDArray[np.uint8], start: int, end: int, apostrophe: bool) 
 def _phrases_in(text: NDArray[np.uint8], start: int, end: int) -> int:
     """Which PHRASES occur in text[start:end], as bits."""
     found = 0
-    for i in range(start, end):
-        candidates = np.int64(_FIRST[text[i]])
-        if candidates == 0:
-            continue
-        for k in range(len(_AT) - 1):
-            size = _AT[k + 1] - _AT[k]
-            if not candidates >> k & 1 or found >> k & 1 or i + size > end:
-                continue
-            j = 1
-            while j < size:
-                byte = text[i + j]
-                if 65 <= byte <= 90:
-                    byte += np.uint8(32)
-                if byte != _LETTERS[_AT[k] + j]:
-                    break
-                j += 1
-            if j == size:
-                found |= 1 << k
+    for block in range(start, end, 64):
+        (rare,) = _rare_masks(text, block)
+        rare &= below(min(end - block, 64))
+        while rare != NO_BITS:
+            at = block + lowest_bit(rare)
+            rare &= rare - ONE
+            candidates = _RARE[text[at]]
+            while candidates != NO_BITS:
+                k = lowest_bit(candidates)
+                candidates &= candidates - ONE
+                found |= _is_phrase(text, start, at - _BEFORE[k], end, k) << k
     return found
+
+
+@inlined
+def _is_phrase(text: NDArray[np.uint8], start: int, at: int, end: int, k: int) -> int:
+    """1 if phrase k stands at `at` in text[start:end], else 0."""
+    size = _AT[k + 1] - _AT[k]
+    if at < start or at + size > end:
+        return 0
+    for j in range(size):
+        byte = text[at + j]
+        if 65 <= byte <= 90:
+            byte += np.uint8(32)
+        if byte != _LETTERS[_AT[k] + j]:
+            return 0
+    return 1
 
 
 @kernel

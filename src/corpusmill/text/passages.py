@@ -42,17 +42,17 @@ class Stretches(NamedTuple):
 
     document   (stretches,) int64: row of the document
     key        uint64: hash of the seed
-    whole      uint64: hash of all tokens that the windows cover, count + window - 1 of them
+    whole      uint64: hash of all tokens that the windows cover, windows + window - 1 of them
     start      uint32: the first window, by its first token
-    count      uint16: windows
-    times      uint16: how often the stretch follows itself at once, as in "- - - - -": it covers count * times windows
+    windows    uint16
+    times      uint16: how often the stretch follows itself at once, as in "- - - - -": it has windows * times windows
     """
 
     document: NDArray[np.int64]
     key: NDArray[np.uint64]
     whole: NDArray[np.uint64]
     start: NDArray[np.uint32]
-    count: NDArray[np.uint16]
+    windows: NDArray[np.uint16]
     times: NDArray[np.uint16]
 
 
@@ -64,12 +64,25 @@ def stretches(texts: pa.LargeStringArray, window: int, gram: int) -> Stretches:
     # There are about 2 / (window - gram + 2) stretches a token; where tokens are shorter than 2 bytes it is done again.
     room = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
     while True:
-        dtypes = (np.int64, np.uint64, np.uint64, np.uint32, np.uint16, np.uint16)
-        out = Stretches(*(np.empty(room, dtype) for dtype in dtypes))
+        out = _room(room)
         found = int(_stretches(text, window, gram, _powers(2 * window), classes(), out))
         if found <= room:
-            return Stretches(*(array[:found] for array in out))
+            document, key, whole, start, windows, times = out
+            return Stretches(
+                document[:found], key[:found], whole[:found], start[:found], windows[:found], times[:found]
+            )
         room = found
+
+
+def _room(size: int) -> Stretches:
+    return Stretches(
+        np.empty(size, np.int64),
+        np.empty(size, np.uint64),
+        np.empty(size, np.uint64),
+        np.empty(size, np.uint32),
+        np.empty(size, np.uint16),
+        np.empty(size, np.uint16),
+    )
 
 
 def window_hashes(
@@ -124,11 +137,11 @@ def cut_tokens(
     _check_order(document, documents)
     if ((np.diff(document) == 0) & (np.diff(start) < 0)).any() or (stop <= start).any() or (start < 0).any():
         raise ValueError("ranges must be in order, and none empty")
-    merged = [np.array(column, np.int64) for column in (document, start, stop)]
-    left = int(_merge(*merged))
+    document, start, stop = document.astype(np.int64), start.astype(np.int64), stop.astype(np.int64)
+    left = int(_merge(document, start, stop))
     spans = np.empty((left, 3), np.int64)
     tokens, cut = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
-    found = _cut(text, *(column[:left] for column in merged), classes(), spans, tokens, cut)
+    found = int(_cut(text, document[:left], start[:left], stop[:left], classes(), spans, tokens, cut))
     if found < left:
         raise ValueError("a range must lie inside its document")
     return Cut(spans, tokens, cut)
@@ -151,9 +164,7 @@ def _powers(most: int) -> NDArray[np.uint64]:
 
 
 @kernel
-def _stretches(
-    text: Text, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: Stretches
-) -> int:
+def _stretches(text: Text, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: Stretches) -> int:
     """Fills what has room. Returns how many there are."""
     first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
     seeds = np.empty(1 << 12, np.uint64)
@@ -187,7 +198,7 @@ def _stretches(
                 if found < len(out.key):
                     out.document[found] = d
                     out.key[found], out.whole[found] = key, whole
-                    out.start[found], out.count[found], out.times[found] = begin, w - begin, 1
+                    out.start[found], out.windows[found], out.times[found] = begin, w - begin, 1
                 found += 1
             begin, least = w, following
     return found
@@ -196,7 +207,13 @@ def _stretches(
 @inlined
 def _again(out: Stretches, at: int, of_document: int, key: Bits, whole: Bits, start: int, count: int) -> bool:
     """Whether the stretch is the one before it again; then that one is noted once more."""
-    if at < of_document or at >= len(out.key) or out.key[at] != key or out.whole[at] != whole or out.count[at] != count:
+    if (
+        at < of_document
+        or at >= len(out.key)
+        or out.key[at] != key
+        or out.whole[at] != whole
+        or out.windows[at] != count
+    ):
         return False
     times = np.int64(out.times[at])
     if times == MOST_TIMES or np.int64(out.start[at]) + times * count != start:

@@ -116,11 +116,13 @@ class Group:
     repeats: Repeats
 
     def run(self, unit: Unit, io: UnitIO) -> None:
-        gone, most = zip(*(self.count(part) for part in partitions(unit, io, ("low", "number", "bytes"))))
+        parts = partitions(unit, io, ("low", "number", "bytes"))
+        gone, most, compared = zip(*((*self.count(part), len(part.keys)) for part in parts))
         documents, number = (np.concatenate(column) for column in zip(*gone))
         order = np.lexsort((number, documents))
         io.write_arrays("repeats", len(order), documents=documents[order], number=number[order])
         io.write_arrays("most", 0, **first_of(most))
+        io.facts["compared"] = sum(compared)
 
     def count(self, part: Partition) -> tuple[tuple[NDArray[np.int64], NDArray[np.uint32]], dict[str, NDArray[Any]]]:
         """(document, number) of the pieces of a partition that go; the most repeated of them."""
@@ -195,6 +197,7 @@ class Decide:
         columns += [pa.array(shown[name], pa.int64()) for name in ("occurrences", "different", "bytes")]
         columns += [pa.array([texts[i][1] for i in range(len(texts))], pa.string())]
         io.write("repeated", pa.record_batch(columns, schema=REPEATED))
+        io.facts["repeats"] = len(documents)
 
     def judge(
         self,
@@ -210,6 +213,7 @@ class Decide:
         whole = np.bincount(owner, size, len(documents)).astype(np.int64)
         repeated = np.bincount(owner[goes], size[goes], len(documents)).astype(np.int64)
         some = np.flatnonzero(repeated)
+        io.facts["repeated_bytes"] = io.facts.get("repeated_bytes", 0) + int(repeated.sum())
         # What has nothing left is dropped as empty, when it is cut.
         left = whole - repeated
         poor = (left > 0) & (left < (self.repeats.min_left or 0) * whole) & (not self.repeats.mark)

@@ -3,8 +3,7 @@
     stretches   a unit a partition of seeds: stretches that came before go whole; seeds whose stretches differ stay open
     windows     a unit a unit of documents: two hashes of every single window of the open stretches
     repeats     a unit a partition of windows: those that came before
-    spans       a unit a unit of documents: the bytes that all of these cover
-    verdicts    one unit: the same of all documents
+    verdicts    a unit a unit of documents: the bytes that all of these cover
 
 What a stretch, a window and a seed is, is said in `corpusmill.text.passages`. Partitions are read file by file, in order
 of documents; only distinct records are in memory, so that a passage that is everywhere costs no more than a rare one.
@@ -17,11 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.keys import CUTS, VERDICT, Signed
 from corpusmill.steps.dedup._records import (
     Files,
+    Planner,
     after,
     against_stages,
     files_of,
@@ -32,10 +33,9 @@ from corpusmill.steps.dedup._records import (
 from corpusmill.text.buckets import scatter
 from corpusmill.text.passages import Cut, cut_tokens, window_hashes
 from corpusmill.text.repeats import Seen
-from corpusmill.units import Committed, Stage, Unit, UnitIO
+from corpusmill.units import Committed, Stage, Unit, UnitIO, Work, map_arrays
 
 RECORDS = 1 << 21  # of a partition, about: 100 MB for Seen where nearly all are distinct
-RECORD = 28  # bytes of a stretch in a file of keys
 BATCH = 1024  # documents whose texts are in memory at a time
 
 PASSAGES = pa.schema(
@@ -59,59 +59,53 @@ class Cutting:
 
 
 def substring_stages(signed: Signed, cutting: Cutting) -> list[Stage]:
-    """Stages for keys of one band with the riders `whole`, `start`, `count` and `times`."""
-    names = [f"{signed.label}-{name}" for name in ("stretches", "windows", "repeats", "spans", "verdicts")]
-    stretches, windows, repeats, spans, decide = names
-    prints = [fingerprint(signed, name) for name in names]
+    """Stages for keys of one band with the riders `whole`, `start`, `windows` and `times`."""
+    stretches, windows, repeats = (f"{signed.label}-{name}" for name in ("stretches", "windows", "repeats"))
 
     def by_seed(done: Committed, root: Path) -> list[Unit]:
         files = files_of(signed, done)
-        size = sum(commit.outputs[signed.output].bytes for commit in done[signed.stage])
-        own = max(files.bases[-1] - files.own, 1)
-        files = files._replace(slices=_parts(size // RECORD * files.bases[-1] // own, signed.slices))
-        return [Unit(part, (part, files)) for part in range(files.slices)]
+        slices = _partitions(sum(len(map_arrays(root / path)["keys"]) for path in files.keys))
+        files = files._replace(slices=slices)
+        return [Unit(part, (part, files)) for part in range(slices)]
+
+    def window_slices(done: Committed) -> int:
+        return _partitions(sum(commit.facts["open_windows"] for commit in done[stretches]))
 
     def by_documents(done: Committed, root: Path) -> list[Unit]:
-        files = files_of(signed, done)
+        files, slices = files_of(signed, done), window_slices(done)
         opened = tuple(commit.outputs["open"].path for commit in done[stretches])
-        slices = _parts(sum(commit.facts["open_windows"] for commit in done[stretches]), 1)
         return [Unit(i, (docs, *files.bases[i : i + 2], opened, slices)) for i, docs in enumerate(files.docs)]
 
     def by_window(done: Committed, root: Path) -> list[Unit]:
-        files = files_of(signed, done)
-        keys = tuple(commit.outputs["keys"].path for commit in done[windows])
-        slices = _parts(sum(commit.facts["open_windows"] for commit in done[stretches]), 1)
-        files = files._replace(keys=keys, verdicts=(), unkept=(), slices=slices)
+        keys, slices = tuple(commit.outputs["keys"].path for commit in done[windows]), window_slices(done)
+        files = files_of(signed, done)._replace(keys=keys, verdicts=(), unkept=(), slices=slices)
         return [Unit(part, (part, files)) for part in range(slices)]
 
     def by_own_documents(done: Committed, root: Path) -> list[Unit]:
-        files = files_of(signed, done)
+        files, earlier = files_of(signed, done), len(signed.earlier)
         found = tuple(commit.outputs["copies"].path for stage in (stretches, repeats) for commit in done[stage])
-        own = len(signed.earlier)
-        bases = zip(files.bases[own:], files.bases[own + 1 :])
-        return [Unit(i, (files.docs[own + i], *base, files.own, found)) for i, base in enumerate(bases)]
+        bases = zip(files.docs[earlier:], files.bases[earlier:], files.bases[earlier + 1 :])
+        return [Unit(i, (*own, files.own, found)) for i, own in enumerate(bases)]
 
-    def one_unit(done: Committed, root: Path) -> list[Unit]:
-        outputs = [commit.outputs for commit in done[spans]]
-        return [Unit(0, (tuple((found["verdicts"].path, found["cuts"].path) for found in outputs),))]
+    def stage(name: str, work: Work, looks: tuple[str, ...], units: Planner) -> Stage:
+        return Stage(name, fingerprint(signed, name), work, after(signed, *looks), units)
 
+    keep_first = cutting.keep_first
     return [
         *against_stages(signed),
-        Stage(stretches, prints[0], Repeats(cutting.keep_first, stretches=True), after(signed), by_seed),
-        Stage(windows, prints[1], Windows(cutting.window), after(signed, stretches), by_documents),
-        Stage(
-            repeats, prints[2], Repeats(cutting.keep_first, stretches=False), after(signed, stretches, windows), by_window
-        ),
-        Stage(spans, prints[3], Spans(cutting), after(signed, stretches, repeats), by_own_documents),
-        Stage(decide, prints[4], Join(), (spans,), one_unit),
+        stage(stretches, Repeats(keep_first, stretches=True), (), by_seed),
+        stage(windows, Windows(cutting.window), (stretches,), by_documents),
+        stage(repeats, Repeats(keep_first, stretches=False), (stretches, windows), by_window),
+        stage(f"{signed.label}-verdicts", Decide(cutting), (stretches, repeats), by_own_documents),
     ]
 
 
-def _parts(records: int, least: int) -> int:
-    """How many partitions: a power of two, as `least` is."""
-    while records > least * RECORDS:
-        least *= 2
-    return least
+def _partitions(records: int) -> int:
+    """A power of two, so that none has many more than RECORDS."""
+    slices = 1
+    while records > slices * RECORDS:
+        slices *= 2
+    return slices
 
 
 class Ranges(NamedTuple):
@@ -124,8 +118,8 @@ class Ranges(NamedTuple):
     @staticmethod
     def joined(parts: list["Ranges"]) -> "Ranges":
         """All of them, in order of documents."""
-        nothing = np.empty(0, np.int64)
-        documents, start, stop = (np.concatenate([nothing, *columns]) for columns in zip(*parts))
+        nothing = Ranges(*[np.empty(0, np.int64)] * 3)
+        documents, start, stop = (np.concatenate(columns) for columns in zip(nothing, *parts))
         order = np.argsort(documents, kind="stable")
         return Ranges(documents[order], start[order], stop[order])
 
@@ -159,23 +153,20 @@ class Repeats:
     def run(self, unit: Unit, io: UnitIO) -> None:
         part, packed = unit.inputs
         files = Files(*packed)
-        riders = ("whole", "start", *(("count", "times") if self.stretches else ()))
+        riders = ("whole", "start", *(("windows", "times") if self.stretches else ()))
         seen = Seen()
         copies: list[Ranges] = []
         distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
         for piece in pieces(part, files, gone_documents(files, io), io, riders):
             before = seen.add(piece.keys, piece.riders["whole"])
             start = piece.riders["start"].astype(np.int64)
-            count = piece.riders["count"].astype(np.int64) if self.stretches else np.ones(len(start), np.int64)
-            stop = start + count
-            if self.stretches:
-                # One that follows itself at once is its own first copy.
-                last = start + count * piece.riders["times"]
-                follows = Ranges(piece.documents, stop, last).pick(~before & (last > stop))
-                copies.append(follows)
-                if not self.keep_first:
-                    copies.append(Ranges(follows.documents, follows.start - (last - stop)[:0].sum(), follows.stop))
-            copies.append(Ranges(piece.documents, start, stop).pick(before))
+            count = piece.riders["windows"].astype(np.int64) if self.stretches else np.ones(len(start), np.int64)
+            times = piece.riders["times"] if self.stretches else np.ones(len(start), np.int64)
+            stop, last = start + count, start + count * times
+            # A stretch that follows itself at once is its own copy, but for the first time.
+            whole = before | ((times > 1) & (not self.keep_first))
+            begin = np.where(whole, start, stop)
+            copies.append(Ranges(piece.documents, begin, last).pick(last > begin))
             distinct.append(Ranges(piece.documents, start, stop).pick(~before))
         firsts = Ranges.joined(distinct)
         if not self.keep_first:
@@ -186,3 +177,92 @@ class Repeats:
             opened = firsts.pick(seen.related())
             io.facts["open_windows"] = int((opened.stop - opened.start).sum())
             opened.write(io, "open")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Unit inputs: a file of documents, the numbers of its first and last + 1 document, files of open stretches, slices.
+
+    Writes `keys`, a file of keys as the pass writes one: one record a window.
+    """
+
+    window: int
+
+    def run(self, unit: Unit, io: UnitIO) -> None:
+        path, first, stop, opened, slices = unit.inputs
+        open_ = Ranges.read(io, opened, first, stop)
+        keys, wholes = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+        for texts, document, chosen in _texts_of(io, path, first, open_):
+            key, whole = window_hashes(texts, document, chosen.start, chosen.stop - chosen.start, self.window)
+            keys.append(key)
+            wholes.append(whole)
+        count = open_.stop - open_.start
+        row = np.repeat(open_.documents - first, count).astype(np.uint32)
+        begins = np.cumsum(count) - count  # of each stretch's windows
+        start = (np.arange(count.sum()) + np.repeat(open_.start - begins, count)).astype(np.uint32)
+        offsets, sorted_keys, order = scatter(np.concatenate(keys)[:, None], slices)
+        io.write_arrays(
+            "keys",
+            stop - first,
+            slices=np.array([slices]),
+            offsets=offsets,
+            keys=sorted_keys,
+            row=row[order],
+            whole=np.concatenate(wholes)[order],
+            start=start[order],
+        )
+
+
+@dataclass(frozen=True)
+class Decide:
+    """Unit inputs: a file of documents, the numbers of its first and last + 1 document and of the first document of this
+    run, files of copies."""
+
+    cutting: Cutting
+
+    def run(self, unit: Unit, io: UnitIO) -> None:
+        path, first, stop, own, found = unit.inputs
+        io.write("verdicts", _nothing(PASSAGES))
+        io.write("cuts", _nothing(CUTS))
+        copies = Ranges.read(io, found, first, stop)
+        for texts, document, chosen in _texts_of(io, path, first, copies):
+            cut = cut_tokens(texts, document, chosen.start, chosen.stop + self.cutting.window - 1)
+            documents = chosen.documents[np.unique(document, return_index=True)[1]] - own
+            io.write("verdicts", self.verdicts(documents, cut))
+            if not self.cutting.mark:
+                columns = (documents[cut.spans[:, 0]], cut.spans[:, 1], cut.spans[:, 2])
+                io.write("cuts", pa.record_batch([pa.array(column) for column in columns], schema=CUTS))
+
+    def verdicts(self, documents: NDArray[np.int64], cut: Cut) -> pa.RecordBatch:
+        left = cut.tokens - cut.cut
+        # What nothing is left of is dropped by the engine, as empty.
+        short = (left > 0) & (left < self.cutting.min_left) & (not self.cutting.mark)
+        columns = [
+            pa.array(documents),
+            pc.if_else(pa.array(short), pa.scalar("too_little_left"), pa.scalar(None, pa.string())),
+            pa.array(cut.cut),
+            pa.array(cut.cut / cut.tokens),
+            pa.array(np.bincount(cut.spans[:, 0], minlength=len(documents)).astype(np.int64)),
+        ]
+        return pa.record_batch(columns, schema=PASSAGES)
+
+
+def _nothing(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _texts_of(
+    io: UnitIO, path: str, first: int, ranges: Ranges
+) -> Iterator[tuple[pa.LargeStringArray, NDArray[np.int64], Ranges]]:
+    """The texts of the documents that have ranges, some at a time; the text that each range is of; and the ranges.
+
+    first   the number of the first document of the file
+    """
+    row = first
+    for batch in io.parquet(path).iter_batches(BATCH, columns=["text"], use_threads=False) if len(ranges.start) else ():
+        lo, hi = np.searchsorted(ranges.documents, [row, row + len(batch)])
+        if lo < hi:
+            here = Ranges(*(column[lo:hi] for column in ranges))
+            rows, document = np.unique(here.documents, return_inverse=True)
+            yield batch["text"].take(pa.array(rows - row)), document.astype(np.int64), here
+        row += len(batch)

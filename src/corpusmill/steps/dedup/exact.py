@@ -33,6 +33,7 @@ class Exact:
     keyed_by: ClassVar[tuple[str, ...]] = ("match", "keep")
     verdict: ClassVar[pa.Schema] = TWINS
     otherwise: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    reads_text: ClassVar[bool] = False  # its stages look at keys alone
 
     match: Literal["text", "folded"] = "text"
     keep: str = "first"

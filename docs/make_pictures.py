@@ -1,0 +1,110 @@
+"""Draw docs/pictures: python docs/make_pictures.py
+
+The pictures are committed, so that they can be seen without running anything; a test says when they are out of date.
+"""
+
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from corpusmill.text.sketch import band_keys, sketch
+
+FOLDER = Path(__file__).parent / "pictures"
+WIDTH, HEIGHT = 720, 400
+LEFT, RIGHT, TOP, BOTTOM = 60, 700, 20, 340  # of the area of the curves
+LOWEST = 0.3  # similarity at the left
+
+SHAPES = {(20, 7): "#b4541a", (14, 8): "#1f5fa8", (9, 13): "#3a7d34"}  # bands, rows: colour
+NAMED_AT = {(20, 7): (0.60, "end"), (14, 8): (0.73, "start"), (9, 13): (0.86, "start")}  # similarity, side of the curve
+SHINGLES, PAIRS = 500, 1000  # of each document, and at each dot
+STYLE = """
+  text { font: 14px system-ui, sans-serif; fill: #222 }
+  .paper { fill: #fff } .axis { stroke: #222 } .grid { stroke: #ddd } .threshold { stroke: #888; stroke-dasharray: 4 4 }
+"""
+
+
+def pictures() -> dict[str, str]:
+    """File name -> content of every picture."""
+    return {"s-curve.svg": s_curve()}
+
+
+def s_curve() -> str:
+    """How often documents meet, by similarity: the curves of theory, and dots where our sketch was tried."""
+    parts = [f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>']
+    for k in range(11):
+        y = down(k / 10)
+        if k % 2 == 0:
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(text(LEFT - 8, y + 5, f"{k / 10:.1f}", "end"))
+        if k / 10 >= LOWEST:
+            x = across(k / 10)
+            parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{BOTTOM}" y2="{BOTTOM + 5}"/>')
+            parts.append(text(x, BOTTOM + 21, f"{k / 10:.1f}", "middle"))
+    parts.append(f'<line class="axis" x1="{LEFT}" x2="{RIGHT}" y1="{BOTTOM}" y2="{BOTTOM}"/>')
+    at = across(0.8)
+    parts.append(f'<line class="threshold" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{BOTTOM}"/>')
+    parts.append(text(at + 6, BOTTOM - 8, "threshold", "start"))
+    parts.append(text((LEFT + RIGHT) / 2, HEIGHT - 12, "Jaccard similarity of two documents", "middle"))
+    parts.append(
+        f'<text transform="translate(18 {(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">probability that they '
+        "meet</text>"
+    )
+    for (bands, rows), colour in SHAPES.items():
+        curve = [(s, theory(s, bands, rows)) for s in np.linspace(LOWEST, 1, 141).tolist()]
+        path = " ".join(f"{across(s):.1f},{down(p):.1f}" for s, p in curve)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        for s, met in measured(bands, rows):
+            parts.append(f'<circle cx="{across(s):.1f}" cy="{down(met):.1f}" r="3.5" fill="{colour}"/>')
+        s, side = NAMED_AT[bands, rows]
+        x = across(s) + (10 if side == "start" else -10)
+        parts.append(text(x, down(theory(s, bands, rows)) + 5, f"{bands} × {rows}", side, f' style="fill: {colour}"'))
+    said = (
+        "Probability that two documents share a band, by their Jaccard similarity, for 20 bands of 7 rows, 14 of 8 and "
+        "9 of 13: curves of theory, and dots as measured"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">\n'
+        f"<title>{escape(said)}</title>\n<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
+def theory(s: float, bands: int, rows: int) -> float:
+    return float(1 - (1 - s**rows) ** bands)
+
+
+def measured(bands: int, rows: int) -> list[tuple[float, float]]:
+    """(similarity, share of pairs that meet) of pairs of sets of SHINGLES members."""
+    random = np.random.default_rng(bands * rows)
+    found = []
+    for aim in np.arange(LOWEST + 0.05, 1, 0.05):
+        both = round(2 * SHINGLES * aim / (1 + aim))
+        union = 2 * SHINGLES - both
+        members = random.integers(0, 2**64 - 1, (PAIRS, union), np.uint64, endpoint=True)
+        ends = np.arange(PAIRS + 1) * SHINGLES
+        sides = members[:, :SHINGLES].ravel(), members[:, union - SHINGLES :].ravel()
+        left, right = (band_keys(sketch(side, ends, bands * rows), bands) for side in sides)
+        found.append((both / union, float((left == right).any(axis=1).mean())))
+    return found
+
+
+def across(similarity: float) -> float:
+    return LEFT + (similarity - LOWEST) / (1 - LOWEST) * (RIGHT - LEFT)
+
+
+def down(probability: float) -> float:
+    return BOTTOM - probability * (BOTTOM - TOP)
+
+
+def text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(words)}</text>'
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, content in pictures().items():
+        (FOLDER / name).write_text(content, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""An index of what a run kept: the keys of its documents, for later runs that must not keep the same again.
+
+    FOLDER/
+        index.json    what made the keys, and the files; it is written last
+        keys/ docs/   one file each a unit of the run: keys as `corpusmill.keys.Signed` describes them, and documents
+
+Only documents that the run kept to the end are in it, with their ids, URLs and what later comparisons read of them. It
+needs nothing of the run, and can be copied to another machine.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill.errors import InputError, did_you_mean
+from corpusmill.keys import ADDRESS, KeyFile, stayed
+from corpusmill.recipe.against import INDEX, comparable, key_files
+from corpusmill.recipe.names import labels
+from corpusmill.report.tables import RunTables
+from corpusmill.steps import CorpusStep
+from corpusmill.storage import write_atomic
+from corpusmill.tables import TableWriter
+from corpusmill.units import checksum, map_arrays, write_arrays
+
+ROWS = 1024  # documents in memory at a time
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index that was written: for which step, of how many documents, and its bytes."""
+
+    folder: Path
+    step: str
+    documents: int
+    bytes: int
+
+
+def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | None = None) -> Index:
+    """Write an index of what a run kept into a new folder.
+
+    step   the label of the step whose keys it is to have; None where the run has one such step
+
+    Raises ResumeError if the run is not finished, InputError if it has no such step, or the folder is not empty.
+    """
+    source, target = Path(run), Path(folder)
+    tables = RunTables(source)
+    tables.must_be_finished()
+    label, made_by = _step(tables, step)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: there is something already. Give the index a new folder.")
+    for name in ("keys", "docs"):
+        (target / name).mkdir(parents=True, exist_ok=True)
+    columns = ["id", "url", *(["text"] if getattr(made_by, "reads_text", True) else [])]
+    files = []
+    for number, file in enumerate(key_files(source, label)[0]):
+        keys, docs = f"keys/{number:05d}.arrays", f"docs/{number:05d}.parquet"
+        stays = _stays(file)
+        write_arrays(target / keys, _only(map_arrays(Path(file.keys)), stays))
+        _write_documents(Path(file.docs), target / docs, stays, columns)
+        checksums = {"keys_checksum": checksum(target / keys), "docs_checksum": checksum(target / docs)}
+        files.append({"keys": keys, "docs": docs, "rows": int(stays.sum())} | checksums)
+    documents = sum(file["rows"] for file in files)
+    record = {"run": tables.run["name"], "keys_of": comparable(made_by), "documents": documents, "files": files}
+    write_atomic(str(target / INDEX), json.dumps(record, indent=1, ensure_ascii=False).encode())
+    return Index(target, label, documents, sum(path.stat().st_size for path in target.rglob("*") if path.is_file()))
+
+
+def _step(tables: RunTables, wanted: str | None) -> tuple[str, Any]:
+    """The label and the step whose keys are wanted."""
+    steps = dict(zip(labels(tables.recipe.steps), tables.recipe.steps))
+    have = {name: step for name, step in steps.items() if isinstance(step, CorpusStep) and hasattr(step, "against")}
+    if wanted in have:
+        return wanted, have[wanted]
+    if wanted is None and len(have) == 1:
+        return next(iter(have.items()))
+    there = f"Those of {tables.folder} are: {', '.join(have)}." if have else f"{tables.folder} has none."
+    if wanted is None:
+        raise InputError(f"an index has the keys of one step that takes `against`: say which with --step. {there}")
+    near = did_you_mean(wanted, have) or "."
+    raise InputError(f'there is no step "{wanted}" with keys to compare with{near} {there}')
+
+
+def _stays(file: KeyFile) -> NDArray[np.bool_]:
+    """(documents,) which of them the run kept to the end."""
+    documents, kept = (pq.read_table(path, columns=list(ADDRESS)) for path in (file.docs, file.kept or file.docs))
+    return stayed(documents, kept)
+
+
+def _only(arrays: Mapping[str, NDArray[Any]], stays: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """The arrays of a key file of the documents that stay alone."""
+    records = stays[arrays["row"]]  # those of documents that stay
+    number = np.cumsum(stays) - 1
+    by_record = {"keys", "row", *bytes(arrays["riders"]).decode().split(",")}
+    found: dict[str, NDArray[Any]] = {name: arrays[name] for name in ("slices", "riders")}
+    found["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(records)])[arrays["offsets"]]
+    for name, array in arrays.items():
+        if name not in found:
+            found[name] = array[records if name in by_record else stays]
+    found["row"] = number[found["row"]].astype(arrays["row"].dtype)
+    return found
+
+
+def _write_documents(source: Path, target: Path, stays: NDArray[np.bool_], columns: list[str]) -> None:
+    file = pq.ParquetFile(source)
+    schema = pa.schema([file.schema_arrow.field(name) for name in columns])
+    with TableWriter(target, schema) as writer:
+        row = 0
+        for batch in file.iter_batches(ROWS, columns=columns, use_threads=False):
+            writer.write(batch.filter(pa.array(stays[row : row + len(batch)])))
+            row += len(batch)

@@ -1,0 +1,193 @@
+"""Near copies are those that the definition finds, and nothing about the work decides which of them stay."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpusmill.errors import RecipeError
+from corpusmill.steps.dedup import _near
+from corpusmill.steps.dedup.exact import Exact
+from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, solve
+from dedup_runs import dedup, grams, jaccard, slow_twins
+
+WORDS = "alder birch cedar elm fir hazel larch maple".split()
+texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join), min_size=1, max_size=9)
+shapes = st.sampled_from([(1, "words"), (2, "words"), (4, "characters")])
+thresholds = st.sampled_from([0.3, 0.5, 0.8])
+some = settings(max_examples=12, derandomize=True)  # a run each
+
+
+@pytest.fixture
+def place():
+    """A new folder for each example."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield iter(Path(folder) / f"{number}" for number in range(1000))
+
+
+@pytest.fixture
+def every_pair(monkeypatch):
+    """Every pair that meets is a candidate, however unlike its sketches."""
+    monkeypatch.setattr(_near, "CERTAIN", 1e9)
+
+
+def named(texts):
+    return {f"d{number}": text for number, text in enumerate(texts)}
+
+
+@pytest.mark.usefixtures("every_pair")
+def test_where_all_that_are_alike_meet_it_is_the_definition(place):
+    @some
+    @given(texts, shapes, thresholds, st.sets(st.integers(1, 8), max_size=3))
+    def check(texts, shape, threshold, cuts):
+        documents, (n, of) = named(texts), shape
+        cuts = sorted(cut for cut in cuts if cut < len(documents))
+        step = Minhash(ngram=n, of=of, threshold=threshold, bands=64, rows=1)
+        found = dedup(next(place), documents, step, cuts=cuts, unit=100)
+        sets = {name: grams(text, n, of) for name, text in documents.items()}
+        twins = slow_twins(sets, threshold, list(documents))
+        assert found.twins("minhash") == twins
+        assert found.kept == [name for name in documents if name not in twins]
+
+    check()
+
+
+def test_a_document_goes_only_for_one_that_stays_and_is_as_like_it_as_is_said(place):
+    @some
+    @given(texts, shapes, st.sampled_from(["first", "longest"]))
+    def check(texts, shape, keep):
+        documents, (n, of) = named(texts), shape
+        found = dedup(next(place), documents, Minhash(ngram=n, of=of, threshold=0.4, bands=4, rows=2, keep=keep))
+        twins = found.twins("minhash")
+        assert set(found.kept) == set(documents) - set(twins)
+        for name, (twin, similarity) in twins.items():
+            assert twin in found.kept
+            assert similarity >= 0.4
+            assert similarity == jaccard(grams(documents[name], n, of), grams(documents[twin], n, of))
+
+    check()
+
+
+@pytest.mark.parametrize("step", [Minhash(ngram=1, bands=6, rows=2, threshold=0.5), Exact()], ids=["minhash", "exact"])
+def test_how_the_input_is_cut_into_files_units_and_slices_changes_nothing(place, step):
+    label = "minhash" if isinstance(step, Minhash) else "exact"
+
+    @some
+    @given(texts, st.sets(st.integers(1, 8), max_size=4), st.sampled_from([60, 150, 400]), st.sampled_from([100, 400]))
+    def check(texts, cuts, unit, slice_bytes):
+        documents = named(texts)
+        cuts = sorted(cut for cut in cuts if cut < len(documents))
+        whole = dedup(next(place), documents, step)
+        cut = dedup(next(place), documents, step, cuts=cuts, unit=unit, slice_bytes=slice_bytes)
+        assert cut.kept == whole.kept
+        assert cut.twins(label) == whole.twins(label)
+        assert cut.clusters(label) == whole.clusters(label)
+
+    check()
+
+
+@pytest.mark.parametrize("step", [Minhash, Exact])
+def test_where_contents_decide_the_order_of_documents_changes_nothing(place, step):
+    """No two documents have one date: else the first of them stays, and "first" is a matter of order."""
+    parameters = {"ngram": 1, "bands": 6, "rows": 2, "threshold": 0.5} if step is Minhash else {}
+    label = step.__name__.lower()
+
+    @some
+    @given(texts, st.randoms(use_true_random=False), st.sampled_from(["newest", "oldest"]))
+    def check(texts, random, keep):
+        dates = random.sample(range(10, 31), len(texts))
+        documents = {
+            name: {"text": text, "date": f"2024-01-{day}"} for (name, text), day in zip(named(texts).items(), dates)
+        }
+        shuffled = dict(random.sample(list(documents.items()), len(documents)))
+        found = [dedup(next(place), each, step(keep=keep, **parameters)) for each in (documents, shuffled)]
+        assert sorted(found[0].kept) == sorted(found[1].kept)
+        assert found[0].twins(label) == found[1].twins(label)
+
+    check()
+
+
+@pytest.mark.parametrize("step", [Minhash, Exact])
+def test_clusters_add_up_and_marking_drops_nothing_and_notes_the_same(place, step):
+    parameters = {"ngram": 1, "bands": 6, "rows": 2, "threshold": 0.5} if step is Minhash else {}
+    label = step.__name__.lower()
+
+    @some
+    @given(texts)
+    def check(texts):
+        documents = named(texts)
+        dropping = dedup(next(place), documents, step(**parameters))
+        marking = dedup(next(place), documents, step(mark=True, **parameters))
+        assert marking.kept == list(documents) and not marking.reasons
+        assert marking.twins(label) == dropping.twins(label)
+        clusters = dropping.clusters(label)
+        assert marking.clusters(label) == clusters
+        assert sum(clusters[name][1] for name in dropping.kept) == len(documents)
+        for name, (twin, _) in dropping.twins(label).items():
+            assert clusters[name] == clusters[twin] and clusters[name][0] == twin
+        alone = [name for name in dropping.kept if clusters[name] == (None, 1)]
+        assert len(alone) == len(dropping.kept) - len({twin for twin, _ in dropping.twins(label).values()})
+
+    check()
+
+
+def test_a_document_without_words_has_no_twin_and_a_short_one_only_equals(tmp_path):
+    documents = {"dots": "...", "marks": "!?!", "one": "river stone", "two": "River, stone!", "three": "river stones"}
+    found = dedup(tmp_path, documents, Minhash())
+    assert found.twins("minhash") == {"two": ("one", 1.0)}
+    assert found.kept == ["dots", "marks", "one", "three"]
+
+
+def test_there_are_no_chains(tmp_path, monkeypatch):
+    """B is like A, and C like B: C is not like A, and stays."""
+    monkeypatch.setattr(_near, "CERTAIN", 1e9)
+    a, b, c = "a b c d e f g h", "c d e f g h i j", "e f g h i j k l"
+    step = Minhash(ngram=1, bands=64, rows=1, threshold=0.6)
+    found = dedup(tmp_path, {"a": a, "b": b, "c": c}, step)
+    assert found.twins("minhash") == {"b": ("a", 0.6)} and found.kept == ["a", "c"]
+
+
+@pytest.mark.parametrize(("threshold", "shape"), [(0.8, (14, 8)), (0.5, (19, 3)), (0.9, (9, 13)), (1.0, (1, 128))])
+def test_bands_and_rows_are_solved_from_the_threshold(threshold, shape):
+    assert solve(threshold) == shape
+    for given_shape in ({"bands": None}, {"rows": None}, {"bands": None, "rows": None}):
+        assert Minhash(threshold=threshold, **given_shape).shape == shape
+    assert Minhash(bands=3, rows=5, threshold=threshold).shape == (3, 5)
+
+
+@given(st.floats(0.05, 1.0))
+def test_what_is_solved_meets_often_enough_with_as_many_rows_as_can_be(threshold):
+    bands, rows = solve(threshold)
+    assert bands * rows <= LANES
+
+    def meets(bands, rows):
+        return 1 - (1 - threshold**rows) ** bands
+
+    assert meets(bands, rows) >= MEETS - 1e-9 or (bands, rows) == (LANES, 1)
+    assert bands == 1 or rows == 1 or meets(bands - 1, rows) < MEETS
+    assert meets(LANES // (rows + 1), rows + 1) < MEETS + 1e-9 or rows == LANES
+
+
+def test_the_table_of_the_docstring_is_that_of_the_formula():
+    lines = [line.split() for line in (Minhash.__doc__ or "").splitlines()]
+    (header,) = [[float(word) for word in words[1:]] for words in lines if words[:1] == ["s"]]
+    table = {(int(words[0]), int(words[2])): words[3:] for words in lines if words[1:2] == ["x"] and len(words) > 3}
+    assert (14, 8) in table and len(table) == 3
+    for (bands, rows), values in table.items():
+        assert values == [f"{1 - (1 - s**rows) ** bands:.4f}" for s in header]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"bands": 0}, "bands, rows >= 1"),
+        ({"ngram": 0}, "need ngram"),
+        ({"threshold": 0.0}, "0 < threshold <= 1, got 0.0"),
+        ({"of": "letters"}, 'of is "words" or "characters", got "letters"'),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(parameters, message):
+    with pytest.raises(RecipeError, match=message):
+        Minhash(**parameters)
