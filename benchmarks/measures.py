@@ -59,8 +59,8 @@ def rules(docs: pa.RecordBatch) -> None:
 
 
 def keys(docs: pa.RecordBatch) -> None:
-    Exact().keys(docs)
-    Minhash().keys(docs)
+    Exact().keys(docs, {})
+    Minhash().keys(docs, {})
 
 
 WORK: dict[str, Callable[[pa.RecordBatch], object]] = {

@@ -36,7 +36,7 @@ class Sample:
     @cached_property
     def size(self) -> float:
         """MB of UTF-8 text."""
-        return sum(pc.sum(pc.binary_length(batch["text"])).as_py() for batch in self.batches) / MB
+        return float(sum(pc.sum(pc.binary_length(batch["text"])).as_py() for batch in self.batches)) / MB
 
     def speed(self, work: Callable[[pa.RecordBatch], object], runs: int) -> float:
         """MB a CPU second of one thread that does this to every batch."""
@@ -85,4 +85,5 @@ def read(file: Path) -> list[pa.RecordBatch]:
 
 def together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """The same documents in few batches."""
-    return pa.Table.from_batches(batches).combine_chunks().to_batches(max_chunksize=2048)
+    found: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches(max_chunksize=2048)
+    return found

@@ -5,9 +5,16 @@ The pictures are committed, so that they can be seen without running anything; a
 
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from corpusmill.loader import TokenLoader
+from corpusmill.loader.masks import block_mask
+from corpusmill.models.tokenizer import load
+from corpusmill.shards.pack import UnitTokens
+from corpusmill.shards.plan import plan_shards
+from corpusmill.shards.writer import write_folder
 from corpusmill.text.sketch import band_keys, sketch
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -26,7 +33,46 @@ STYLE = """
 
 def pictures() -> dict[str, str]:
     """File name -> content of every picture."""
-    return {"s-curve.svg": s_curve()}
+    return {"s-curve.svg": s_curve(), "batch.svg": batch()}
+
+
+def batch() -> str:
+    """Rows of a batch of the loader, a colour a document, and beside them who may attend to whom in one of the rows."""
+    rows, length, cell, shown = 8, 40, 8, 2
+    with TemporaryDirectory() as folder:
+        lengths = np.random.default_rng(5).integers(4, 45, 80)
+        ids = np.arange(lengths.sum()).astype(np.uint16)
+        ids[np.cumsum(lengths) - 1] = 50_256
+        units = [UnitTokens(ids, lengths.astype(np.int64))]
+        write_folder(Path(folder), plan_shards([units[0].lengths], "concat", length), units, load("gpt2"))
+        drawn = TokenLoader(folder, batch=rows, seed=1).at(0)
+    documents = {number: i for i, number in enumerate(dict.fromkeys(drawn["doc_ids"].ravel().tolist()))}
+    mask = block_mask(drawn["position_ids"])[shown]
+    colour = {number: f"hsl({(i * 137) % 360} 55% {58 + 14 * (i % 2)}%)" for number, i in documents.items()}
+    left, top, beside = 20, 60, 20 + length * cell + 30
+    parts = [f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>']
+    parts.append(text(left, 40, f"a batch: {rows} rows of {length} tokens", "start"))
+    parts.append(text(beside, 40, f"row {shown}: who may attend to whom", "start"))
+    for r in range(rows):
+        for t in range(length):
+            at = drawn["doc_ids"][r, t]
+            size = f'width="{cell}" height="{3 * cell}"'
+            x, y = left + t * cell, top + r * (3 * cell + 6)
+            parts.append(f'<rect x="{x}" y="{y}" {size} fill="{colour[int(at)]}" stroke="#fff" stroke-width="0.5"/>')
+    y = top + shown * (3 * cell + 6)
+    parts.append(
+        f'<rect x="{left - 2}" y="{y - 2}" width="{length * cell + 4}" height="{3 * cell + 4}" fill="none" stroke="#222"/>'
+    )
+    for i, j in zip(*(found.tolist() for found in np.nonzero(mask))):
+        fill = colour[int(drawn["doc_ids"][shown, i])]
+        parts.append(f'<rect x="{beside + j * cell}" y="{top + i * cell}" width="{cell}" height="{cell}" fill="{fill}"/>')
+    side = length * cell
+    parts.append(f'<rect x="{beside}" y="{top}" width="{side}" height="{side}" fill="none" stroke="#222"/>')
+    label = "Rows of a batch, a colour for each document, and the mask of one row"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{label}"><style>{STYLE}</style>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
 
 
 def s_curve() -> str:

@@ -2,14 +2,17 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
 
 import corpusmill
 from corpusmill.execute.serial import Serial
@@ -19,6 +22,9 @@ from corpusmill.recipe import lower as lowering
 from corpusmill.report.tables import RunTables
 from corpusmill.schema import document_id
 
+WORDS = ["alder", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple"]
+texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join), min_size=1, max_size=9)
+some = settings(max_examples=12, derandomize=True)  # each example is a run or two
 NAMES: dict[str, str] = {}  # id -> name of every document that was made
 
 
@@ -78,7 +84,9 @@ def recipe(folder: Path, documents: Mapping[str, Any], *steps: Any, cuts: Sequen
     edges = [0, *sorted(cuts), len(lines)]
     paths = [folder / f"docs-{number:02d}.jsonl" for number in range(len(edges) - 1)]
     for path, start, stop in zip(paths, edges, edges[1:]):
-        path.write_text("".join(f"{line}\n" for line in lines[start:stop]))
+        content = "".join(f"{line}\n" for line in lines[start:stop])
+        if not path.exists() or path.read_text() != content:  # a file written anew is a changed input
+            path.write_text(content)
     return Recipe(read=[Source(Jsonl(), [str(path) for path in paths])], steps=steps, name="dedup")
 
 
@@ -105,6 +113,15 @@ def dedup(
             patch.setattr(lowering, "SLICE", slice_bytes)
         corpusmill.run(made, folder=folder / "run", executor=Serial())
     return Found(folder / "run")
+
+
+def folders(inside: Path) -> Iterator[Path]:
+    """New ones, one for each run of a test."""
+    return (inside / str(number) for number in count())
+
+
+def named(texts: Sequence[str]) -> dict[str, str]:
+    return {f"d{number}": text for number, text in enumerate(texts)}
 
 
 def grams(text: str, n: int, of: str = "words") -> set[Any]:

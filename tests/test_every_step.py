@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import steps
 from corpusmill.errors import MissingExtraError
+from corpusmill.keys import Keys
 from corpusmill.recipe.batch import Batch
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform
@@ -211,11 +212,23 @@ def own_signals(step: Any, documents: pa.RecordBatch) -> dict[str, pa.Array]:
 def test_keys_depend_on_each_document_alone(step, first, second):
     assert isinstance(step, CorpusStep)
     both = batch(first + second, pages=False)
-    whole, cut = step.keys(both), [step.keys(both.slice(0, len(first))), step.keys(both.slice(len(first)))]
-    assert len(whole.bands) == len(both) and whole.bands.dtype == np.uint64
+
+    def keys(documents: pa.RecordBatch) -> Keys:
+        return step.keys(documents, Batch(documents).needed("step", step.needs))
+
+    whole, cut = keys(both), [keys(both.slice(0, len(first))), keys(both.slice(len(first)))]
+    assert whole.bands.dtype == np.uint64
     np.testing.assert_array_equal(whole.bands, np.concatenate([part.bands for part in cut]))
-    for name, array in whole.arrays.items():
-        np.testing.assert_array_equal(array, np.concatenate([part.arrays[name] for part in cut]))
+    for arrays, rows in ((lambda found: found.arrays, len(both)), (lambda found: found.riders, len(whole.bands))):
+        for name, array in arrays(whole).items():
+            assert len(array) == rows
+            np.testing.assert_array_equal(array, np.concatenate([arrays(part)[name] for part in cut]))
+    if whole.documents is None:
+        assert len(whole.bands) == len(both) and all(part.documents is None for part in cut)
+    else:
+        of = np.concatenate([cut[0].documents, cut[1].documents + len(first)])
+        np.testing.assert_array_equal(whole.documents, of)
+        assert len(of) == len(whole.bands) and (np.diff(of) >= 0).all()
 
 
 @pytest.mark.parametrize("step", of_kind("Tokenize"))

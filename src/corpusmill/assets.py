@@ -6,6 +6,8 @@ Anything else is a path. An asset is loaded once a process, whichever steps ask 
 
 import hashlib
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -71,4 +73,43 @@ def load(name: str, loader: Callable[[Path], T]) -> T:
     if (loader, path) not in _loaded:
         _loaded[loader, path] = loader(path)
     found: T = _loaded[loader, path]
+    return found
+
+
+def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
+    """The folder `name` below `root`, made of other assets once a machine, and used again by every process and run.
+
+    root   where such folders are kept (`corpusmill.text.compile.cache_folder`); they can be removed at any time
+    name   changes with everything that `make` depends on
+    make   fills an empty folder
+
+    Raises AssetError if there is no root.
+    """
+    if root is None:
+        raise AssetError(f"{name}: nowhere to keep it; set CORPUSMILL_CACHE to a folder that can be written")
+    path = root / name
+    if not path.exists():
+        made = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=root))
+        try:
+            make(made)
+            made.rename(path)  # whole or not at all
+        except OSError:
+            if not path.exists():  # no other process was faster
+                raise
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return path
+
+
+def matching(pattern: str) -> list[str]:
+    """The files that a path with `*`, `?` or `[…]` names, in order; of any other path, itself.
+
+    Raises AssetError if there are none.
+    """
+    path = Path(pattern).expanduser()
+    if not any(mark in pattern for mark in "*?[") or path.exists():
+        return [pattern]
+    found = sorted(str(file) for file in Path(path.anchor).glob(str(path.relative_to(path.anchor))) if file.is_file())
+    if not found:
+        raise AssetError(f"{pattern}: no file has such a name")
     return found

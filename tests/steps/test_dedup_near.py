@@ -1,30 +1,17 @@
 """Near copies are those that the definition finds, and nothing about the work decides which of them stay."""
 
-import tempfile
-from pathlib import Path
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, solve
-from dedup_runs import dedup, grams, jaccard, slow_twins
+from dedup_runs import dedup, folders, grams, jaccard, named, slow_twins, some, texts
 
-WORDS = "alder birch cedar elm fir hazel larch maple".split()
-texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join), min_size=1, max_size=9)
 shapes = st.sampled_from([(1, "words"), (2, "words"), (4, "characters")])
 thresholds = st.sampled_from([0.3, 0.5, 0.8])
-some = settings(max_examples=12, derandomize=True)  # a run each
-
-
-@pytest.fixture
-def place():
-    """A new folder for each example."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield iter(Path(folder) / f"{number}" for number in range(1000))
 
 
 @pytest.fixture
@@ -33,12 +20,10 @@ def every_pair(monkeypatch):
     monkeypatch.setattr(_near, "CERTAIN", 1e9)
 
 
-def named(texts):
-    return {f"d{number}": text for number, text in enumerate(texts)}
-
-
 @pytest.mark.usefixtures("every_pair")
-def test_where_all_that_are_alike_meet_it_is_the_definition(place):
+def test_where_all_that_are_alike_meet_it_is_the_definition(tmp_path):
+    place = folders(tmp_path)
+
     @some
     @given(texts, shapes, thresholds, st.sets(st.integers(1, 8), max_size=3))
     def check(texts, shape, threshold, cuts):
@@ -54,7 +39,9 @@ def test_where_all_that_are_alike_meet_it_is_the_definition(place):
     check()
 
 
-def test_a_document_goes_only_for_one_that_stays_and_is_as_like_it_as_is_said(place):
+def test_a_document_goes_only_for_one_that_stays_and_is_as_like_it_as_is_said(tmp_path):
+    place = folders(tmp_path)
+
     @some
     @given(texts, shapes, st.sampled_from(["first", "longest"]))
     def check(texts, shape, keep):
@@ -71,7 +58,8 @@ def test_a_document_goes_only_for_one_that_stays_and_is_as_like_it_as_is_said(pl
 
 
 @pytest.mark.parametrize("step", [Minhash(ngram=1, bands=6, rows=2, threshold=0.5), Exact()], ids=["minhash", "exact"])
-def test_how_the_input_is_cut_into_files_units_and_slices_changes_nothing(place, step):
+def test_how_the_input_is_cut_into_files_units_and_slices_changes_nothing(tmp_path, step):
+    place = folders(tmp_path)
     label = "minhash" if isinstance(step, Minhash) else "exact"
 
     @some
@@ -89,8 +77,9 @@ def test_how_the_input_is_cut_into_files_units_and_slices_changes_nothing(place,
 
 
 @pytest.mark.parametrize("step", [Minhash, Exact])
-def test_where_contents_decide_the_order_of_documents_changes_nothing(place, step):
+def test_where_contents_decide_the_order_of_documents_changes_nothing(tmp_path, step):
     """No two documents have one date: else the first of them stays, and "first" is a matter of order."""
+    place = folders(tmp_path)
     parameters = {"ngram": 1, "bands": 6, "rows": 2, "threshold": 0.5} if step is Minhash else {}
     label = step.__name__.lower()
 
@@ -110,7 +99,8 @@ def test_where_contents_decide_the_order_of_documents_changes_nothing(place, ste
 
 
 @pytest.mark.parametrize("step", [Minhash, Exact])
-def test_clusters_add_up_and_marking_drops_nothing_and_notes_the_same(place, step):
+def test_clusters_add_up_and_marking_drops_nothing_and_notes_the_same(tmp_path, step):
+    place = folders(tmp_path)
     parameters = {"ngram": 1, "bands": 6, "rows": 2, "threshold": 0.5} if step is Minhash else {}
     label = step.__name__.lower()
 

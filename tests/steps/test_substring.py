@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -15,13 +16,12 @@ from hypothesis import strategies as st
 import corpusmill
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.execute.commits import StageFolder, run_unit
 from corpusmill.keys import KeyFile, Signed
 from corpusmill.recipe.passes import Pass, Sign
 from corpusmill.steps.dedup import _substring
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.text.plain_tokens import token_spans
-from corpusmill.units import Unit
+from corpusmill.units import Commit, Unit, UnitIO, Work
 
 WORDS = ["a", "b", "c", "d,", "東", "e\n\n"]
 
@@ -66,7 +66,7 @@ def suffix_array(texts: list[str], n: int) -> list[list[bool]]:
     """Of each token, whether it stands in one of the matches of at least n tokens that sorted suffixes show."""
     goes = [[False] * len(tokens(text)) for text in texts]
     suffixes = sorted((tokens(text)[i:], d, i) for d, text in enumerate(texts) for i in range(len(tokens(text))))
-    for (one, d, i), (other, e, j) in zip(suffixes, suffixes[1:]):
+    for (one, d, i), (other, e, j) in pairwise(suffixes):
         common = next((k for k, (x, y) in enumerate(zip(one, other)) if x != y), min(len(one), len(other)))
         if common >= n:
             goes[d][i : i + common] = goes[e][j : j + common] = [True] * common
@@ -89,9 +89,11 @@ class Done:
                 self._unit(stage.name, stage.work, Unit(unit.number, json.loads(json.dumps(unit.inputs))))
         self.last = stage.name
 
-    def _unit(self, stage, work, unit) -> None:
-        StageFolder(self.folder, stage).path.mkdir(exist_ok=True)
-        self.commits[stage].append(run_unit(self.folder, stage, work, unit))
+    def _unit(self, stage: str, work: Work, unit: Unit) -> None:
+        """As an executor does, without waiting for the disk."""
+        io = UnitIO(self.folder, stage, unit.number, "only")
+        work.run(unit, io)
+        self.commits[stage].append(Commit(unit.number, io.attempt, io.finish(), io.facts, 0.0))
 
     def rows(self, table: str) -> list[dict]:
         files = [pq.read_table(self.folder / commit.outputs[table].path) for commit in self.commits[self.last]]

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corpusmill.errors import RunError
 from corpusmill.facts import Facts, total
-from corpusmill.recipe.lower import Plan
 from corpusmill.units import Commit
+
+if TYPE_CHECKING:  # 50 ms, for which questions to a run need not wait
+    from corpusmill.recipe.lower import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
 PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens")
@@ -80,13 +82,13 @@ class Waterfall:
         return Waterfall(record["read"], tuple(Row(**row) for row in record["steps"]), record["packed"])
 
 
-def waterfall(plan: Plan, committed: Mapping[str, list[Commit]]) -> Waterfall:
+def waterfall(plan: "Plan", committed: Mapping[str, list[Commit]]) -> Waterfall:
     """The waterfall of a run from the facts of its commits."""
     facts = {name: total(commit.facts for commit in commits) for name, commits in committed.items()}
     first = facts[plan.passes[0].stage]
     read = {source.source: _source(first.get("read", {}).get(source.source, {})) for source in plan.recipe.read}
     rows = tuple(row for info in plan.passes for row in rows_of(info.labels, facts[info.stage]))
-    packed = {name: facts["shards"][name] for name in PACKED} if "shards" in facts else {}
+    packed = {name: facts["shards"][name] for name in PACKED} if facts.get("shards") else {}  # no shard of nothing
     return Waterfall(read, rows, packed)
 
 

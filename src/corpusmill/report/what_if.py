@@ -282,7 +282,8 @@ class _Saved:
         return self.columns[name]
 
     def _read(self, names: Sequence[str]) -> None:
-        table = self._file.read(list(names))
+        # One thread: another is at work on the unit before.
+        table = self._file.read(list(names), use_threads=False)
         for name, column in zip(table.column_names, table.columns):
             self.columns[name] = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
 

@@ -127,6 +127,14 @@ class Shards:
     def has_tables(self) -> bool:
         return all(entry.table_sha256 is not None for entry in self.index.shards)
 
+    def mapped(self, shard: int) -> NDArray[Any]:
+        """All tokens of a shard, by its place in the index."""
+        return self._mapped(self.index.shards[shard])
+
+    def runs(self, shard: int) -> Spans:
+        """Which document each token of a shard belongs to."""
+        return self._runs(self.index.shards[shard])
+
     def _parts(self, start: int, stop: int) -> list[tuple[Entry, int, int, int]]:
         """(shard, first and last token in it, tokens in the shards before it) of a range."""
         if not 0 <= start <= stop <= len(self):

@@ -68,8 +68,9 @@ def join_reasons(**hits: pa.Array) -> pa.Array:
     """
     # Documents share few combinations, so each is spelled once. A combination is a number with a bit a condition.
     number = np.int64 if len(hits) < 63 else object
-    held = [_numpy(hit).astype(number) for hit in hits.values()]
-    combination = sum(hit << bit for bit, hit in enumerate(held))
+    combination: NDArray[Any] = np.zeros(len(next(iter(hits.values()))), number)
+    for bit, hit in enumerate(hits.values()):
+        combination |= _numpy(hit).astype(number) << bit
     found, row = distinct(combination, 1 << len(hits))
     names = tuple(hits)
     return pa.array([_spelled(names, bits) for bits in found.tolist()], pa.string()).take(pa.array(row))

@@ -276,7 +276,7 @@ def _citation_end(data: NDArray[np.uint8], at: int, end: int, classes: Classes) 
 
 
 @kernel
-def _ends_well(text: NDArray[np.uint8], start: int, end: int, apostrophe: bool) -> bool:
+def _ends_well(text: NDArray[np.uint8], start: int, end: int, apostrophe: bool) -> Any:
     if end == start:
         return False
     last = text[end - 1]

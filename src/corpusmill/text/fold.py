@@ -8,14 +8,17 @@ from numpy.typing import NDArray
 
 from corpusmill.text.buffers import PAD, Text, grown, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import load8
+from corpusmill.text.lowlevel import NO_BITS, U, load8, lowest_bit
+from corpusmill.text import simd
 from corpusmill.text.simd import copy_letters
-from corpusmill.text.spans import longest
+from corpusmill.text.spans import below, longest
 from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, decode, folding, place
 
 SPACE, ZERO, CAPITAL_SIGMA = 32, 48, 0x3A3
 GROWTH = 3  # bytes that a byte may fold to at most: a Hangul syllable becomes three letters
 SLACK = 32  # bytes that may be written beyond what counts
+
+_letters = simd.masks(simd.ascii_letter, simd.ascii_digit, simd.not_ascii)
 
 
 def fold(texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -57,19 +60,26 @@ def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: ND
     at = lo
     gap = False  # a space is due before the next character
     while at < hi:
-        byte = load8(data, at)
-        if byte < 0x80:
-            what = f.ascii[np.intp(byte)]
-            if what > 1:
-                p = _flush(gap, out, p)
+        if load8(data, at) < 0x80:
+            # ASCII letters and gaps up to the next digit or other character, 64 bytes at a time.
+            letters, digits, others = _letters(data, at)
+            plain = min(lowest_bit(digits | others), hi - at)
+            letters &= below(plain)
+            done: Any = np.intp(0)
+            while letters != NO_BITS:
+                start = lowest_bit(letters)
+                size = lowest_bit(~(letters >> U(start)))
+                out[p] = SPACE  # in vain, where none is due: the next letter takes its place
+                p += gap | ((start > done) & (p > begin))
                 gap = False
-                n = min(copy_letters(data, at, out, p), hi - at)
-                p += n
-                at += n
-                continue
-            if what == 0:
-                gap = p > begin
-                at += 1
+                for k in range(0, size, 16):
+                    copy_letters(data, at + start + k, out, p + k)
+                p += size
+                done = start + size
+                letters &= ~below(done)
+            gap = gap or (done < plain and p > begin)
+            at += plain
+            if plain > 0:
                 continue
         code_point, size = decode(data, at)
         where = place(f.block_of, code_point)
@@ -79,7 +89,7 @@ def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: ND
             gap = False
             out[p] = ZERO
             p += 1
-            at = _number_end(data, at, hi, f)
+            at = number_end(data, at, hi, f)
             continue
         if kind & GAP:
             gap = p > begin
@@ -122,7 +132,7 @@ def _kind_at(data: NDArray[np.uint8], at: int, f: Folding) -> Any:
 
 
 @kernel
-def _number_end(data: NDArray[np.uint8], at: int, hi: int, f: Folding) -> int:
+def number_end(data: NDArray[np.uint8], at: int, hi: int, f: Folding) -> int:
     r"""The end of `\d+([.,…]\d+)?` at `at`."""
     separated = False
     while at < hi:

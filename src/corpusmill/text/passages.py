@@ -6,13 +6,14 @@ covered by windows that occur elsewhere, so what a suffix array would find by so
 
 A window of every token would be a key of every token. So windows are bundled: each belongs to the smallest of the
 hashes of its n-grams of `gram` tokens (its seed; the last one on a tie), and those that follow each other with the same
-seed are a stretch. As the seed of a window depends on nothing outside it, equal windows have equal seeds: they are
-found among stretches of one seed. Stretches that are equal as a whole have all windows in common; only for a seed whose
-stretches differ must single windows be looked at. (Minimizers and super-k-mers: Roberts et al. 2004,
-doi:10.1093/bioinformatics/bth408; Li et al. 2013, doi:10.14778/2535569.2448951.)
+seed are a stretch. The seed of a window depends on nothing outside it. So equal windows have equal seeds, and are found
+among stretches of one key; and no two windows of one stretch are equal, as their seed is elsewhere in each. Stretches
+that are equal as a whole have all windows in common; only for a key whose stretches differ must single windows be
+looked at. (Minimizers and super-k-mers: Roberts et al. 2004, doi:10.1093/bioinformatics/bth408; Li et al. 2013,
+doi:10.14778/2535569.2448951.)
 
-A run of n-grams t[0], t[1], … hashes to the sum of t[i] * base**(n - 1 - i) modulo 2**61 - 1, for two bases; t is the
-XXH64 of a token.
+Tokens t[0], …, t[n - 1] in a row hash to the sum of hash(t[i]) * base**(n - 1 - i) modulo 2**61 - 1, for two bases.
+Keys are kept for later runs: who changes `quick_hash`, which hashes a token, changes `corpusmill.keys.FORMAT`.
 """
 
 from typing import Any, NamedTuple

@@ -116,7 +116,7 @@ def _fill(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uin
     spare = np.empty(0, np.uint8)
     for d in range(len(offsets) - 1):
         lo, hi = text.offsets[d], text.offsets[d + 1]
-        words = _words(text.data, lo, hi, start, end)
+        words = word_places(text.data, lo, hi, start, end)
         if words == 0:
             continue
         run = min(n, words)
@@ -132,7 +132,7 @@ def _fill(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uin
 
 
 @kernel
-def _words(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
+def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
     """Fill in where the words of data[lo:hi] begin and end; returns how many there are."""
     words = ends = 0
     inside = NO_BITS

@@ -9,7 +9,7 @@ Only keys, sketches and the hashes of candidates are read; the text of candidate
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,7 @@ from corpusmill.steps.dedup._records import (
     fingerprint,
     partition_units,
     partitions,
-    places,
     preference,
-    ranks_of,
     write_twins,
 )
 from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors
@@ -36,7 +34,8 @@ from corpusmill.text.shingles import Shingling
 from corpusmill.units import Committed, Stage, Unit, UnitIO
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
-HASHES = 1 << 23  # n-gram hashes of candidates that are in memory at a time, about
+HASHES = 1 << 22  # n-gram hashes of candidates that are in memory at a time, about
+PAIRS = 1 << 20  # pairs that are read before doubles among them go
 
 
 def near_stages(
@@ -75,7 +74,9 @@ class Group:
     def run(self, unit: Unit, io: UnitIO) -> None:
         files = Files(*unit.inputs[2])
         pairs = np.unique(np.concatenate([self.pairs(part, files, io) for part in partitions(unit, io)]), axis=0)
-        io.write_arrays("pairs", len(pairs), one=pairs[:, 0], other=pairs[:, 1])
+        io.write_arrays(
+            "pairs", len(pairs), one=pairs[:, 0], other=pairs[:, 1], documents=_without_doubles(pairs.ravel())
+        )
 
     def pairs(self, part: Partition, files: Files, io: UnitIO) -> NDArray[np.int64]:
         """(pairs, 2) the candidates among the documents of a partition, the one with the smaller number first."""
@@ -100,8 +101,8 @@ class Shingle:
 
     def run(self, unit: Unit, io: UnitIO) -> None:
         path, start, stop, pairs = unit.inputs
-        wanted = np.unique(
-            np.concatenate([_within(io.arrays(file)[side], start, stop) for file in pairs for side in ("one", "other")])
+        wanted = _without_doubles(
+            np.concatenate([_within(io.arrays(file)["documents"], start, stop) for file in pairs])
         )
         hashes: list[NDArray[np.uint64]] = []
         sizes: list[NDArray[np.int64]] = []
@@ -132,12 +133,16 @@ class Decide:
 
     def run(self, unit: Unit, io: UnitIO) -> None:
         files = Files(*unit.inputs[2])
-        met = [io.arrays(path) for path in unit.inputs[0]]
-        pairs = np.stack([np.concatenate([part[side] for part in met]) for side in ("one", "other")], axis=1)
-        sets = Sets.open([io.arrays(path) for path in unit.inputs[1]])
+        write_twins(io, files, *self.twins(unit, io, files), "near_copy", self.mark)
+
+    def twins(
+        self, unit: Unit, io: UnitIO, files: Files
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The documents that go, those that they go for, and how alike they are."""
+        sets = Sets.open(io, unit.inputs[1])
         documents = sets.documents
-        pairs = np.searchsorted(documents, np.unique(pairs, axis=0))
-        place = places(documents, ranks_of(io, files, documents), files.own)
+        pairs = _met(io, unit.inputs[0], documents)
+        place = preference(io, files, documents)
         similarity = sets.jaccard(pairs)
         io.facts["candidates"], io.facts["verified"] = len(pairs), int((similarity >= self.threshold).sum())
         while True:
@@ -154,7 +159,7 @@ class Decide:
             io.facts["through_twins"] = io.facts.get("through_twins", 0) + len(more)
             pairs, similarity = np.concatenate([pairs, more]), np.concatenate([similarity, sets.jaccard(more)])
         gone = np.flatnonzero(twin >= 0)
-        write_twins(io, files, documents[gone], documents[twin[gone]], alike[gone], "near_copy", self.mark)
+        return documents[gone], documents[twin[gone]], alike[gone]
 
     def decide(
         self, pairs: NDArray[np.int64], similarity: NDArray[np.float64], place: NDArray[np.int64]
@@ -177,52 +182,73 @@ class Decide:
 
 
 class Sets(NamedTuple):
-    """The distinct n-gram hashes of all candidates, mapped from the files that hold them.
+    """The distinct n-gram hashes of all candidates, in files: what is read of them is given back at once.
 
     documents   (candidates,) their numbers, rising
+    sizes       (candidates,) of their sets
     first       (files + 1,) index of each file's first candidate
     """
 
+    io: UnitIO
+    files: tuple[str, ...]
     documents: NDArray[np.int64]
+    sizes: NDArray[np.int64]
     first: NDArray[np.int64]
-    files: list[dict[str, NDArray[np.int64]]]
 
     @staticmethod
-    def open(files: list[dict[str, NDArray[np.int64]]]) -> "Sets":
-        documents = np.concatenate([file["documents"] for file in files])
-        return Sets(documents, np.cumsum([0, *(len(file["documents"]) for file in files)]), files)
+    def open(io: UnitIO, files: tuple[str, ...]) -> "Sets":
+        found = [(np.array(arrays["documents"]), np.diff(arrays["offsets"])) for arrays in map(io.arrays, files)]
+        first = np.cumsum([0, *(len(documents) for documents, _ in found)])
+        documents, sizes = (np.concatenate(parts) for parts in zip(*found))
+        return Sets(io, files, documents, sizes, first)
 
     def jaccard(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """(pairs,) the exact similarity of pairs of candidates, which are given by index, with HASHES in memory.
 
         A document without n-grams is like none: it can only have met itself, read again in a later run.
         """
-        sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(file["offsets"]) for file in self.files)])
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         similarity = np.zeros(len(pairs))
         # A block's sets are at most those of both sides of its pairs.
-        blocks = np.cumsum(sizes[pairs[order]].sum(axis=1)) // HASHES if len(pairs) else np.empty(0, np.int64)
+        blocks = np.cumsum(self.sizes[pairs[order]].sum(axis=1)) // HASHES if len(pairs) else np.empty(0, np.int64)
         for block in np.split(order, np.flatnonzero(np.diff(blocks)) + 1):
             wanted, at = np.unique(pairs[block], return_inverse=True)
             at = at.reshape(-1, 2)
-            hashes, offsets = self.gather(wanted, sizes)
+            hashes, offsets = self.gather(wanted)
             similarity[block] = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), hashes, offsets)
-        similarity[(sizes[pairs] == 0).any(axis=1)] = 0
+        similarity[(self.sizes[pairs] == 0).any(axis=1)] = 0
         return similarity
 
-    def gather(
-        self, wanted: NDArray[np.int64], sizes: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def gather(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The sets of some candidates, by rising index."""
-        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), sizes[wanted]]))
+        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.sizes[wanted]]))
         hashes = np.empty(offsets[-1], np.uint64)
-        at = 0
-        for file, base, end in zip(self.files, self.first, self.first[1:]):
-            for i in wanted[np.searchsorted(wanted, base) : np.searchsorted(wanted, end)] - base:
-                start, stop = file["offsets"][i : i + 2]
-                hashes[at : at + stop - start] = file["hashes"][start:stop]
-                at += stop - start
+        for path, base, end in zip(self.files, self.first, self.first[1:]):
+            first, stop = np.searchsorted(wanted, [base, end])
+            if first < stop:
+                file = self.io.arrays(path)
+                to = offsets[first : stop + 1]
+                moved = file["offsets"][wanted[first:stop] - base] - to[:-1]
+                hashes[to[0] : to[-1]] = file["hashes"][np.repeat(moved, np.diff(to)) + np.arange(to[0], to[-1])]
         return hashes, offsets
+
+
+def _met(io: UnitIO, files: tuple[str, ...], documents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(pairs, 2) all pairs of some files, as indices into the sorted documents, rising and distinct.
+
+    A pair may be in as many files as there are bands, so doubles go before all files are read.
+    """
+    found = np.empty(0, np.uint64)
+    waiting: list[NDArray[np.uint64]] = []
+    for path in files:
+        arrays = io.arrays(path)
+        one, other = (np.searchsorted(documents, arrays[side]).astype(np.uint64) for side in ("one", "other"))
+        waiting.append(one << np.uint64(32) | other)
+        if sum(map(len, waiting)) > max(PAIRS, len(found) // 2):
+            found = _without_doubles(np.concatenate([found, *waiting]))
+            waiting = []
+    found = _without_doubles(np.concatenate([found, *waiting]))
+    return np.stack([found >> np.uint64(32), found & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
 
 
 def _without(pairs: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -232,5 +258,13 @@ def _without(pairs: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.
     return pairs[~np.isin(one, two)] if len(pairs) else pairs
 
 
+def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Sorted and without doubles, as by np.unique, which hashes (numpy 2.3 and later): 10 times slower on millions."""
+    numbers = np.sort(numbers)
+    return numbers[np.concatenate([np.ones(min(1, len(numbers)), bool), numbers[1:] != numbers[:-1]])]
+
+
 def _within(numbers: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
-    return numbers[(numbers >= start) & (numbers < stop)]
+    """Those of some sorted numbers."""
+    first, last = np.searchsorted(numbers, [start, stop])
+    return numbers[first:last]

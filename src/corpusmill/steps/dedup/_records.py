@@ -20,6 +20,7 @@ from corpusmill.units import Committed, Stage, Unit, UnitIO
 
 Planner = Callable[[Committed, Path], list[Unit]]
 RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
+ROWS = 1 << 16  # verdicts that are made ready at a time
 
 
 class Files(NamedTuple):
@@ -214,7 +215,11 @@ def preference(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> NDArra
 
     Documents of earlier runs come first, then those with the lower `rank`, then the earlier.
     """
-    return places(documents, ranks_of(io, files, documents), files.own)
+    if "rank" not in io.arrays(files.keys[-1]):
+        return np.arange(len(documents))
+    own = int(np.searchsorted(documents, files.own))
+    rank = np.concatenate([np.zeros(own), by_document(io, files, documents[own:], "rank")])
+    return places(documents, rank, files.own)
 
 
 def places(documents: NDArray[np.int64], rank: NDArray[Any], own: int) -> NDArray[np.int64]:
@@ -222,13 +227,6 @@ def places(documents: NDArray[np.int64], rank: NDArray[Any], own: int) -> NDArra
     place = np.empty(len(documents), np.int64)
     place[order] = np.arange(len(documents))
     return place
-
-
-def ranks_of(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> NDArray[Any]:
-    if "rank" not in io.arrays(files.keys[-1]):
-        return np.zeros(len(documents))
-    own = int(np.searchsorted(documents, files.own))
-    return np.concatenate([np.zeros(own), by_document(io, files, documents[own:], "rank")])
 
 
 def write_twins(
@@ -249,40 +247,34 @@ def write_twins(
     own_heads = heads[heads >= files.own]
     rows = np.concatenate([documents, own_heads])
     twin = np.concatenate([twins, np.full(len(own_heads), -1)])
+    alike = np.concatenate([similarity, np.full(len(own_heads), np.nan)])
     order = np.argsort(rows, kind="stable")
-    rows, twin = rows[order], twin[order]
-    alike = np.concatenate([similarity, np.full(len(own_heads), np.nan)])[order]
-    head = np.where(twin >= 0, twin, rows)
     head_ids = ids_of(io, files, heads)
-    at = np.searchsorted(heads, head)
-    stays = pa.array(twin < 0)
-    reasons = np.where(twin >= files.own, reason, "against")
     none = pa.scalar(None, pa.string())
-    cluster = head_ids.take(pa.array(at))
-    io.write(
-        "verdicts",
-        pa.record_batch(
-            [
-                pa.array(rows - files.own),
-                pa.nulls(len(rows), pa.string())
-                if mark
-                else pc.if_else(stays, none, pa.array(reasons.tolist(), pa.string())),
-                pc.if_else(stays, none, cluster),
-                pa.array(alike, pa.float64(), mask=twin < 0),
-                cluster,
-                pa.array(sizes[at] + 1),
-            ],
-            schema=TWINS,
-        ),
-    )
+    for start in range(0, max(len(order), 1), ROWS):
+        here = order[start : start + ROWS]
+        to = twin[here]
+        stays = to < 0
+        at = np.searchsorted(heads, np.where(stays, rows[here], to))
+        cluster = pa.concat_arrays(head_ids.take(pa.array(at)).chunks)
+        reasons = pa.array(np.where(to >= files.own, reason, "against").tolist(), pa.string())
+        columns = [
+            pa.array(rows[here] - files.own),
+            pa.nulls(len(here), pa.string()) if mark else pc.if_else(pa.array(stays), none, reasons),
+            pc.if_else(pa.array(stays), none, cluster),
+            pa.array(alike[here], pa.float64(), mask=stays),
+            cluster,
+            pa.array(sizes[at] + 1),
+        ]
+        io.write("verdicts", pa.record_batch(columns, schema=TWINS))
 
 
-def ids_of(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> pa.Array:
+def ids_of(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> pa.ChunkedArray:
     """The ids of sorted documents."""
-    found = [pa.array([], pa.string())]
+    found = []
     for path, base, end in zip(files.docs, files.bases, files.bases[1:]):
         first, stop = np.searchsorted(documents, [base, end])
         if first < stop:
             ids = io.table(path, ["id"])["id"].combine_chunks()
             found.append(ids.take(pa.array(documents[first:stop] - base)))
-    return pa.concat_arrays(found)
+    return pa.chunked_array(found, pa.string())

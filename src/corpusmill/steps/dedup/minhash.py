@@ -61,7 +61,7 @@ class Minhash:
     mark: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.ngram, self.bands or 1, self.rows or 1) < 1:
+        if any(n is not None and n < 1 for n in (self.ngram, self.bands, self.rows)):
             raise RecipeError(f"need ngram, bands, rows >= 1, got {self.ngram}, {self.bands}, {self.rows}")
         if not 0 < self.threshold <= 1:
             raise RecipeError(f"need 0 < threshold <= 1, got {self.threshold}")

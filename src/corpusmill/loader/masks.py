@@ -1,0 +1,63 @@
+"""Which token may attend to which: never across documents.
+
+A batch's `doc_ids` are not enough: two pieces of one document may stand in a row that are no neighbours in it, as
+packing `best_fit` can place them. `position_ids` begin anew with every piece, and these functions look at them.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import torch
+
+
+def pieces(position_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(rows, length) the number of the piece that each token is in, counted in its row."""
+    return np.cumsum(np.asarray(position_ids) == 0, axis=1) - 1
+
+
+def block_mask(position_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(rows, length, length) True where the token of the second axis may attend to that of the third.
+
+    That is to itself and to earlier tokens of its piece: a block-diagonal causal mask. For short rows and tests; it
+    takes length × length bytes a row.
+    """
+    piece = pieces(position_ids)
+    length = piece.shape[1]
+    causal = np.tril(np.ones((length, length), bool))
+    return np.asarray((piece[:, :, None] == piece[:, None, :]) & causal)
+
+
+def flex_mask(position_ids: "torch.Tensor") -> Callable[..., Any]:
+    """The same as a `mask_mod` for `torch.nn.attention.flex_attention.create_block_mask`, on the tensor's device.
+
+    >>> mask = create_block_mask(flex_mask(ids), B=len(ids), H=None, Q_LEN=n, KV_LEN=n)   # doctest: +SKIP
+    """
+    piece = (position_ids == 0).cumsum(dim=1)
+
+    def mask_mod(batch: Any, head: Any, query: Any, key: Any) -> Any:
+        return (query >= key) & (piece[batch, query] == piece[batch, key])
+
+    return mask_mod
+
+
+def longest(cu_seqlens: NDArray[np.int32]) -> int:
+    """`max_seqlen`, as FlashAttention's varlen functions want it beside `cu_seqlens`."""
+    return int(np.diff(cu_seqlens).max())
+
+
+def to_torch(batch: dict[str, NDArray[Any]], device: str | None = None) -> dict[str, "torch.Tensor"]:
+    """A batch as tensors, which share memory with the arrays where they stay on the CPU."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("to_torch", "torch") from None
+    found = {name: torch.from_numpy(array) for name, array in batch.items()}
+    if device is None:
+        return found
+    return {name: tensor.to(device, non_blocking=True) for name, tensor in found.items()}

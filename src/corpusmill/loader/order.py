@@ -1,0 +1,165 @@
+"""The order of samples as a function: which row comes n-th, without a table of all rows and without state.
+
+A permutation of 0 … n - 1 is a Feistel network over the smallest even number of bits that n fits in, walked until it
+lands below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). A sample of a
+mixture is drawn in cycles of CYCLE samples, each of which holds every source exactly as often as its weight says.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64s = NDArray[np.int64]
+ROUNDS = 8
+CYCLE = 10_000  # samples; weights are rounded to one part in so many
+BLOCK = 1 << 12  # samples that are drawn at a time
+GOLDEN = 0x9E3779B97F4A7C15
+ALL = 0xFFFFFFFFFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """The numbers 0 … size - 1 in an order that looks random, and depends on the key alone.
+
+    size   up to 2**62; memory and time of a draw do not depend on it
+    key    64 bits
+    """
+
+    size: int
+    key: int
+
+    def __call__(self, numbers: Int64s) -> Int64s:
+        """(n,) the numbers at these places, each from 0 to size - 1."""
+        if self.size < 2:
+            return np.zeros_like(numbers)
+        half = max(1, -(-(self.size - 1).bit_length() // 2))
+        keys = [np.uint64(mixed(self.key + i * GOLDEN)) for i in range(1, ROUNDS + 1)]
+        found = _network(numbers.astype(np.uint64), half, keys)
+        while len(outside := np.flatnonzero(found >= self.size)):
+            found[outside] = _network(found[outside], half, keys)
+        return found.astype(np.int64)
+
+
+def _network(values: NDArray[np.uint64], half: int, keys: list[np.uint64]) -> NDArray[np.uint64]:
+    low = np.uint64((1 << half) - 1)
+    left, right = values >> np.uint64(half), values & low
+    for key in keys:
+        left, right = right, left ^ (_scramble(right ^ key) & low)
+    return (left << np.uint64(half)) | right
+
+
+def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's last steps (Steele et al. 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def mixed(*numbers: int) -> int:
+    """64 bits that depend on all of the numbers and on their order."""
+    state = 0
+    for number in numbers:
+        state = (state + GOLDEN + (number & ALL)) & ALL
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & ALL
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & ALL
+        state ^= state >> 31
+    return state
+
+
+class Drawn(NamedTuple):
+    """Samples of a mixture.
+
+    source   (n,) which source each is from
+    row      (n,) its row there
+    epoch    (n,) how often all rows of that source came before
+    """
+
+    source: Int64s
+    row: Int64s
+    epoch: Int64s
+
+
+@dataclass(frozen=True)
+class Order:
+    """All samples of one or more sources, from 0 on without end.
+
+    rows      of each source
+    weights   of each source, in samples
+    seed      of the shuffle
+    shuffle   False: the rows of each source in order
+    """
+
+    rows: tuple[int, ...]
+    weights: tuple[float, ...]
+    seed: int
+    shuffle: bool = True
+
+    @property
+    def shares(self) -> tuple[int, ...]:
+        """Samples of each source in every CYCLE samples: the weights, rounded so that they add up (largest remainder)."""
+        if len(self.rows) == 1:
+            return (CYCLE,)
+        exact = [CYCLE * weight / sum(self.weights) for weight in self.weights]
+        counts = [int(value) for value in exact]
+        by_rest = sorted(range(len(exact)), key=lambda i: (counts[i] - exact[i], i))
+        for i in by_rest[: CYCLE - sum(counts)]:
+            counts[i] += 1
+        return tuple(counts)
+
+    def draw(self, samples: Int64s) -> Drawn:
+        """Where the samples with these numbers are."""
+        block, place = np.divmod(samples, BLOCK)
+        drawn = Drawn(*(np.empty_like(samples) for _ in Drawn._fields))
+        for b in np.unique(block).tolist():
+            here = np.flatnonzero(block == b)
+            for column, values in zip(drawn, _block(self, b)):
+                column[here] = values[place[here]]
+        return drawn
+
+    def compute(self, samples: Int64s) -> Drawn:
+        """The same, each sample by itself."""
+        source, number = np.zeros_like(samples), samples
+        if len(self.rows) > 1:
+            source, number = self._mixture(samples)
+        row, epoch = np.empty_like(samples), np.empty_like(samples)
+        for i, size in enumerate(self.rows):
+            mine = np.flatnonzero(source == i)
+            epoch[mine] = number[mine] // size
+            row[mine] = number[mine] % size
+            if self.shuffle:
+                for e in np.unique(epoch[mine]).tolist():
+                    here = mine[epoch[mine] == e]
+                    row[here] = Permutation(size, mixed(self.seed, i, e))(row[here])
+        return Drawn(source, row, epoch)
+
+    def _mixture(self, samples: Int64s) -> tuple[Int64s, Int64s]:
+        """The source of each sample, and how many of that source came before it."""
+        shares = np.array(self.shares)
+        cycle, place = np.divmod(samples, CYCLE)
+        source, number = np.empty_like(samples), np.empty_like(samples)
+        for c in np.unique(cycle).tolist():
+            here = np.flatnonzero(cycle == c)
+            sources, before = _cycle(self.shares, mixed(self.seed, 1 << 32, c))
+            source[here] = sources[place[here]]
+            number[here] = c * shares[source[here]] + before[place[here]]
+        return source, number
+
+
+@lru_cache(8)
+def _block(order: Order, number: int) -> Drawn:
+    """The samples of a block: batches are small, and this many cost little more than one."""
+    return order.compute(np.arange(number * BLOCK, (number + 1) * BLOCK))
+
+
+@lru_cache(8)
+def _cycle(shares: tuple[int, ...], key: int) -> tuple[Int64s, Int64s]:
+    """(CYCLE,) the source of each sample of a cycle, and how many of that source came before it in the cycle."""
+    place = Permutation(CYCLE, key)(np.arange(CYCLE))
+    source = np.searchsorted(np.cumsum(shares), place, "right")
+    order = np.argsort(source, kind="stable")
+    before = np.empty(CYCLE, np.int64)
+    before[order] = np.arange(CYCLE) - np.repeat(np.cumsum(shares) - shares, shares)
+    return source, before

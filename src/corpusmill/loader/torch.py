@@ -1,0 +1,42 @@
+"""A TokenLoader under PyTorch's DataLoader.
+
+>>> data = TokenDataset(TokenLoader("shards", batch=8))                       # doctest: +SKIP
+>>> for batch in DataLoader(data, batch_size=None, num_workers=2): ...        # doctest: +SKIP
+
+The batches come in the order of the TokenLoader whatever `num_workers` is. Workers are other processes: they do not
+move the TokenLoader's state; `data.state(batches)` is the state after so many batches of this iteration.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from corpusmill.errors import MissingExtraError
+from corpusmill.loader.masks import to_torch
+from corpusmill.loader.tokens import TokenLoader
+
+try:
+    from torch.utils.data import IterableDataset, get_worker_info
+except ImportError:
+    raise MissingExtraError("corpusmill.loader.torch", "torch") from None
+
+
+class TokenDataset(IterableDataset):  # type: ignore[misc]
+    """Batches as tensors, each element a whole batch: give `batch_size=None` to the DataLoader."""
+
+    def __init__(self, loader: TokenLoader) -> None:
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        loader = self.loader
+        worker = get_worker_info()
+        first, workers = (worker.id, worker.num_workers) if worker else (0, 1)
+        # The DataLoader takes one batch of each worker in turn.
+        samples = loader.samples + first * loader.batch * loader.world
+        while loader.there(samples):
+            yield to_torch(loader.batch_after(samples))
+            samples += workers * loader.batch * loader.world
+
+    def state(self, batches: int) -> dict[str, Any]:
+        """The state of the TokenLoader when so many batches of this iteration have been used."""
+        samples = self.loader.samples + batches * self.loader.batch * self.loader.world
+        return {**self.loader.state_dict(), "samples": samples}

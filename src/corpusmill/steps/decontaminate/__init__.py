@@ -1,0 +1,1 @@
+"""Steps that keep the questions of benchmarks out of training text."""

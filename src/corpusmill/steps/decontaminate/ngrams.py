@@ -1,0 +1,195 @@
+"""Does a document hold the question of a benchmark?"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.errors import RecipeError
+from corpusmill.steps import Columns
+from corpusmill.steps.clean._repair import masked, with_text
+from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
+from corpusmill.steps.decontaminate._items import Fields
+from corpusmill.steps.verdict import Rule, failing
+from corpusmill.text.buffers import view
+from corpusmill.text.fold import fold
+from corpusmill.text.folded_words import folded_words
+from corpusmill.text.overlap import WIDEST, find_items
+from corpusmill.text.replace import replace_spans
+
+HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
+SHOWN = 60  # words of the passage that is kept as evidence
+REACH = 100  # words before and after a question among which its answer is looked for
+
+
+class _OnlyOfDrop:
+    """The rules of a step that drops. Where it cuts or marks, another bound cannot be tried on saved columns."""
+
+    def __get__(self, step: "Ngrams | None", cls: type[Any]) -> tuple[Rule, ...]:
+        drops = step is None or step.action == "drop"
+        return (Rule("min_overlap", "overlap", ">="),) if drops else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ngrams:
+    """Find documents that hold questions of benchmarks, and drop them, cut the passages out, or only mark them.
+
+    Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by their
+    n-grams of words. `overlap` is the share of the question's words that stand in n-grams found in one passage of the
+    document; a document goes if that is at least `min_overlap` for any question. A question of fewer than `ngram` words
+    is found where all of it stands, word for word. One of fewer than `shortest` is only looked for with the beginning of
+    its answer behind it.
+
+    N-grams that stand in more than `common` items are boilerplate ("which of the following statements is true"), and so
+    are those with more repeated words than different ones; they count for no item. How frequent an n-gram is in the
+    corpus makes no difference, so that what becomes of a document depends on it alone.
+
+    `cut` takes out what stands from where the question would begin to where it would end, and `margin` words on either
+    side; a document of which nothing is left is dropped. With `require_answer`, a question counts only where its answer
+    stands in the passage or within 100 words of it; a question that has none counts by itself.
+
+    Signals: `overlap`, of the question found best, 0.0 where none is; `benchmark` and `item` of that question, and the
+    `passage` as it stands in the document, its first 60 words; `hits`: benchmark, item, overlap and number of n-grams
+    of every question of which any n-gram was found.
+
+    Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
+    characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
+    words that stand in n-grams found
+    """
+
+    benchmarks: tuple[str, ...] | str  # files of JSON lines, packed or not, folders of them, or patterns
+    ngram: int = 8  # words
+    min_overlap: float | None = 0.5  # share of the question's words
+    shortest: int = 8  # words of a question that is looked for alone
+    common: int = 10  # items that an n-gram may stand in
+    require_answer: bool = False
+    action: Literal["drop", "cut", "mark"] = "drop"
+    margin: int = 30  # words cut on either side
+    question: str = "question"  # the field of a line that holds it
+    answer: str | None = "answer"  # a text, or with `choices` a letter or number; None: the files have none
+    choices: str | None = None  # the field with the texts that `answer` chooses from
+    id: str | None = "id"  # None: the number of the line
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[Any] = _OnlyOfDrop()
+
+    def __post_init__(self) -> None:
+        named = (self.benchmarks,) if isinstance(self.benchmarks, str) else tuple(self.benchmarks)
+        object.__setattr__(self, "benchmarks", named)
+        if not named:
+            raise RecipeError("decontaminate/ngrams: benchmarks is empty; name files of JSON lines, or a folder of them")
+        if not 1 <= self.shortest <= self.ngram <= WIDEST:
+            raise RecipeError(
+                f"decontaminate/ngrams: need 1 <= shortest <= ngram <= {WIDEST}, got shortest={self.shortest}, "
+                f"ngram={self.ngram}"
+            )
+        if self.min_overlap is not None and not 0 < self.min_overlap <= 1:
+            raise RecipeError(f"decontaminate/ngrams: min_overlap is a share above 0, up to 1, got {self.min_overlap}")
+        if self.common < 1:
+            raise RecipeError(f"decontaminate/ngrams: common is at least 1, got {self.common}: nothing would be found")
+        if self.margin < 0:
+            raise RecipeError(f"decontaminate/ngrams: margin is at least 0 words, got {self.margin}")
+        if self.action == "cut" and self.min_overlap is None:
+            raise RecipeError("decontaminate/ngrams: action cut needs min_overlap, to know what to cut")
+        if self.require_answer and self.answer is None:
+            raise RecipeError("decontaminate/ngrams: require_answer needs the field of the answer; name it with answer: …")
+        files(named)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return tuple(map(str, files(tuple(self.benchmarks))))
+
+    def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
+        text, items = docs["text"], self._items()
+        passages = find_items(fold(text), items.index)
+        if self.require_answer:
+            near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
+            answered = [items.answered(item, around) for item, around in zip(passages["item"], texts_at(text, near))]
+            passages = passages[np.array(answered, bool)]
+        overlap = passages["covered"] / items.index.words[passages["item"]]
+        changed = docs
+        if self.action == "cut" and self.min_overlap is not None:
+            changed = with_text(docs, self._cut(text, passages[overlap >= self.min_overlap]))
+        for name, column in columns(text, items, passages, overlap).items():
+            changed = changed.append_column(name, column)
+        return changed
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        if self.action == "drop":
+            return failing(self, self.RULES, signals)
+        return pa.nulls(len(signals["overlap"]), pa.string())
+
+    def _items(self) -> Benchmarks:
+        fields = Fields(self.question, self.answer, self.choices, self.id)
+        return benchmarks(tuple(self.benchmarks), fields, self.ngram, self.shortest, self.common)
+
+    def _cut(self, text: pa.LargeStringArray, passages: NDArray[Any]) -> pa.LargeStringArray:
+        """The texts without the passages; null where no word is left."""
+        begin = passages["first"] - passages["at"] - self.margin
+        end = passages["end"] + passages["left"] + self.margin
+        spans = merged(places(text, passages, begin, end))
+        rest = replace_spans(text, spans, pa.array([""] * len(spans), pa.large_string()))
+        shorter = np.zeros(len(text), bool)
+        shorter[spans[:, 0]] = True
+        return masked(rest, pa.array(shorter), lambda cut: pc.if_else(pc.equal(fold(cut), ""), None, cut))
+
+
+def columns(
+    text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], overlap: NDArray[np.float64]
+) -> dict[str, pa.Array]:
+    """The signals: of the hits of each document, the best first, and of the best one by itself."""
+    document, item = passages["document"], passages["item"]
+    order = np.lexsort((passages["first"], item, -passages["covered"], -overlap, document))
+    _, first_of_pair = np.unique(np.stack([document[order], item[order]]), axis=1, return_index=True)
+    order = order[np.sort(first_of_pair)]
+    passages, overlap, document, item = passages[order], overlap[order], document[order], item[order]
+
+    named = pa.array(item, pa.int32())
+    benchmark, name = items.benchmark.take(named), items.id.take(named)
+    hits = pa.StructArray.from_arrays(
+        [benchmark, name, pa.array(overlap), pa.array(passages["grams"], pa.int32())], fields=list(HIT)
+    )
+    begins = np.searchsorted(document, np.arange(len(text) + 1))
+    best = pa.array(begins[:-1], mask=begins[:-1] == begins[1:])
+    shown = passages[begins[:-1][begins[:-1] < begins[1:]]]
+    evidence = texts_at(text, places(text, shown, shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)))
+    passage = pa.array(evidence, pa.string())
+    return {
+        "overlap": pc.fill_null(pa.array(overlap).take(best), 0.0),
+        "benchmark": benchmark.take(best),
+        "item": name.take(best),
+        "passage": passage.take(pa.array(np.cumsum(begins[:-1] < begins[1:]) - 1, mask=begins[:-1] == begins[1:])),
+        "hits": pa.ListArray.from_arrays(pa.array(begins, pa.int32()), hits),
+    }
+
+
+def places(
+    text: pa.LargeStringArray, passages: NDArray[Any], first: NDArray[np.int32], end: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """(passages, 3) document, first byte and end of the words [first, end) of each, as far as the document has them."""
+    documents, row = np.unique(passages["document"], return_inverse=True)
+    words, offsets = folded_words(text.take(pa.array(documents)))
+    base, count = offsets[row], np.diff(offsets)[row]
+    start = words[base + np.maximum(first, 0), 0]
+    stop = words[base + np.minimum(end, count) - 1, 1]
+    return np.stack([passages["document"].astype(np.int64), start, stop], axis=1)
+
+
+def texts_at(text: pa.LargeStringArray, spans: NDArray[np.int64]) -> list[str]:
+    """The text of each of the spans: document, first byte, end."""
+    data, offsets = view(text)
+    return [data[offsets[d] + start : offsets[d] + stop].tobytes().decode() for d, start, stop in spans.tolist()]
+
+
+def merged(spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The spans in order, as `replace_spans` takes them: those that touch or overlap are one."""
+    found: list[list[int]] = []
+    for document, start, stop in sorted(spans.tolist()):
+        if found and found[-1][0] == document and start <= found[-1][2]:
+            found[-1][2] = max(found[-1][2], stop)
+        else:
+            found.append([document, start, stop])
+    return np.array(found, np.int64).reshape(-1, 3)

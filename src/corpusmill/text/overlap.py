@@ -1,0 +1,315 @@
+"""Which items of an index stand in which documents, and where: n-grams of words looked up and put together again.
+
+An item is a folded text. One of at least n words is known by all of its n-grams. A shorter one, a "phrase", is known by
+itself as a whole, and by its first `shortest` words, its "seed": only where that stands is the whole looked for. Runs
+of few different words say nothing, as tables of numbers do (folded, "0 0 0 0"): they are known of no item.
+
+A run of words is known by a 64-bit hash, a polynomial in the hashes of the words, so that the hash of any run follows
+from two prefixes of the document. Two different runs that share it are taken for the same: with a million n-grams in an
+index, that is expected once in 2e13 words of text.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.hashing import P1, quick_hash
+from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
+from corpusmill.text.sets import find, never_zero, room_for
+from corpusmill.text.shingles import word_places
+from corpusmill.text.spans import longest
+
+WIDEST = 63  # words of an n-gram: the lengths of phrases are the bits of a number
+FILTER = 16  # bits of the filter for each run that is known, at least: most words of a document are settled by it
+FOUND = np.dtype([("document", "i4"), ("item", "i4"), ("word", "i4"), ("at", "i4")])
+PASSAGE = np.dtype(
+    [
+        ("document", "i4"),
+        ("item", "i4"),
+        ("first", "i4"),  # word of the document where the first n-gram begins
+        ("end", "i4"),  # word after the last one
+        ("at", "i4"),  # word of the item where that first n-gram begins
+        ("left", "i4"),  # words of the item after that last one
+        ("covered", "i4"),  # different words of the item that stand in the n-grams that were found
+        ("grams", "i4"),  # different n-grams of the item that were found; 1 for a phrase
+    ]
+)
+
+
+class Index(NamedTuple):
+    """Items to be found; read-only, and shared by all processes where the arrays are mapped from files.
+
+    n, shortest  words of an n-gram, and of the shortest phrase
+    shift        of a hash, to its bit in `filter`
+    filter       bit map: a run whose bit is not set is not known
+    keys         hash table of the runs that are known, see `sets`
+    entry        (slots,) number of the run in each slot of `keys`
+    lengths      (runs,) of a seed, the lengths of the phrases that begin with it, as bits
+    first        (runs + 1,) where the places of each run begin in `item` and `at`
+    item, at     (places,) the item that the run stands in, and from which word on
+    words        (items,) of each item
+    """
+
+    n: int
+    shortest: int
+    shift: int
+    filter: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    entry: NDArray[np.int32]
+    lengths: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    item: NDArray[np.int32]
+    at: NDArray[np.int32]
+    words: NDArray[np.int32]
+
+
+ARRAYS = Index._fields[3:]
+
+
+def build(items: pa.LargeStringArray, n: int, shortest: int, common: int) -> Index:
+    """The index of folded items.
+
+    n          words of an n-gram, at most WIDEST
+    shortest   words of the shortest item that is looked for, at most n
+    common     an n-gram or phrase that more items than this have is boilerplate, and known of none
+    """
+    if not 1 <= shortest <= n <= WIDEST:
+        raise ValueError(f"need 1 <= shortest <= n <= {WIDEST}, got shortest={shortest}, n={n}")
+    text = view(items)
+    words = np.zeros(len(items), np.int32)
+    _count(text, words)
+    counts = np.where(words >= n, words - n + 1, words >= shortest)
+    item = np.repeat(np.arange(len(items), dtype=np.int32), counts)
+    at = (np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)).astype(np.int32)
+    runs, seeds = np.empty(len(item), np.uint64), np.zeros(len(items), np.uint64)
+    telling = np.empty(len(item), np.bool_)
+    _hash_items(text, n, shortest, runs, telling, seeds)
+    order = np.lexsort((at, item, runs))
+    order = order[telling[order]]
+    order = order[~_boilerplate(runs[order], item[order], common)]
+    runs, item, at = runs[order], item[order], at[order]
+
+    phrases = item[words[item] < n]
+    known = np.unique(np.concatenate([runs, seeds[phrases]]))
+    lengths = np.zeros(len(known), np.uint64)
+    np.bitwise_or.at(lengths, np.searchsorted(known, seeds[phrases]), ONE << words[phrases].astype(np.uint64))
+    first = np.append(np.searchsorted(runs, known), len(runs))
+
+    bits = max(FILTER * len(known), 64)
+    shift = 64 - (bits - 1).bit_length()
+    filter_ = np.zeros(1 << (58 - shift), np.uint64)
+    np.bitwise_or.at(filter_, known >> U(shift + 6), ONE << (known >> U(shift) & U(63)))
+    keys = np.zeros(room_for(len(known)), np.uint64)
+    entry = np.zeros(len(keys), np.int32)
+    _insert(known, keys, entry)
+    arrays = (filter_, keys, entry, lengths, first, item, at, words)
+    for array in arrays:  # one type to numba, whether mapped from files or not
+        array.setflags(write=False)
+    return Index(n, shortest, shift, *arrays)
+
+
+def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int) -> NDArray[np.bool_]:
+    """Which of the runs stand in more than `common` items; runs and items are sorted."""
+    begins = np.append(True, runs[1:] != runs[:-1])[: len(runs)]
+    run = np.cumsum(begins) - 1
+    another = begins | np.append(True, item[1:] != item[:-1])[: len(runs)]
+    found: NDArray[np.bool_] = np.bincount(run, another)[run] > common
+    return found
+
+
+def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
+    """The passages of folded documents in which n-grams of items stand: PASSAGE, by document, item and place.
+
+    N-grams of one item that are no further apart than the item is long make one passage.
+    """
+    text = view(folded)
+    found = np.empty(1 << 12, FOUND)
+    parts: list[NDArray[Any]] = []
+    document = 0
+    while document < len(folded):
+        document, count = _find(text, index, document, found)
+        if count:
+            parts.append(found[:count].copy())
+        else:
+            found = np.empty(4 * len(found), FOUND)  # what is found in one document has no room
+    if not parts:
+        return np.empty(0, PASSAGE)
+    rows = np.concatenate(parts)
+    rows = rows[np.lexsort((rows["at"], rows["word"], rows["item"], rows["document"]))]
+    passages = np.empty(len(rows), PASSAGE)
+    return passages[: _join(rows, index.words, index.n, passages)]
+
+
+@inlined
+def _hash_words(
+    data: NDArray[np.uint8], words: int, start: NDArray[np.int64], end: NDArray[np.int64], prefix: NDArray[np.uint64]
+) -> None:
+    """prefix[i], for each i up to `words`: the hash of the first i words."""
+    prefix[0] = NO_BITS
+    for i in range(words):
+        prefix[i + 1] = prefix[i] * P1 + quick_hash(data, start[i], end[i] - start[i])
+
+
+@inlined
+def _hash_run(prefix: NDArray[np.uint64], powers: NDArray[np.uint64], i: int, length: int) -> Bits:
+    """The hash of the words [i, i + length); never 0."""
+    return never_zero(prefix[i + length] - prefix[i] * powers[length])
+
+
+@inlined
+def _powers() -> NDArray[np.uint64]:
+    powers = np.empty(WIDEST + 1, np.uint64)
+    powers[0] = ONE
+    for i in range(WIDEST):
+        powers[i + 1] = powers[i] * P1
+    return powers
+
+
+@kernel
+def _count(text: Text, words: NDArray[np.int32]) -> None:
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    for d in range(len(words)):
+        words[d] = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
+
+
+@inlined
+def _is_telling(prefix: NDArray[np.uint64], i: int, length: int) -> Any:
+    """Whether at least half of the words [i, i + length) are different ones."""
+    different = 0
+    for a in range(i, i + length):
+        word = prefix[a + 1] - prefix[a] * P1
+        again = False
+        for b in range(i, a):
+            again |= prefix[b + 1] - prefix[b] * P1 == word
+        different += not again
+    return 2 * different >= length
+
+
+@kernel
+def _hash_items(
+    text: Text,
+    n: int,
+    shortest: int,
+    runs: NDArray[np.uint64],
+    telling: NDArray[np.bool_],
+    seeds: NDArray[np.uint64],
+) -> None:
+    """Fill in the n-grams of each item, or the whole phrase and its seed; nothing of shorter ones."""
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
+    out = 0
+    for d in range(len(seeds)):
+        words = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
+        _hash_words(text.data, words, start, end, prefix)
+        if words >= n:
+            for i in range(words - n + 1):
+                runs[out], telling[out] = _hash_run(prefix, powers, i, n), _is_telling(prefix, i, n)
+                out += 1
+        elif words >= shortest:
+            runs[out], telling[out] = _hash_run(prefix, powers, 0, words), _is_telling(prefix, 0, words)
+            seeds[d] = _hash_run(prefix, powers, 0, shortest)
+            out += 1
+
+
+@kernel
+def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[np.int32]) -> None:
+    for i in range(len(known)):
+        at = find(keys, len(keys) - 1, known[i])
+        keys[at], entry[at] = known[i], i
+
+
+@inlined
+def _entry(index: Index, key: Bits) -> Any:
+    """The number of a run, -1 if it is not known."""
+    bit = key >> U(index.shift)
+    if (index.filter[np.intp(bit >> U(6))] >> (bit & U(63))) & ONE == NO_BITS:
+        return -1
+    at = find(index.keys, len(index.keys) - 1, key)
+    return np.intp(index.entry[at]) if index.keys[at] == key else -1
+
+
+@inlined
+def _add(index: Index, entry: Any, document: int, word: int, found: Any, count: Any) -> Any:
+    """Note all places of a run; returns how many would be noted if there were room."""
+    for place in range(index.first[entry], index.first[entry + 1]):
+        if count < len(found):
+            row = found[count]
+            row["document"], row["item"] = document, index.item[place]
+            row["word"], row["at"] = word, index.at[place]
+        count += 1
+    return count
+
+
+@kernel
+def _find(text: Text, index: Index, document: int, found: Any) -> Any:
+    """Note what stands in documents from `document` on; returns the first one that has no room, and the rows noted."""
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
+    count = 0
+    for d in range(document, len(text.offsets) - 1):
+        before = count
+        words = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
+        _hash_words(text.data, words, start, end, prefix)
+        for i in range(words - index.shortest + 1):
+            if i + index.n <= words:
+                entry = _entry(index, _hash_run(prefix, powers, i, index.n))
+                if entry >= 0:
+                    count = _add(index, entry, d, i, found, count)
+            if index.shortest == index.n:
+                continue
+            seed = _entry(index, _hash_run(prefix, powers, i, index.shortest))
+            if seed < 0 or index.lengths[seed] == NO_BITS:
+                continue
+            for length in range(index.shortest, min(index.n, words - i + 1)):
+                if (index.lengths[seed] >> U(length)) & ONE:
+                    entry = _entry(index, _hash_run(prefix, powers, i, length))
+                    if entry >= 0:
+                        count = _add(index, entry, d, i, found, count)
+        if count > len(found):
+            return d, before
+    return len(text.offsets) - 1, count
+
+
+@kernel
+def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
+    """Put rows of FOUND, sorted, together to passages; returns how many there are."""
+    widest = 0
+    for r in range(len(rows)):
+        widest = max(widest, words[rows[r]["item"]])
+    covered_by, begun_by = np.full(widest, -1, np.int64), np.full(widest, -1, np.int64)  # the last passage that did
+    count = 0
+    r = 0
+    while r < len(rows):
+        document, item = rows[r]["document"], rows[r]["item"]
+        size = min(n, words[item])
+        passage = passages[count]
+        passage["document"], passage["item"] = document, item
+        passage["first"], passage["at"] = rows[r]["word"], rows[r]["at"]
+        covered = grams = 0
+        word: Any = rows[r]["word"]
+        while r < len(rows) and rows[r]["document"] == document and rows[r]["item"] == item:
+            if rows[r]["word"] - word > words[item]:
+                break
+            word, at = rows[r]["word"], rows[r]["at"]
+            grams += begun_by[at] != count
+            begun_by[at] = count
+            for k in range(at, at + size):
+                covered += covered_by[k] != count
+                covered_by[k] = count
+            passage["end"], passage["left"] = word + size, words[item] - at - size
+            r += 1
+        passage["covered"], passage["grams"] = covered, grams
+        count += 1
+    return count
+
+
+def warm_up() -> None:
+    folded = pa.array(["a b c d", "a b"], pa.large_string())
+    find_items(folded, build(folded, 3, 2, 10))

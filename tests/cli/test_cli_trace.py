@@ -1,0 +1,57 @@
+"""From a training step, or a token of a shard, to the documents and files that it came from."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from corpusmill.cli import main
+from corpusmill.loader import TokenLoader
+from made_run import made_run
+
+
+@pytest.fixture
+def corpusmill(capsys, monkeypatch):
+    """Run a command; returns its exit status, stdout and stderr."""
+
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def run():
+    return made_run()
+
+
+def test_a_step_leads_to_its_documents(corpusmill, run):
+    out = json.loads(
+        corpusmill("trace", run, "--step", 1, "--batch", 2, "--rank", 1, "--world", 2, "--seed", 5, "--json")[1]
+    )
+    loader = TokenLoader(run / "output" / "shards", batch=2, rank=1, world=2, seed=5)
+    batch = loader.at(1)
+    told = np.full(batch["doc_ids"].shape, -1)
+    for piece in out["documents"]:
+        told[piece["row"], piece["start"] : piece["start"] + piece["length"]] = piece["document"]
+        assert piece["about"]["file"].endswith(".jsonl")
+    assert told.tolist() == batch["doc_ids"].tolist()
+
+
+def test_a_token_of_a_shard_leads_to_its_document(corpusmill, run):
+    status, out, _ = corpusmill("trace", run / "output" / "shards", "--shard", 0, "--token", 7)
+    assert status == 0
+    assert out.startswith("document 0, from its token 7 on\n  id    ") and "⟦" in out
+
+
+def test_what_cannot_be_traced_is_said(corpusmill, run):
+    status, _, err = corpusmill("trace", run)
+    assert status == 2 and "give --step, or --shard with --token" in err
+    status, _, err = corpusmill("trace", run, "--shard", 0, "--token", 10**9)
+    assert status == 1 and "there is no token 1000000000 of shard 0; the folder has: tokens 0 to" in err
+    status, _, err = corpusmill("trace", run, "--shard", 9, "--token", 1)
+    assert status == 1 and "the folder has: shards 0 to 0" in err
