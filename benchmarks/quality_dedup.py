@@ -143,7 +143,7 @@ def figures(counts: Counts, drops: list[Drops]) -> list[Figure]:
     exact, near = sum(d.found for d in drops) / sum(d.copies for d in drops), sum(d.near for d in drops)
     named = {
         "exact copies found": (exact, 1.0),
-        "exact copies that are": (1 - sum(d.unequal for d in drops) / sum(d.found for d in drops), 1.0),
+        "what exact drops, and is a copy": (1 - sum(d.unequal for d in drops) / sum(d.found for d in drops), 1.0),
         "pairs of 0.9 and more settled": (part(counts.settled, counts.pairs, slice(NEARER, None)), 0.999),
         "pairs of 0.9 and more that met": (part(counts.met, counts.pairs, slice(NEARER, None)), 0.999),
         "documents with such a twin caught": (part(counts.caught, counts.documents, slice(NEARER, None)), 0.999),
@@ -239,7 +239,8 @@ def meetings(truth: Alike, keys: NDArray[np.uint64], bands: int, rows: int) -> N
     ranges = range_of(truth.similarity)
     met = shared(truth, keys)
     expected = 1 - (1 - truth.similarity**rows) ** bands
-    found = np.stack([np.bincount(ranges, weights, len(RANGES)) for weights in (np.ones(len(met)), met, expected)])
+    weights = (np.ones(len(met)), met, expected)
+    found = np.stack([np.bincount(ranges, weight, len(RANGES)) for weight in weights]).astype(np.float64)
     copies = np.setdiff1d(np.arange(len(truth.group)), truth.first)
     same = (keys[copies] == keys[truth.first[truth.group[copies]]]).any(axis=1)
     found[:, SAME] = len(copies), same.sum(), len(copies)

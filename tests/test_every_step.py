@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -28,7 +29,10 @@ from corpusmill.steps.describe import describe, kinds
 from corpusmill.tokens.packing import Method, Remainder
 
 # Parameters for the steps that cannot be made without any.
-SAMPLES: dict[str, dict[str, Any]] = {"filter/keep_where": {"condition": "bytes > 20 and url is not null"}}
+SAMPLES: dict[str, dict[str, Any]] = {
+    "filter/keep_where": {"condition": "bytes > 20 and url is not null"},
+    "decontaminate/ngrams": {"benchmarks": str(Path(__file__).parent / "data" / "benchmark.jsonl")},
+}
 
 # Bounds that no document is dropped by: they are about lines that go.
 ABOUT_LINES = {"min_words_per_line", "max_word_chars", "max_uppercase"}

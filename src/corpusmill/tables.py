@@ -11,20 +11,22 @@ import pyarrow.parquet as pq
 
 ROWS = 4096  # rows of a row group at most …
 SIZE = 32 << 20  # … and bytes of text, so that one row group of long documents still fits a worker
+ROWS_WITHOUT_TEXT = 4 * ROWS  # columns of numbers read twice as fast in row groups of this size
 
 
 class TableWriter:
     """Writes record batches to one Parquet file.
 
     Row groups are cut after `rows` rows, or after the row that brings the texts in the group to `size` bytes: both
-    are counted row by row, so the file is the same whatever the batches were. Compressed with zstd.
+    are counted row by row, so the file is the same whatever the batches were. Compressed with zstd. If `rows` is not
+    given, it is ROWS for a table of texts, and ROWS_WITHOUT_TEXT for another.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, rows: int = ROWS, size: int = SIZE) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, rows: int | None = None, size: int = SIZE) -> None:
         self.schema = schema
         self.rows_written = 0
-        self._rows, self._size = rows, size
         self._sized = "text" if "text" in schema.names else None
+        self._rows, self._size = rows or (ROWS if self._sized else ROWS_WITHOUT_TEXT), size
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
         self._waiting_size = 0

@@ -393,11 +393,13 @@ class _Count:
     newly: tuple[dict[str, Amount], dict[str, Amount]] = field(default_factory=lambda: ({}, {}))
     _firsts: _Codes = field(default_factory=_Codes)  # step.rule that drops a document
     _said: list[_Codes] = field(default_factory=list)  # for each judge, what it says of a document
-    _known: dict[str | None, tuple[int, ...]] = field(default_factory=dict)  # see _about
+    _combinations: _Codes = field(default_factory=_Codes)  # of reasons in the run
+    _known: NDArray[np.int64] = field(init=False)  # (see _about, combinations)
     _near: dict[tuple[int, str], list[tuple[float, int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._said = [_Codes() for _ in self.judges]
+        self._known = np.empty((3 + len(self.judges), 0), np.int64)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -467,13 +469,15 @@ class _Count:
 
     def _verdicts(self, saved: _Saved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(documents,) the first reason in the run and now, by its code in `_firsts`."""
-        row, said = saved.coded("reasons")
+        code, said = saved.coded("reasons")
+        row = np.array([self._combinations[reasons] for reasons in said], np.int64)[code]
         # Documents share few combinations of reasons: each is taken apart once, in whatever unit it comes first.
-        about = np.array([self._about(reasons) for reasons in said], np.int64).reshape(-1, 3 + len(self.judges)).T
-        before, place, after = about[0][row], about[1][row], about[2][row]
-        for judge, codes, then in zip(self.judges, self._said, about[3:]):
+        new = [self._about(reasons) for reasons in self._combinations.names[self._known.shape[1] :]]
+        self._known = np.hstack([self._known, np.array(new, np.int64).reshape(-1, len(self._known)).T])
+        before, place, after, *then = (known[row] for known in self._known)
+        for judge, codes, judged in zip(self.judges, self._said, then):
             judge.check_measured(saved)
-            judge.check(saved, then[row], codes)
+            judge.check(saved, judged, codes)
             code, values = coded(judge.reasons(judge.after, saved))
             first = [self._firsts[f"{judge.label}.{v.partition(',')[0]}" if v else None] for v in values]
             mine = np.array(first, np.int64)[code]
@@ -481,16 +485,14 @@ class _Count:
             place[earlier], after[earlier] = judge.index, mine[earlier]
         return before, after
 
-    def _about(self, reasons: str | None) -> tuple[int, ...]:
+    def _about(self, reasons: str | None) -> list[int]:
         """Of what the run said of a document: the first reason; the place of the first step that drops it whatever the
         judges say, and the reason of that; what each judge said."""
-        if reasons not in self._known:
-            was = _by_step(reasons)
-            stays = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
-            place = next((at for at, label in enumerate(self.labels) if stays.get(label)), len(self.labels))
-            said = [codes[",".join(_judged(judge, was)) or None] for judge, codes in zip(self.judges, self._said)]
-            self._known[reasons] = (self._first(was), place, self._first(stays), *said)
-        return self._known[reasons]
+        was = _by_step(reasons)
+        stays = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
+        place = next((at for at, label in enumerate(self.labels) if stays.get(label)), len(self.labels))
+        said = [codes[",".join(_judged(judge, was)) or None] for judge, codes in zip(self.judges, self._said)]
+        return [self._first(was), place, self._first(stays), *said]
 
     def _first(self, by_step: Mapping[str, Sequence[str]]) -> int:
         first = (f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label))

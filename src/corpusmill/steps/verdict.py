@@ -67,7 +67,7 @@ def join_reasons(**hits: pa.Array) -> pa.Array:
     returns   (documents,) string
     """
     # Documents share few combinations, so each is spelled once. A combination is a number with a bit a condition.
-    number = np.int64 if len(hits) < 63 else object
+    number = np.int32 if len(hits) < 31 else np.int64 if len(hits) < 63 else object
     combination: NDArray[Any] = np.zeros(len(next(iter(hits.values()))), number)
     for bit, hit in enumerate(hits.values()):
         combination |= _numpy(hit).astype(number) << bit

@@ -179,7 +179,6 @@ def _stretches(text: Text, window: int, gram: int, powers: NDArray[np.uint64], c
             seeds = np.empty(len(first), np.uint64)
         for i in range(tokens - gram + 1):
             seeds[i] = _between(first, i, i + gram, powers[0])
-        of_document = found
         begin = 0
         least = _least(seeds, 0, wide)
         for w in range(1, tokens - window + 2):
@@ -195,7 +194,7 @@ def _stretches(text: Text, window: int, gram: int, powers: NDArray[np.uint64], c
                     continue
             key = mix(seeds[least] ^ K0, U(gram))
             whole = _between(second, begin, w - 1 + window, powers[1])
-            if not _again(out, found - 1, of_document, key, whole, begin, w - begin):
+            if not _again(out, found - 1, key, whole, begin, w - begin):
                 if found < len(out.key):
                     out.document[found] = d
                     out.key[found], out.whole[found] = key, whole
@@ -206,18 +205,13 @@ def _stretches(text: Text, window: int, gram: int, powers: NDArray[np.uint64], c
 
 
 @inlined
-def _again(out: Stretches, at: int, of_document: int, key: Bits, whole: Bits, start: int, count: int) -> bool:
+def _again(out: Stretches, at: int, key: Bits, whole: Bits, start: int, windows: int) -> bool:
     """Whether the stretch is the one before it again; then that one is noted once more."""
-    if (
-        at < of_document
-        or at >= len(out.key)
-        or out.key[at] != key
-        or out.whole[at] != whole
-        or out.windows[at] != count
-    ):
+    if at < 0 or at >= len(out.key) or out.key[at] != key or out.whole[at] != whole or out.windows[at] != windows:
         return False
     times = np.int64(out.times[at])
-    if times == MOST_TIMES or np.int64(out.start[at]) + times * count != start:
+    # No stretch of the document before ends where the first of this one begins, at 0.
+    if times == MOST_TIMES or np.int64(out.start[at]) + times * windows != start:
         return False
     out.times[at] = times + 1
     return True

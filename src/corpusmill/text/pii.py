@@ -1,27 +1,35 @@
-"""Where personal data stand in text: e-mail and IP addresses, telephone, social security, card and account numbers.
+"""Where personal data stand in text: addresses of mail and machines, numbers of telephones, people and accounts, secrets.
 
-A walk over bit maps stops only at "@", at ":", and where a run of digits begins; small matchers look around from
-there. What each kind is, as a regular expression (matched from left to right, ASCII; \\w is Python's):
+A walk over bit maps stops only at "@", at ":", where a run of digits begins, and at the last of five separators that
+stand two characters apart; small matchers look around from there. What each kind is, as a regular expression (matched
+from left to right, ASCII; \\w is Python's):
 
     email   datatrove's expression without bracketed hosts: \\b{local}+(\\.{local}+)*@({label}\\.)+{label}, with local
-            [A-Za-z0-9!#$%&'*+/=?^_`{|}~-] and label [A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?
-    ipv4    four numbers 0 to 255 without leading zeros; 1.2.3.4.5 and OIDs are none
-    ipv6    what `ipaddress` takes for one, in full or around "::"; no \\w and no ":" touches it. Around "::" the first
-            group has four digits, so that slices ([1::2]) and C++ names (a::b) are none. A time is none.
-    phone   \\+[1-9]([ .()-]{0,2}[0-9]){7,14}, or American: (1[ .-]?)?(\\([2-9]dd\\)[ .-]?|[2-9]dd[ .-])[2-9]dd[ .-]dddd
+            [A-Za-z0-9!#$%&'*+/=?^_`{|}~-] and label [A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?; but none if the last label
+            has one character, or no letter (lodash@4.17.21), or is one of EXTENSIONS (logo@2x.png)
+    ipv4    four numbers 0 to 255 without leading zeros; 1.2.3.4.5 and OIDs are none, nor are version numbers: those
+            that a word of VERSION_WORDS stands before, with at most three of [ .:=#/_"'(-] between, and those of at most
+            five digits (3.3.3.0), unless they begin with 10 or all four are the same (8.8.8.8)
+    ipv6    what `ipaddress` takes for one, in full or around "::"; no \\w and no ":" touches it. The first group has four
+            digits, as in all networks that are in use, so that times, slices ([1::2]) and C++ names (a::b) are none
+    phone   international: "+" and a number of a length that its calling code has (see PLANS), no more than two of
+            [ .()-] between two digits; "(0)" is not counted. Or American: (001[ .-]|1[ .-]?)?(\\({area}\\)[ .-]?|{area}[ .-])
+            [2-9]dd[ .-]dddd, with area [2-9]dd but not d11. Both with an extension: ( ?([xX]|[eE]xt\\.?) ?d{1,5})?
     ssn     ddd-dd-dddd, the first not 000, 666 or 9dd, the second not 00, the third not 0000
-    card    13 to 19 digits with the prefix and length of a network, whole or in groups of three to six joined by
+    card    12 to 19 digits with the prefix and length of a network, whole or in groups of three to six joined by
             one of " " and "-", that pass Luhn's check (ISO/IEC 7812)
     iban    country, check digits and account of the country's length, whole or in groups of four joined by a space,
-            that pass the mod 97 check (ISO 13616); no \\w touches it
+            that pass the mod 97 check (ISO 13616), in capitals or small letters; no \\w touches it
+    mac     six pairs of hexadecimal digits joined by ":" or by "-"; no \\w and no further pair touches it
+    wallet, secret, credential   see `corpusmill.text.secrets`
 
 No \\w touches an ipv4, phone, ssn or card, no "+" stands before it, and no "." (nor, but for ipv4, a "-") joins it to
-another digit. Where two overlap, the e-mail address stays, else the one that begins first, else the earlier in KINDS.
+another digit. Where two overlap, a secret, wallet or credential stays, else the e-mail address, else the one that
+begins first, else the earlier in KINDS.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from typing import Any
 
 import numpy as np
@@ -31,30 +39,26 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, load8, lowest_bit
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, Bits, U, load8, load32, load64, lowest_bit
+from corpusmill.text.secrets import FAMILIES, merged, secret_spans
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import ALNUM, Classes, class_of, classes, decode, last_class
 
-KINDS = ("email", "ipv4", "ipv6", "phone", "ssn", "card", "iban")
-EMAIL, IPV4, IPV6, PHONE, SSN, CARD, IBAN = range(len(KINDS))
+KINDS = ("email", "ipv4", "ipv6", "phone", "ssn", "card", "iban", "mac", *FAMILIES)
+EMAIL, IPV4, IPV6, PHONE, SSN, CARD, IBAN, MAC = range(8)
 
-# The special-purpose registries of IANA: addresses in these are nobody's.
-_SPECIAL = """
-0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24
-192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
-2001::/23 2001:db8::/32 2002::/16 3fff::/20"""
-NOT_PUBLIC = tuple(ip_network(network) for network in _SPECIAL.split())
-GLOBAL_UNICAST = ip_network("2000::/3")  # all that is in use of IPv6
-
-AT, COLON, DOT, DASH, PLUS, BLANK, OPEN, CLOSE, UNDERSCORE, ZERO, ONE_DIGIT = b"@:.-+ ()_01"
+AT, COLON, DOT, DASH, PLUS, BLANK, OPEN, CLOSE, UNDERSCORE, ZERO, ONE_DIGIT, X = b"@:.-+ ()_01x"
+ABROAD, EXT = np.uint32(0x313030), np.uint32(0x747865)  # "001", "ext"
+U32_24, U32_LOWER = np.uint32(0xFFFFFF), np.uint32(0x20)  # three bytes; the first of them in lower case
 LONGEST_IPV6 = 45  # bytes
+LOWER = U(0x2020202020202020)
 
 # Classes of an ASCII byte, as bits. Not plain integers: numba would compile a copy of `_is` for each.
-LOCAL, LABEL, DIGIT, LETTER, HEX, CAPITAL, DOTS, DASHES, BLANKS, COLONS, BRACKETS = np.uint16(1) << np.arange(
+LOCAL, LABEL, DIGIT, LETTER, HEX, DOTS, DASHES, BLANKS, COLONS, BRACKETS, LINKS = np.uint16(1) << np.arange(
     11, dtype=np.uint16
 )
 ALNUMS, JOINERS, COLON_DOTS, HEX_COLON_DOTS = LETTER | DIGIT, DOTS | DASHES, COLONS | DOTS, HEX | COLONS | DOTS
-PHONE_JOINERS, PHONE_MARKS, ACCOUNT = JOINERS | BLANKS, JOINERS | BLANKS | BRACKETS, DIGIT | CAPITAL
+PHONE_JOINERS, PHONE_MARKS = JOINERS | BLANKS, JOINERS | BLANKS | BRACKETS
 _BYTES = np.zeros(256, np.uint16)
 for _byte in range(128):
     _c = chr(_byte)
@@ -64,12 +68,12 @@ for _byte in range(128):
         | DIGIT * _c.isdigit()
         | LETTER * _c.isalpha()
         | HEX * (_c in "0123456789abcdefABCDEF")
-        | CAPITAL * _c.isupper()
         | DOTS * (_c == ".")
         | DASHES * (_c == "-")
         | BLANKS * (_c == " ")
         | COLONS * (_c == ":")
         | BRACKETS * (_c in "()")
+        | LINKS * (_c in " .:=#/_\"'(-")
     )
 
 # Characters of an account number by country, from the IBAN registry.
@@ -83,7 +87,47 @@ _IBAN_SIZES = np.zeros((26, 26), np.uint8)
 for _country, _size in IBAN_SIZES.items():
     _IBAN_SIZES[ord(_country[0]) - 65, ord(_country[1]) - 65] = _size
 
-_stops = simd.masks(simd.ascii_digit, simd.equal("@"), simd.equal(":"))
+# Calling codes, ITU-T E.164, and how many digits a number has with its code; as the numbering plans say that
+# libphonenumber 9 has collected, at least 8 and at most 15. Codes that are not here are not in use.
+PLANS = """
+1:11 20:10-12 211:12 212:12 213:11-12 216:11 218:12 220:10-12 221:12 222:11 223:11 224:11-12 225:13 226:11 227:11
+228:11 229:13 230:10-13 231:10-12 232:11 233:11-12 234:13-15 235:11 236:11 237:11-12 238:10 239:10 240:12 241:10-11
+242:12 243:10-13 244:12 245:10-12 246:10 247:8-9 248:10 249:12 250:11-12 251:12 252:9-12 253:11 254:10-13 255:12
+256:12 257:11 258:11-12 260:12 261:12 262:12 263:10-13 264:11-12 265:10-12 266:11 267:10-13 268:11-12 269:10 27:8-12
+290:8 291:10 297:10 298:9 299:9 30:12-14 31:8-13 32:10-11 33:11 34:11 350:11 351:12 352:8-14 353:10-13 354:10-12
+355:9-12 356:11 357:11 358:8-15 359:9-15 36:10-11 370:11 371:11 372:10-13 373:11 374:11 375:9-14 376:9-12 377:11-12
+378:11-13 380:12-13 381:9-15 382:11-12 383:11-15 385:10-12 386:8-11 387:11-12 389:11 39:8-14 40:8-11 41:11-14
+420:12-15 421:9-12 423:10-12 43:8-15 44:9-12 45:10 46:8-14 47:8-10 48:8-12 49:8-15 500:8 501:10-14 502:11-14 503:10-14
+504:11-14 505:11 506:11-13 507:10-14 508:9-12 509:11 51:10-11 52:12 53:8-12 54:12-13 55:10-13 56:11-13 57:10-13 58:12
+590:12 591:11-12 592:10 593:11-14 594:12 595:9-14 596:12 597:9-10 598:8-15 599:10-11 60:10-12 61:8-14 62:9-15 63:8-15
+64:8-12 65:10-13 66:10-15 670:10-11 672:9 673:10 674:10 675:10-11 676:8-10 677:8-10 678:8-10 679:10-14 680:10 681:9-12
+682:8 683:8-10 685:8-13 686:8-11 687:9 688:8-10 689:9-12 690:8-10 691:10 692:10 7:11 800:11 808:11 81:10-15 82:8-15
+84:9-12 850:11-13 852:8-14 853:10-11 855:11-13 856:11-13 86:9-14 870:12-15 878:15 880:9-13 881:12-13 882:10-15
+883:11-15 886:10-14 888:14 90:9-15 91:10-15 92:10-14 93:11 94:11 95:8-12 960:10-13 961:10-11 962:11-12 963:11-12
+964:11-13 965:10-11 966:12-13 967:10-12 968:10-12 970:11-13 971:8-15 972:10-15 973:11 974:10-14 975:10-11 976:11-13
+977:11-14 979:12 98:8-12 992:12 993:11 994:12 995:12 996:12-13 998:12"""
+_PLANS = np.zeros((1000, 2), np.uint8)  # by the first three digits
+for _code, _, _lengths in (entry.partition(":") for entry in PLANS.split()):
+    _all = slice(int(_code.ljust(3, "0")), int(_code.ljust(3, "9")) + 1)
+    _PLANS[_all] = _lengths.partition("-")[0], _lengths.rpartition("-")[2]
+
+# No top-level domains, but what files are called: logo@2x.png. In lower case; of at most 8 letters.
+EXTENSIONS = """
+avif bmp cfg class conf css csv doc docx exe gif gz htm html ico ini ipynb jar java jpeg jpg js json jsx log mjs mp3
+mp4 pdf png ppt pptx scss svg tar tif tiff toml ts tsx txt wav webm webp whl xls xlsx xml yaml yml""".split()
+# Before a version number.
+VERSION_WORDS = """
+article build chapter driver firmware fw kernel patch para release rel rev revision section sec update v ver vers
+version versions""".split()
+
+
+def _packed(words: list[str]) -> NDArray[np.uint64]:
+    return np.array([int.from_bytes(word.encode().ljust(8, b"\0"), "little") for word in words], np.uint64)
+
+
+_EXTENSIONS, _VERSION_WORDS = _packed(EXTENSIONS), _packed(VERSION_WORDS)
+
+_stops = simd.masks(simd.ascii_digit, simd.equal("@"), simd.equal(":"), simd.equal("-"))
 
 
 def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArray[np.int64]:
@@ -92,15 +136,22 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArr
     returns   (spans, 4) int64: document, kind (an index of KINDS), first byte and end, counted in bytes from the
               beginning of the document; in order, without overlap
 
-    Raises ValueError for a kind that is not in KINDS. Addresses that are nobody's (private, reserved) are spans too;
-    `is_public` tells them apart.
+    Raises ValueError for a kind that is not in KINDS. Addresses that are nobody's (private, reserved) are spans too.
     """
     wanted = 0
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(f'no kind of personal data is called "{kind}"; there are {", ".join(KINDS)}')
         wanted |= 1 << KINDS.index(kind)
-    text = view(texts)
+    spans = _found(view(texts), wanted) if wanted & (1 << MAC + 1) - 1 else np.empty((0, 4), np.int64)
+    if families := tuple(family for family in FAMILIES if wanted >> KINDS.index(family) & 1):
+        secrets = secret_spans(texts, families)
+        secrets[:, 1] += KINDS.index(FAMILIES[0])
+        spans = merged(spans, secrets)
+    return spans
+
+
+def _found(text: Text, wanted: int) -> NDArray[np.int64]:
     spans = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 9), 4), np.int64)
     while (found := _find_all(text, wanted, classes(), spans)) < 0:
         spans = np.empty((2 * len(spans), 4), np.int64)
@@ -113,24 +164,10 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArr
 
 
 def _is_ipv6(candidate: str) -> bool:
-    if "::" in candidate and candidate.index(":") < 4:
-        return False
     try:
         return ip_address(candidate).version == 6
     except ValueError:
         return False
-
-
-@lru_cache(4096)
-def is_public(address: str) -> bool:
-    """Whether an IP address could be somebody's: not private, reserved, multicast or for documentation."""
-    ip = ip_address(address)
-    mapped = getattr(ip, "ipv4_mapped", None)
-    if mapped is not None:
-        return is_public(str(mapped))
-    if ip.version == 6 and ip not in GLOBAL_UNICAST:
-        return False
-    return not any(ip in network for network in NOT_PUBLIC)
 
 
 @kernel
@@ -158,15 +195,21 @@ def _find(
     """Append the spans of one document after the first n; returns how many there are then."""
     first = n
     done = mail_done = lo  # nothing, and no e-mail address, begins before these
-    digit_before = NO_BITS
+    digit_before = colons_before = colon_pairs_before = dashes_before = dash_pairs_before = NO_BITS
     for block in range(lo, hi, 64):
-        digits, ats, colons = _stops(data, block)
+        digits, ats, colons, dashes = _stops(data, block)
         valid = below(min(hi - block, 64))
         digits &= valid
-        stops = (digits & ~((digits << ONE) | digit_before)) | ((ats | colons) & valid)
-        digit_before = digits >> np.uint64(63)
+        # Two separators, three apart; then four of them; then five.
+        colon_pairs, dash_pairs = colons & _after(colons, colons_before, 3), dashes & _after(dashes, dashes_before, 3)
+        macs = colon_pairs & _after(colon_pairs, colon_pairs_before, 6) & _after(colons, colons_before, 12)
+        macs |= dash_pairs & _after(dash_pairs, dash_pairs_before, 6) & _after(dashes, dashes_before, 12)
+        stops = (digits & ~((digits << ONE) | digit_before)) | ((ats | colons | macs) & valid)
+        digit_before = digits >> U(63)
+        colons_before, colon_pairs_before, dashes_before, dash_pairs_before = colons, colon_pairs, dashes, dash_pairs
         while stops != NO_BITS:
-            at = block + lowest_bit(stops)
+            bit = lowest_bit(stops)
+            at = block + bit
             stops &= stops - ONE
             byte = load8(data, at)
             if byte == AT:
@@ -177,11 +220,14 @@ def _find(
                 mail_done = max(mail_done, end)
             elif at < done:
                 continue
-            elif byte == COLON:
-                if not wanted & (1 << IPV6):
-                    continue
-                kind = IPV6
-                start, end = _ipv6(data, lo, at, hi, classes)
+            elif byte in (COLON, DASH):
+                kind = MAC
+                start = end = 0
+                if wanted & (1 << MAC) and (macs >> U(bit)) & ONE:
+                    start, end = _mac(data, max(lo, done), at, hi, classes)
+                if end == 0 and byte == COLON and wanted & (1 << IPV6):
+                    kind = IPV6
+                    start, end = _ipv6(data, lo, at, hi, classes)
             else:
                 kind, start, end = _number(data, lo, at, hi, wanted, classes)
             if end == 0:
@@ -194,6 +240,12 @@ def _find(
             n += 1
             done = max(done, end)
     return n
+
+
+@inlined
+def _after(bits: Bits, before: Bits, by: int) -> Bits:
+    """The map moved up by so many places, filled from the map before it."""
+    return (bits << U(by)) | (before >> U(64 - by))
 
 
 @inlined
@@ -264,20 +316,58 @@ def _email(data: NDArray[np.uint8], lo: int, floor: int, at: int, hi: int, class
         start += 1
     if start == at:
         return 0, 0
-    end = labels = 0
+    end = labels = top = 0
     i = at + 1
     while i < hi and _is(data, i, ALNUMS):
-        last = i
+        last = begin = i
         while i < hi and _is(data, i, LABEL):
             if _is(data, i, ALNUMS):
                 last = i
             i += 1
         labels += 1
         if labels >= 2:
-            end = last + 1
+            top, end = begin, last + 1
         if last + 1 != i or i >= hi or load8(data, i) != DOT:
             break
         i += 1
+    return (start, end) if end > 0 and _is_domain(data, top, end) else (0, 0)
+
+
+@kernel
+def _is_domain(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Whether data[start:end] may be a top-level domain."""
+    letters = 0
+    for i in range(start, end):
+        letters += _is(data, i, LETTER)
+    return end - start > 1 and letters > 0 and not _is_among(data, start, end, _EXTENSIONS)
+
+
+@inlined
+def _is_among(data: NDArray[np.uint8], start: int, end: int, words: NDArray[np.uint64]) -> bool:
+    """Whether data[start:end], of letters and digits, is one of the packed words; case is ignored."""
+    if end - start > 8:
+        return False
+    word = (load64(data, start) | LOWER) & (ALL_BITS >> U(64 - 8 * (end - start)))
+    for other in words:
+        if other == word:
+            return True
+    return False
+
+
+@kernel
+def _mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) -> Any:
+    """(start, end) of the address whose last separator is at `last`; end 0 if there is none."""
+    start, end = last - 14, last + 3
+    if start < lo or end > hi or _word_before(data, lo, start, classes) or _word_at(data, end, hi, classes):
+        return 0, 0
+    separator = load8(data, last)
+    if start > lo and load8(data, start - 1) == separator:
+        return 0, 0
+    if end + 1 < hi and load8(data, end) == separator and _is(data, end + 1, HEX):
+        return 0, 0
+    for i in range(start, end, 3):
+        if not (_is(data, i, HEX) and _is(data, i + 1, HEX)):
+            return 0, 0
     return start, end
 
 
@@ -287,7 +377,7 @@ def _ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classe
     start = colon
     while start > lo and colon - start <= 4 and _is(data, start - 1, HEX):
         start -= 1
-    if not 1 <= colon - start <= 4 or _word_before(data, lo, start, classes):
+    if colon - start != 4 or _word_before(data, lo, start, classes):
         return 0, 0
     if start > lo and _is(data, start - 1, COLON_DOTS):
         return 0, 0
@@ -314,10 +404,13 @@ def _number(data: NDArray[np.uint8], lo: int, at: int, hi: int, wanted: int, cla
     """(kind, start, end) of what begins at, or just before, the run of digits at `at`; end 0 if nothing does."""
     if wanted & (1 << IPV4):
         end = _ipv4(data, at, hi)
-        if end > 0 and _alone(data, lo, at, end, hi, DOTS, classes):
+        if end > 0 and _alone(data, lo, at, end, hi, DOTS, classes) and not _is_version(data, lo, at, end):
             return IPV4, at, end
     if wanted & (1 << PHONE):
         start, end = _phone(data, lo, at, hi)
+        extended = _extension(data, end, hi) if end > 0 else 0
+        if extended > 0 and _alone(data, lo, start, extended, hi, JOINERS, classes):
+            return PHONE, start, extended
         if end > 0 and _alone(data, lo, start, end, hi, JOINERS, classes):
             return PHONE, start, end
     if wanted & (1 << SSN):
@@ -355,6 +448,26 @@ def _ipv4(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
+def _is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
+    """Whether the four numbers are rather those of a version than an address."""
+    first = load8(data, start)
+    if end - start <= 8:
+        ten = first == ONE_DIGIT and load8(data, start + 1) == ZERO and load8(data, start + 2) == DOT
+        same = end - start == 7
+        for i in range(start, end, 2):
+            same = same and load8(data, i) == first
+        if not ten and not same:
+            return True
+    link = start
+    while link > lo and start - link < 3 and _is(data, link - 1, LINKS):
+        link -= 1
+    word = link
+    while word > lo and link - word < 9 and _is(data, word - 1, LETTER):
+        word -= 1
+    return word < link and _is_among(data, word, link, _VERSION_WORDS)
+
+
+@kernel
 def _phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
     """(start, end) of a telephone number whose first digit is at `at`; end 0 if there is none."""
     before = load8(data, at - 1) if at > lo else BLANK
@@ -363,15 +476,16 @@ def _phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
             return 0, 0
         return at - 1, _international(data, at, hi)
     start = i = at
-    if load8(data, i) == ONE_DIGIT:
-        i += 1
+    abroad = at + 4 < hi and load32(data, at) & U32_24 == ABROAD and _is(data, at + 3, PHONE_JOINERS)
+    if abroad or load8(data, i) == ONE_DIGIT:
+        i += 3 if abroad else 1
         i += i < hi and _is(data, i, PHONE_JOINERS)
         bracket = i < hi and load8(data, i) == OPEN
         i += bracket
     else:
         bracket = before == OPEN and at + 3 < hi and load8(data, at + 3) == CLOSE
         start -= bracket
-    if not _three(data, i, hi):
+    if not _three(data, i, hi) or (load8(data, i + 1) == ONE_DIGIT and load8(data, i + 2) == ONE_DIGIT):
         return 0, 0
     i += 3
     if bracket:
@@ -400,18 +514,47 @@ def _three(data: NDArray[np.uint8], at: int, hi: int) -> bool:
 
 @kernel
 def _international(data: NDArray[np.uint8], at: int, hi: int) -> int:
-    """The end of [0-9]([ .()-]{0,2}[0-9]){7,14} at `at`, or 0."""
-    digits = 1
-    end = at + 1
+    """The end of the longest number of a calling code at `at`, or 0."""
+    digits = best = 0
+    prefix: Any = 0
+    end = at
     while digits < 15:
         i = end
-        while i < hi and i < end + 2 and _is(data, i, PHONE_MARKS):
+        while i < hi and i < end + 2 and _is(data, i, PHONE_MARKS) and end > at:
             i += 1
         if i >= hi or not _is(data, i, DIGIT):
             break
-        digits += 1
         end = i + 1
-    return end if digits >= 8 else 0
+        if load8(data, i) == ZERO and load8(data, i - 1) == OPEN and end < hi and load8(data, end) == CLOSE:
+            continue
+        digits += 1
+        if digits <= 3:
+            prefix = prefix * 10 + _digit(data, i)
+        if (
+            digits >= 8
+            and _PLANS[prefix, 0] <= digits <= _PLANS[prefix, 1]
+            and not (end < hi and _is(data, end, DIGIT))
+        ):
+            best = end
+    return best
+
+
+@kernel
+def _extension(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of " ext. 123" or "x123" at `at`, or 0."""
+    i = at + (at < hi and load8(data, at) == BLANK)
+    if i + 3 < hi and load32(data, i) & U32_24 | U32_LOWER == EXT:
+        i += 3
+        i += load8(data, i) == DOT
+    elif i < hi and load8(data, i) | 0x20 == X:
+        i += 1
+    else:
+        return 0
+    i += i < hi and load8(data, i) == BLANK
+    first = i
+    while i < hi and i < first + 5 and _is(data, i, DIGIT):
+        i += 1
+    return i if i > first else 0
 
 
 @kernel
@@ -478,8 +621,14 @@ def _is_network(prefix: int, digits: int) -> bool:
         return digits in (13, 16, 19)
     if two in (34, 37):
         return digits == 15
-    if two in (36, 38, 39) or 3000 <= prefix < 3060:
+    if two in (36, 38, 39) or 3000 <= prefix < 3060 or prefix == 3095:
         return digits == 14
+    if prefix in (1800, 2131):
+        return digits == 15
+    if prefix in (5018, 5020, 5038, 5893, 6304, 6759, 6761, 6762, 6763):
+        return 12 <= digits <= 19
+    if 2200 <= prefix <= 2204:
+        return 16 <= digits <= 19
     if 51 <= two <= 55 or 2221 <= prefix <= 2720:
         return digits == 16
     if prefix == 6011 or 6440 <= prefix < 6500 or two in (65, 62) or 3528 <= prefix <= 3589:
@@ -490,9 +639,9 @@ def _is_network(prefix: int, digits: int) -> bool:
 @kernel
 def _iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
     """The end of an account number whose country code is at `at`, or 0."""
-    if not (_is(data, at, CAPITAL) and _is(data, at + 1, CAPITAL) and at + 4 <= hi and _is(data, at + 3, DIGIT)):
+    if not (_is(data, at, LETTER) and _is(data, at + 1, LETTER) and at + 4 <= hi and _is(data, at + 3, DIGIT)):
         return 0
-    wanted = _IBAN_SIZES[load8(data, at) - 65, load8(data, at + 1) - 65]
+    wanted = _IBAN_SIZES[(load8(data, at) & 0x1F) - 1, (load8(data, at + 1) & 0x1F) - 1]
     if wanted == 0:
         return 0
     # The country and the check digits move to the end, letters count from A = 10, and the whole is 1 modulo 97.
@@ -506,9 +655,9 @@ def _iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
             if i >= hi or load8(data, i) != BLANK:
                 return 0
             i += 1
-        if i >= hi or not _is(data, i, ACCOUNT):
+        if i >= hi or not _is(data, i, ALNUMS):
             return 0
-        value = _digit(data, i) if _is(data, i, DIGIT) else _digit(data, i) - 7
+        value = _digit(data, i) if _is(data, i, DIGIT) else np.int64(load8(data, i) & 0x1F) + 9
         if read < 4:
             front = front * (100 if value > 9 else 10) + value
         else:
@@ -520,4 +669,4 @@ def _iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 def warm_up() -> None:
-    pii_spans(pa.array(["a@b.org 1.2.3.4 2001:db8::1 +1 555 555 5555"], pa.large_string()))
+    pii_spans(pa.array(["a@b.org 192.0.2.1 2001:db8::1 +1 555 555 5555"], pa.large_string()), KINDS[: MAC + 1])

@@ -182,20 +182,21 @@ def span_of(match: re.Match[bytes], family: int) -> tuple[int, int] | None:
 
 
 def looks_random(value: str) -> bool:
-    """Whether letters and digits alternate as if drawn by chance: no word, path, date or made-up name does.
+    """Whether letters and digits alternate as if drawn by chance: words, paths, dates and CamelCase do not.
 
-    A digit and a letter, 3 bits of entropy a character, and in every four characters a change between small letters,
-    capitals and digits.
+    A digit and a letter, 3 bits of entropy a character, and in five letters and digits a change between small letters,
+    capitals and digits, other than from a capital to a small letter. Of 20 characters drawn from [A-Za-z0-9], 97 % pass,
+    of 32 hexadecimal digits 99 %.
 
     >>> looks_random("wJalrXUtnFEMIK7MDENGbPxRfiCYz"), looks_random("my_database_password_2024")
     (True, False)
     """
-    sorts = [c.isdigit() + 2 * c.isupper() for c in value if c.isalnum()]
-    if not sorts or len(set(sorts)) < 2 or 1 not in sorts:
+    sorts = ["1" if c.isdigit() else "A" if c.isupper() else "a" for c in value if c.isalnum()]
+    if "1" not in sorts or set(sorts) == {"1"}:
         return False
-    changes = sum(a != b for a, b in pairwise(sorts))
+    changes = sum(a != b and (a, b) != ("A", "a") for a, b in pairwise(sorts))
     entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
-    return 4 * changes >= len(sorts) and entropy >= 3
+    return 5 * changes >= len(sorts) and entropy >= 3
 
 
 def is_token(value: str) -> bool:
@@ -346,11 +347,13 @@ def _stretch(
     """Append what a stretch of token characters from `start` on proposes, and the name before it."""
     end = start
     changes = letters = 0  # as `looks_random` counts them
+    digits = False
     sort = NO_SORT
     while end < hi and _is(data, end, TOKEN):
         now = _BYTES[load8(data, end)] & SORTS
         if now:
-            changes += sort != NO_SORT and now != sort
+            changes += sort != NO_SORT and now != sort and not (sort == CAPITAL and now == SMALL)
+            digits |= now == DIGIT
             letters += 1
             sort = now
         end += 1
@@ -366,7 +369,8 @@ def _stretch(
         if (
             wanted & (1 << CREDENTIAL)
             and given
-            and 4 * changes >= letters
+            and digits
+            and 5 * changes >= letters
             and name < link
             and not (name > lo and _is(data, name - 1, NAME))
         ):

@@ -76,8 +76,8 @@ def benchmarks(named: tuple[str, ...], fields: Fields, n: int, shortest: int, co
         index = build(sought(items, n, shortest), n, shortest, common)
         if not len(index.first) > 1:
             raise AssetError(
-                f"{', '.join(named)}: none of the {len(items)} items can be found: they have fewer than {shortest} "
-                f"words, or the same ones as more than {common} others. Lower `shortest`."
+                f"{', '.join(named)}: none of the {len(items)} items can be found: each has fewer than {shortest} words, "
+                f"few different ones, or the same as more than {common} items. Lower `shortest`, or raise `common`."
             )
         for name in ARRAYS:
             np.save(folder / f"{name}.npy", getattr(index, name))

@@ -191,16 +191,18 @@ class Windows:
     def run(self, unit: Unit, io: UnitIO) -> None:
         path, first, stop, opened, slices = unit.inputs
         open_ = Ranges.read(io, opened, first, stop)
-        keys, wholes = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
-        for texts, document, chosen in _texts_of(io, path, first, open_):
-            key, whole = window_hashes(texts, document, chosen.start, chosen.stop - chosen.start, self.window)
-            keys.append(key)
-            wholes.append(whole)
         count = open_.stop - open_.start
-        row = np.repeat(open_.documents - first, count).astype(np.uint32)
-        begins = np.cumsum(count) - count  # of each stretch's windows
-        start = (np.arange(count.sum()) + np.repeat(open_.start - begins, count)).astype(np.uint32)
-        offsets, sorted_keys, order = scatter(np.concatenate(keys)[:, None], slices)
+        begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])  # of each stretch's windows
+        key, whole = np.empty(begins[-1], np.uint64), np.empty(begins[-1], np.uint64)
+        row, start = np.empty(begins[-1], np.uint32), np.empty(begins[-1], np.uint32)
+        at = 0
+        for texts, document, chosen in _texts_of(io, path, first, open_):
+            here = slice(begins[at], begins[at + len(document)])
+            many, at = count[at : at + len(document)], at + len(document)
+            key[here], whole[here] = window_hashes(texts, document, chosen.start, many, self.window)
+            row[here] = np.repeat(chosen.documents - first, many)
+            start[here] = np.repeat(chosen.start - (np.cumsum(many) - many), many) + np.arange(many.sum())
+        offsets, sorted_keys, order = scatter(key[:, None], slices)
         io.write_arrays(
             "keys",
             stop - first,
@@ -208,7 +210,7 @@ class Windows:
             offsets=offsets,
             keys=sorted_keys,
             row=row[order],
-            whole=np.concatenate(wholes)[order],
+            whole=whole[order],
             start=start[order],
         )
 

@@ -1,0 +1,54 @@
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.errors import RecipeError
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import join_reasons
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pareto:
+    """Keep documents by a quality score and by chance: the good ones nearly all, of the bad ones a few.
+
+    A document stays if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score. With the default
+    that is 1 of 512 at a score of 0, 1 of 38 at 0.5, nearly 1 of 2 at 0.92, and all at 1. So texts that the classifier
+    does not know are not lost altogether.
+
+    The draw comes from the document's id and `seed`: the same document has the same luck in every run, however the work is
+    split. Signal: `draw`, the chance (0 to 1) that was drawn. Documents without a score are dropped.
+
+    Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix A
+    """
+
+    by: str = "quality.score"  # 0 to 1
+    alpha: float = 9.0
+    seed: int = 0
+
+    judged_by: ClassVar[tuple[str, ...]] = ("alpha",)
+
+    def __post_init__(self) -> None:
+        if "." not in self.by:
+            raise RecipeError(f'by is a signal of an earlier step, as in "quality.score", got "{self.by}"')
+        if not self.alpha > 0:
+            raise RecipeError(f"need alpha > 0, got {self.alpha}")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (self.by,)
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        bits = np.array([int(name[:16], 16) for name in docs["id"].to_pylist()], np.uint64)
+        x = bits ^ (np.uint64(self.seed % 2**64) * np.uint64(0x9E3779B97F4A7C15))
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        x ^= x >> np.uint64(31)
+        return {"draw": pa.array((x >> np.uint64(11)).astype(np.float64) / 2**53)}
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        score = pc.cast(signals[self.by], pa.float64()).to_numpy(zero_copy_only=False)
+        draw = (1 - signals["draw"].to_numpy(zero_copy_only=False)) ** (-1 / self.alpha) - 1
+        return join_reasons(alpha=pa.array(~(draw > 1 - score)))

@@ -1,0 +1,70 @@
+"""The lines that occur most often can be looked at: in the terminal, as JSON, on the page."""
+
+import json
+import sys
+
+import pytest
+
+from corpusmill.cli import main
+from corpusmill.report.page import write_page
+from corpusmill.report.tables import RunTables
+from corpusmill.schema import document_id
+from corpusmill.steps.dedup.line import Line
+from corpusmill.steps.dedup.paragraph import Paragraph
+from dedup_runs import dedup
+from made_run import HOSTILE, made_run
+
+NOTICE = "All pages of this place end with this notice."
+PAGES = {
+    "a": f"The first of them\n{NOTICE}\n{HOSTILE} and so on",
+    "b": f"The second of them\n{NOTICE}\n{HOSTILE} and so on\n{NOTICE}",
+    "c": f"The third of them\n{NOTICE.upper()}",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return dedup(tmp_path_factory.mktemp("repeated"), PAGES, Line(mark=True), Paragraph(mark=True), cuts=[1]).folder
+
+
+@pytest.fixture
+def peek(capsys, monkeypatch):
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["corpusmill", "peek", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return command
+
+
+def test_peek_shows_lines_with_their_counts_and_the_document_that_has_them_first(peek, folder):
+    status, out, _ = peek(folder, "--repeated", "-n", 1)
+    assert status == 0
+    assert out.splitlines() == [
+        "line:",
+        f"  4 times in 3 documents, {4 * len(NOTICE)} B, first in {document_id('jsonl', 'a')}",
+        f"    | {NOTICE}",
+        "paragraph: none occurs twice",
+    ]
+    status, out, _ = peek(folder, "--repeated", "--json")
+    found = json.loads(out)["repeated"]
+    assert status == 0 and [row["occurrences"] for row in found["line"]] == [4, 2] and found["paragraph"] == []
+    assert found == RunTables(folder).repeated(5)
+
+
+def test_a_run_that_counts_no_lines_says_what_would(peek):
+    status, _, err = peek(made_run(), "--repeated")
+    assert status != 0 and "`dedup/line: {mark: true}` in its recipe does" in err
+    status, _, err = peek(made_run(), "--repeated", "--dead")
+    assert status != 0 and "ask for different things" in err
+
+
+def test_the_page_has_them_and_what_they_hold_does_not_act(folder):
+    page = write_page(folder).read_text("utf-8")
+    section = page[page.index('id="repeated"') :]
+    section = section[: section.index("</section>")]
+    assert NOTICE in section and "<td>4</td><td>3</td>" in section
+    assert "4 of 9 that were compared repeat" in section
+    assert "&lt;script&gt;" in section and "<script" not in section and "\x1b" not in section
+    assert 'id="repeated"' not in write_page(made_run()).read_text("utf-8")

@@ -1,0 +1,318 @@
+"""Questions of benchmarks are found in documents, and what is done with those is what was asked for."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.steps.decontaminate import _benchmarks
+from corpusmill.steps.decontaminate._benchmarks import benchmarks
+from corpusmill.steps.decontaminate._items import Fields
+from corpusmill.steps.decontaminate.ngrams import Ngrams
+from corpusmill.text.overlap import ARRAYS
+
+HORSES = "How many horses can drink from the well before it is empty at noon?"  # 14 words
+SHORT = "Who shod the last horse?"  # 5 words
+LETTER = "She wrote that the winter had been long and the roads bad, and asked whether we had hay."
+
+
+def write(path, *items):
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), "utf-8")
+    return str(path)
+
+
+def items(*pairs):
+    return [{"id": f"q{i}", "question": question, "answer": answer} for i, (question, answer) in enumerate(pairs)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_benchmarks, "cache_folder", lambda: tmp_path_factory.getbasetemp())
+        yield
+
+
+@pytest.fixture
+def stable(tmp_path):
+    return write(tmp_path / "stable.jsonl", *items((HORSES, "48 horses"), (SHORT, "the smith from the next village")))
+
+
+def found(step, *texts):
+    """What the step makes of the texts, a dict a document."""
+    changed = step.transform(docs(*texts))
+    signals = {name: changed[name] for name in ("overlap", "benchmark", "item", "passage", "hits")}
+    reasons = step.reasons(changed, signals).to_pylist()
+    return [row | {"reason": why} for row, why in zip(changed.to_pylist(), reasons)]
+
+
+def one(step, text):
+    return found(step, LETTER, text, LETTER)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "overlap"),
+    [
+        (HORSES, 1.0),
+        (f"{LETTER} {HORSES.upper()} {LETTER}", 1.0),
+        ("«How\u00a0many horses – can drink\n from the WELL, before it’s empty", 10 / 14),  # "it s empty"
+        ("how many horses can drink from the well before", 9 / 14),
+        ("how many horses can drink from the well", 8 / 14),
+        ("many cows can drink from the well before it is empty at noon", 11 / 14),
+        ("drink from the well before it is", 0.0),  # 7 words
+        (LETTER, 0.0),
+        ("", 0.0),
+        (None, 0.0),
+    ],
+)
+def test_overlap_is_the_share_of_the_words_that_stand_in_ngrams(stable, text, overlap):
+    row = one(Ngrams(benchmarks=stable), text)
+    assert row["overlap"] == overlap
+    assert row["reason"] == ("min_overlap" if overlap >= 0.5 else None)
+    assert (row["benchmark"], row["item"]) == (("stable", "q0") if overlap else (None, None))
+    assert row["text"] == text
+
+
+def test_ngrams_far_apart_are_not_one_passage(stable):
+    first, second = "How many horses can drink from the well", "horses can drink from the well before it is empty at noon"
+    far = " ".join([first, *[LETTER] * 3, second])
+    assert one(Ngrams(benchmarks=stable), f"{first}, {second}")["overlap"] == 1.0
+    assert one(Ngrams(benchmarks=stable), far)["overlap"] == 12 / 14
+
+
+def test_the_hits_are_all_items_and_the_best_comes_first(stable):
+    row = one(Ngrams(benchmarks=stable, shortest=5), f"how many horses can drink from the well today? {SHORT}")
+    assert row["hits"] == [
+        {"benchmark": "stable", "item": "q1", "overlap": 1.0, "ngrams": 1},
+        {"benchmark": "stable", "item": "q0", "overlap": 8 / 14, "ngrams": 1},
+    ]
+    assert row["passage"] == "Who shod the last horse"
+
+
+def test_a_short_question_is_found_as_a_whole_or_with_its_answer(stable):
+    strict, loose = Ngrams(benchmarks=stable), Ngrams(benchmarks=stable, shortest=5)
+    text, both = f"{LETTER} {SHORT}", f"{SHORT} The smith from the valley."
+    assert [one(step, text)["overlap"] for step in (strict, loose)] == [0.0, 1.0]
+    assert [one(step, both)["overlap"] for step in (strict, loose)] == [1.0, 1.0]
+    assert one(loose, "Who shod the last mule?")["overlap"] == 0.0
+    assert one(strict, "the smith from the next village")["overlap"] == 0.0
+
+
+def test_ngrams_of_many_items_count_for_none(tmp_path):
+    asked = [f"Which of the following statements is true of the {word}?" for word in "moon sea sun wind".split()]
+    path = write(tmp_path / "b.jsonl", *items(*((question, None) for question in asked)))
+    text = "Which of the following statements is true of the rain?"
+    assert one(Ngrams(benchmarks=path, common=3), text)["overlap"] == 0.0
+    assert one(Ngrams(benchmarks=path, common=4), text)["overlap"] == 9 / 10
+    # Only the last two of its words are not boilerplate: they are not half of it.
+    assert one(Ngrams(benchmarks=path, common=3, min_overlap=0.9), asked[0])["overlap"] == 0.8
+
+
+def test_rows_of_numbers_are_no_question(tmp_path):
+    path = write(tmp_path / "b.jsonl", *items((HORSES, None), ("unique([5, 3, 5, 2, 3, 3, 9, 0, 123])", None)))
+    assert one(Ngrams(benchmarks=path), "1 2 3 4 5 6 7 8 9 10 11 12")["overlap"] == 0.0
+
+
+def test_where_asked_a_question_counts_only_with_its_answer(stable):
+    step = Ngrams(benchmarks=stable, require_answer=True)
+    far = " ".join([LETTER] * 7)
+    assert one(step, HORSES)["overlap"] == 0.0
+    assert one(step, HORSES)["hits"] == []
+    assert one(step, f"{HORSES}\nA: 48 Horses.")["overlap"] == 1.0
+    assert one(step, f"48 horses. {LETTER} {HORSES}")["overlap"] == 1.0
+    assert one(step, f"{HORSES}\nA: 49 horses.")["overlap"] == 0.0  # in the fold both are "0 horses"
+    assert one(step, f"{HORSES} {far} 48 horses.")["overlap"] == 0.0
+
+
+def test_a_question_without_an_answer_counts_by_itself(tmp_path):
+    path = write(tmp_path / "b.jsonl", *items((HORSES, None)))
+    assert one(Ngrams(benchmarks=path, require_answer=True), HORSES)["overlap"] == 1.0
+
+
+def test_cutting_takes_the_question_and_a_margin_and_leaves_the_rest(stable):
+    step = Ngrams(benchmarks=stable, action="cut", margin=2)
+    text = f"First line, of nothing.\nOne, two: {HORSES} Three four, five. Last “words”."
+    row = one(step, text)
+    assert row["text"] == "First line, of nothing.\n, five. Last “words”."
+    assert (row["overlap"], row["item"], row["reason"]) == (1.0, "q0", None)
+    assert one(Ngrams(benchmarks=stable, action="cut", margin=0), text)["text"] == (
+        "First line, of nothing.\nOne, two: ? Three four, five. Last “words”."
+    )
+
+
+def test_cutting_takes_what_the_question_would_begin_and_end_with(stable):
+    step = Ngrams(benchmarks=stable, action="cut", margin=0)
+    text = "before How many cows can drink from the well before it is dry at noon after"
+    assert one(step, text)["text"] == "before  after"
+
+
+def test_a_document_of_nothing_but_questions_goes(stable):
+    step = Ngrams(benchmarks=stable, action="cut", margin=5)
+    assert one(step, f"Q. {HORSES} – {HORSES}!")["text"] is None
+    assert one(step, "...")["text"] == "..."  # nothing was cut of it
+
+
+def test_marking_changes_and_drops_nothing(stable):
+    row = one(Ngrams(benchmarks=stable, action="mark"), HORSES)
+    assert (row["overlap"], row["reason"], row["text"]) == (1.0, None, HORSES)
+
+
+def test_another_bound_can_be_tried_only_where_documents_are_dropped(stable):
+    rules = [Ngrams(benchmarks=stable, action=action).RULES for action in ("drop", "cut", "mark")]
+    assert [len(each) for each in rules] == [1, 0, 0]
+
+
+texts = st.lists(
+    st.sampled_from([*HORSES.split(), "Who", "shod", "last", "horse?", "cow", "\n", "é", "5"]), max_size=40
+).map(" ".join)
+
+
+@pytest.mark.parametrize("action", ["drop", "cut"])
+@given(first=st.lists(texts, max_size=4), second=st.lists(texts, max_size=4))
+@settings(max_examples=30)
+def test_each_document_is_judged_alone(made_once, action, first, second):
+    step = Ngrams(benchmarks=made_once, ngram=4, shortest=2, action=action, margin=1)
+    whole = [without_id(row) for row in found(step, *first, *second)]
+    assert whole == [without_id(row) for part in (first, second) for row in found(step, *part)]
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("made") / "b.jsonl", *items((HORSES, "5"), (SHORT, "")))
+
+
+def without_id(row):
+    return {name: value for name, value in row.items() if name not in ("id", "position")}
+
+
+# ------------------------------------------------------------- files of benchmarks
+
+FIELDS = Fields("question", "answer", None, "id")
+
+
+def test_files_folders_and_patterns_are_read_packed_or_not(tmp_path):
+    rows = items((HORSES, None))
+    write(tmp_path / "b.jsonl", *rows)
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write("\ufeff" + json.dumps(rows[0]) + "\n\n")
+    (tmp_path / "README.md").write_text("no items")
+    for named in ([str(tmp_path)], [str(tmp_path / "*.jsonl*")], [str(tmp_path / "a.jsonl.gz"), str(tmp_path)]):
+        step = Ngrams(benchmarks=named)
+        assert [hit["benchmark"] for hit in one(step, HORSES)["hits"]] == ["a", "b"]
+        assert [name.rsplit("/", 1)[1] for name in step.assets] == ["a.jsonl.gz", "b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "choices", "text"),
+    [
+        ("B", ["red", "green"], "green"),
+        (1, ["red", "green"], "green"),
+        ("green", ["red", "green"], "green"),
+        ("2", {"text": ["red", "green"], "label": ["1", "2"]}, "green"),
+        ("B", {"text": ["red", "green"], "label": ["A", "B"]}, "green"),
+        (None, ["red", "green"], None),
+        (48, None, "48"),
+        (["green", "lime"], None, "green"),
+    ],
+)
+def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, choices, text):
+    path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": answer, "c": choices})
+    read = benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
+    assert (read.answer.to_pylist(), read.id.to_pylist()) == ([text], ["1"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            {"id": 1, "questions": HORSES, "answer": ""},
+            'b.jsonl:2: no field "question"; did you mean "questions"? It has: id, questions, answer. '
+            "Name the field with question: …",
+        ),
+        (
+            {"id": 1, "question": HORSES, "target": ""},
+            'b.jsonl:2: no field "answer". It has: id, question, target. Name the field with answer: …, or answer: null',
+        ),
+        ({"id": 1, "question": None, "answer": ""}, 'b.jsonl:2: "question" is no text, but None'),
+        ({"id": 1, "question": HORSES, "answer": {}}, 'b.jsonl:2: "answer" leads to no text, but to {}'),
+        ([HORSES], "b.jsonl:2: not a JSON object, but list"),
+    ],
+)
+def test_a_line_that_is_no_item_is_named_with_what_it_has(tmp_path, line, message):
+    path = write(tmp_path / "b.jsonl", *items((HORSES, "")), line)
+    with pytest.raises(AssetError, match=re.escape(message)):
+        benchmarks((path,), FIELDS, 8, 8, 10)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"id": 1,\n', "b.jsonl:1: not JSON"),
+        ("\n \n", "no items in it, so that nothing could be found"),
+        (json.dumps(items(("Why?", "No."))[0]), "none of the 1 items can be found: each has fewer than 8 words"),
+    ],
+)
+def test_a_file_of_which_nothing_can_be_found_is_refused(tmp_path, content, message):
+    (tmp_path / "b.jsonl").write_text(content, "utf-8")
+    with pytest.raises(AssetError, match=re.escape(message)):
+        benchmarks((str(tmp_path / "b.jsonl"),), FIELDS, 8, 8, 10)
+
+
+def test_a_choice_that_is_none_is_refused(tmp_path):
+    path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": "C", "c": ["red", "green"]})
+    with pytest.raises(AssetError, match="\"a\" is 'C', which is no letter, number or text of \"c\""):
+        benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"benchmarks": []}, "benchmarks is empty"),
+        ({"shortest": 9}, "need 1 <= shortest <= ngram <= 63, got shortest=9, ngram=8"),
+        ({"min_overlap": 0.0}, "min_overlap is a share above 0, up to 1, got 0.0"),
+        ({"common": 0}, "common is at least 1"),
+        ({"margin": -1}, "margin is at least 0"),
+        ({"action": "cut", "min_overlap": None}, "action cut needs min_overlap"),
+        ({"require_answer": True, "answer": None}, "require_answer needs the field of the answer"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(stable, given, message):
+    with pytest.raises(RecipeError, match=re.escape(message)):
+        Ngrams(**{"benchmarks": stable} | given)
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "no*.jsonl", "."])
+def test_missing_files_are_told_when_the_step_is_made(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssetError, match=re.escape(name)):
+        Ngrams(benchmarks=name)
+
+
+def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch):
+    monkeypatch.setattr(_benchmarks, "cache_folder", lambda: tmp_path)
+    found = []
+    for _ in range(2):
+        benchmarks.cache_clear()
+        found.append(benchmarks((stable,), FIELDS, 8, 8, 10).index)
+        (folder,) = tmp_path.glob("ngrams-*")
+        (folder / "seen").touch(exist_ok=len(found) > 1)  # it would be gone from a folder that is made again
+    assert (folder / "seen").exists()
+    for name in ARRAYS:
+        one, two = (getattr(index, name) for index in found)
+        np.testing.assert_array_equal(one, two)
+        assert isinstance(one.base, np.memmap) and not one.flags.writeable
+    assert np.count_nonzero(found[0].keys) == 7 + 1  # n-grams of the first, the short one with its answer
+
+
+def test_another_file_or_parameter_makes_another_index(stable, tmp_path, monkeypatch):
+    monkeypatch.setattr(_benchmarks, "cache_folder", lambda: tmp_path)
+    benchmarks.cache_clear()
+    other = write(tmp_path / "other.jsonl", *items((HORSES, None)))
+    for named, n, shortest, common in ((stable, 8, 8, 1), (stable, 9, 8, 1), (stable, 8, 7, 1), (other, 8, 8, 1)):
+        benchmarks((named,), FIELDS, n, shortest, common)
+    assert len(list(tmp_path.glob("ngrams-*"))) == 4
