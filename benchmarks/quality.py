@@ -10,12 +10,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import quality_dedup
+from benchmarks import quality_dedup, quality_language
 from benchmarks.__main__ import verdict
 from benchmarks._common import Figure, heading
 from corpusmill.text import compile as kernels
 
-NAMES = {"dedup": quality_dedup.run}
+NAMES = {"dedup": quality_dedup.run, "language": quality_language.run}
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Lines and paragraphs, and texts without some of them, in plain Python."""
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 
 def slow_pieces(text: str, of: str) -> list[tuple[int, int]]:
@@ -22,7 +22,7 @@ def slow_without(text: str, spans: Sequence[tuple[int, int]], gone: Sequence[boo
     stays = [i for i in range(len(spans)) if not gone[i]]
     if not stays:
         return "" if spans else text
-    gaps = [text[one[1] : other[0]] for one, other in zip(spans, spans[1:])]
+    gaps = [text[one[1] : other[0]] for one, other in pairwise(spans)]
     made = text[: spans[0][0]]
     for i, following in zip(stays, [*stays[1:], None]):
         made += text[slice(*spans[i])]

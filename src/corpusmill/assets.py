@@ -2,10 +2,14 @@
 
 A shipped asset has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and licence.
 Anything else is a path. An asset is loaded once a process, whichever steps ask for it.
+
+A key is an asset, too, so that a recipe and what a run writes down name it and do not hold it: `env:NAME`, the value of
+an environment variable, or the path of a file.
 """
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -62,6 +66,41 @@ def fingerprint(path: Path) -> str:
         return hashlib.sha256(listed.encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(name: str) -> str:
+    """What changes when an asset does, for the fingerprint of what is made with it. Of a key, a hash that tells nothing.
+
+    Raises AssetError as `locate` and `key` do.
+    """
+    if name.startswith(VARIABLE):
+        return hashlib.blake2b(b"which key?", key=key(name)).hexdigest()
+    return fingerprint(locate(name))
+
+
+VARIABLE = "env:"
+SHORTEST_KEY = 16  # bytes
+
+
+def key(name: str) -> bytes:
+    """A key of 64 bytes, from `env:NAME` or a file; white space around what is there does not count.
+
+    Raises AssetError if the variable or the file is missing, or holds less than 16 bytes.
+    """
+    if name.startswith(VARIABLE):
+        variable = name.removeprefix(VARIABLE)
+        if variable not in os.environ:
+            raise AssetError(f"the environment variable {variable} is not set. Make a key: openssl rand -hex 32")
+        found = os.environb[variable.encode()] if os.supports_bytes_environ else os.environ[variable].encode()
+    else:
+        found = locate(name).read_bytes()
+    found = found.strip()
+    if len(found) < SHORTEST_KEY:
+        raise AssetError(
+            f"the key {name} has {len(found)} bytes; short ones can be guessed, and it takes {SHORTEST_KEY} or more. "
+            "Make one: openssl rand -hex 32"
+        )
+    return hashlib.blake2b(found).digest()
 
 
 _loaded: dict[tuple[Callable[[Path], Any], Path], Any] = {}

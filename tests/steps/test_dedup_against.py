@@ -103,6 +103,15 @@ def test_a_run_can_be_compared_with_several(step, label, tmp_path):
     assert third.twins(label) == {"a3": ("a", 1.0), "b3": ("b", 1.0)}
 
 
+@pytest.mark.parametrize(("step", "label"), STEPS)
+def test_of_copies_that_earlier_runs_kept_the_first_is_the_twin_and_none_is_counted(step, label, tmp_path):
+    """Two runs that did not know of each other kept the same: they are settled, and in no cluster of this run."""
+    runs = [str(dedup(tmp_path / name, {name: A}, step()).folder) for name in ("one", "two")]
+    found = dedup(tmp_path / "3", {"a3": A, "b": B, "a4": A}, step(against=tuple(runs)))
+    assert found.twins(label) == {"a3": ("one", 1.0), "a4": ("one", 1.0)}
+    assert found.clusters(label) == {"a3": ("one", 3), "a4": ("one", 3), "b": (None, 1)}
+
+
 @pytest.mark.parametrize(("old", "new"), [(None, 100), (100, None), (50, 400), (400, 50)])
 @pytest.mark.parametrize(("step", "label"), STEPS)
 def test_the_earlier_run_may_have_cut_its_keys_into_other_slices(step, label, old, new, tmp_path):

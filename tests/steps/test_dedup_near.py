@@ -1,14 +1,18 @@
 """Near copies are those that the definition finds, and nothing about the work decides which of them stay."""
 
+from itertools import combinations
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, solve
-from dedup_runs import dedup, folders, grams, jaccard, named, slow_twins, some, texts
+from dedup_runs import WORDS, dedup, folders, grams, jaccard, named, slow_twins, some, texts
 
 shapes = st.sampled_from([(1, "words"), (2, "words"), (4, "characters")])
 thresholds = st.sampled_from([0.3, 0.5, 0.8])
@@ -128,6 +132,32 @@ def test_a_document_without_words_has_no_twin_and_a_short_one_only_equals(tmp_pa
     found = dedup(tmp_path, documents, Minhash())
     assert found.twins("minhash") == {"two": ("one", 1.0)}
     assert found.kept == ["dots", "marks", "one", "three"]
+
+
+def test_one_whose_twin_goes_is_compared_with_what_its_twin_goes_for(tmp_path):
+    """The last meets the second alone, which goes for the first: it is like the first, too, and goes for that."""
+    step = Minhash(ngram=1, bands=2, rows=1, threshold=0.5)
+    random = Random(1)
+
+    def meet(one, other):
+        keys = step.keys(docs(one, other), {}).bands
+        return bool((keys[0] == keys[1]).any())
+
+    def alike(one, other):
+        return jaccard(grams(one, 1), grams(other, 1)) >= 0.5
+
+    while True:
+        first, second, last = (" ".join(random.sample(WORDS, 6)) for _ in range(3))
+        if (
+            all(alike(*pair) for pair in combinations((first, second, last), 2))
+            and meet(first, second)
+            and meet(second, last)
+            and not meet(first, last)
+        ):
+            break
+    found = dedup(tmp_path, {"first": first, "second": second, "last": last}, step)
+    assert {name: twin for name, (twin, _) in found.twins("minhash").items()} == {"second": "first", "last": "first"}
+    assert found.twins("minhash")["last"][1] == jaccard(grams(last, 1), grams(first, 1))
 
 
 def test_there_are_no_chains(tmp_path, monkeypatch):

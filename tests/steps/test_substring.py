@@ -186,20 +186,28 @@ def verdicts(units: list[list[str]], step: Substring) -> tuple[list[dict], list[
         return done.rows("verdicts"), done.rows("cuts")
 
 
-def test_with_min_left_what_keeps_too_little_goes():
-    units = [[long_passage(1)], [f"{long_passage(1)} three more words", f"{long_passage(1)} and four more words"]]
-    found, _ = verdicts(units, Substring(min_left=4))
-    assert [(row["document"], row["reason"]) for row in found] == [(1, "too_little_left"), (2, None)]
+def test_with_min_left_what_keeps_a_smaller_share_goes():
+    units = [[long_passage(1)], [f"{long_passage(1)} {'x ' * 19}", f"{long_passage(1)} {'y ' * 20}"]]
+    found, _ = verdicts(units, Substring(min_left=0.25))
+    assert [(row["document"], row["reason"], row["cut_share"]) for row in found] == [
+        (1, "min_left", 60 / 79),
+        (2, None, 0.75),
+    ]
+
+
+def test_min_left_is_exact_where_a_share_has_no_exact_fraction():
+    found, _ = verdicts([[long_passage(1, 63), f"{long_passage(1, 63)} {'x ' * 7}"]], Substring(min_left=0.1))
+    assert [row["reason"] for row in found] == [None]  # 7 of 70 is a tenth, and 1 - 63 / 70 is less
 
 
 def test_what_has_nothing_left_is_for_the_engine_to_drop():
-    found, cuts = verdicts([[long_passage(1), f"\n {long_passage(1)}\n"]], Substring(min_left=10))
+    found, cuts = verdicts([[long_passage(1), f"\n {long_passage(1)}\n"]], Substring(min_left=1))
     assert [row["reason"] for row in found] == [None]
     assert [(row["start"], row["stop"]) for row in cuts] == [(0, len(long_passage(1)) + 3)]
 
 
 def test_mark_cuts_nothing_and_notes_what_it_would():
-    found, cuts = verdicts([[long_passage(1), f"{long_passage(1)} more"]], Substring(mark=True, min_left=10))
+    found, cuts = verdicts([[long_passage(1), f"{long_passage(1)} more"]], Substring(mark=True, min_left=1))
     assert [(row["document"], row["reason"], row["cut_tokens"], row["passages"]) for row in found] == [(1, None, 60, 1)]
     assert cuts == []
 
@@ -221,7 +229,7 @@ def test_what_earlier_runs_kept_stays_there_and_goes_here():
         assert done.rows("cuts") == [{"document": 1, "start": 3, "stop": len(here[1])}]
 
 
-@pytest.mark.parametrize("wrong", [{"min_tokens": 1}, {"min_tokens": 20_000}, {"min_left": -1}])
+@pytest.mark.parametrize("wrong", [{"min_tokens": 1}, {"min_tokens": 20_000}, {"min_left": 10}, {"min_left": 0}])
 def test_parameters_that_make_no_sense_are_refused(wrong):
     with pytest.raises(RecipeError, match=next(iter(wrong))):
         Substring(**wrong)

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from corpusmill.cli import check, diff, explain, index, peek, report, run, sql, steps, trace, verify, what_if
+from corpusmill.cli import check, diff, explain, index, peek, report, run, sql, steps, trace, train, verify, what_if
 
 app = typer.Typer(
     name="corpusmill",
@@ -14,7 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (run, check, steps, peek, verify, report, explain, what_if, diff, sql, index, trace):
+for verb in (run, check, steps, peek, verify, report, explain, what_if, diff, sql, index, trace, train):
     verb.add_to(app)
 
 

@@ -10,16 +10,21 @@ def add_to(app: typer.Typer) -> None:
 
 
 def report(run: Folder, json: Json = False) -> None:
-    """Write the report page of a run again, and print its waterfall."""
-    from corpusmill.cli.tables import print_waterfall
+    """Write the report page of a run again, and print its waterfall and what of benchmarks was found."""
+    from dataclasses import asdict
+
+    from corpusmill.cli.tables import print_leaks, print_waterfall
+    from corpusmill.report.leaks import leaks
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 
     open_run(run)
     path = write_page(run)
-    flow = RunTables(run).waterfall()
+    tables = RunTables(run)
+    flow, found = tables.waterfall(), leaks(tables)
     if json:
-        print_json({"report": str(path), **flow.to_json()})
+        print_json({"report": str(path), **flow.to_json(), "leaks": [asdict(step) for step in found]})
     else:
         print_waterfall(flow)
+        print_leaks(found)
         print(f"\nreport: {path}")

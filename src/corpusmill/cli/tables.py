@@ -1,9 +1,10 @@
 """Tables for people."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
+from corpusmill.report.leaks import Leaks
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.waterfall import Waterfall
 
@@ -23,6 +24,13 @@ def print_waterfall(flow: Waterfall) -> None:
         print("  ".join([first, *others]).rstrip())
         for line in wrap(why, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
             print(f"    {line}".replace(TIE, " "))
+
+
+def print_leaks(found: Sequence[Leaks]) -> None:
+    """A line for each benchmark of which questions were found."""
+    for step in found:
+        for name, (documents, questions) in step.benchmarks.items():
+            print(f"{step.step}: {number(documents)} documents hold {number(questions)} questions of {name}")
 
 
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -19,7 +19,7 @@ INDEX = "index.json"
 def describe_with_assets(step: Any) -> dict[str, Any]:
     """A step with the checksums of the assets that it names."""
     names = getattr(step, "assets", ())
-    return {**describe(step), "assets": [assets.fingerprint(assets.locate(name)) for name in names]}
+    return {**describe(step), "assets": [assets.digest(name) for name in names]}
 
 
 def keys_of(step: Any) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from corpusmill import assets
 from corpusmill.errors import InputError
 from corpusmill.keys import Signed, bases
 from corpusmill.recipe.against import describe_with_assets, earlier_keys, keys_of

@@ -59,7 +59,7 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
     for name in ("keys", "docs"):
         (target / name).mkdir(parents=True, exist_ok=True)
     columns = ["id", "url", *(["text"] if getattr(made_by, "reads_text", True) else [])]
-    files = []
+    files: list[dict[str, Any]] = []
     for number, file in enumerate(key_files(source, label)[0]):
         keys, docs = f"keys/{number:05d}.arrays", f"docs/{number:05d}.parquet"
         stays = _stays(file)

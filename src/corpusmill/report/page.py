@@ -10,6 +10,7 @@ from typing import Any
 from corpusmill.recipe.names import labels
 from corpusmill.report import cards
 from corpusmill.report.copies import compare
+from corpusmill.report.leaks import leaks_section
 from corpusmill.report.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number, share, short, size
 from corpusmill.report.svg import bar, histogram, legend
@@ -54,6 +55,7 @@ def page(tables: RunTables) -> str:
         ("languages", "Languages", languages_section(tables)),
         ("copies", "Copies", [*compared_section(tables), *copies_section(tables)]),
         ("repeated", "Repeated lines and paragraphs", repeated_section(tables)),
+        ("leaks", "Questions of benchmarks", leaks_section(tables)),
         ("lost", "Records that were no documents", lost_section(tables, flow)),
         ("rows", "Training rows", rows_section(tables, flow)),
         ("recipe", "Recipe", recipe_section(tables)),

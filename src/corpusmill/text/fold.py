@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text import simd
 from corpusmill.text.buffers import PAD, Text, grown, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, U, load8, lowest_bit
-from corpusmill.text import simd
 from corpusmill.text.simd import copy_letters
 from corpusmill.text.spans import below, longest
 from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, decode, folding, place

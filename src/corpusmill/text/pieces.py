@@ -16,7 +16,7 @@ from corpusmill.text.buffers import PAD, Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.fold import GROWTH, SLACK, fold_document
 from corpusmill.text.hashing import SECOND_SEED, strip, xxh64
-from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, count_bits, load8, lowest_bit
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, count_bits, load8, lowest_bit
 from corpusmill.text.spans import below, longest
 from corpusmill.text.unicode import SPACE, Classes, Folding, class_of, classes, decode, folding
 

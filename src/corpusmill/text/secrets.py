@@ -297,7 +297,7 @@ def _propose(
 ) -> int:
     """Append (document, place, family) of what may begin there; returns how many there are then, -1 for no room."""
     # Bit i of the map t4 says that the 4 bytes up to byte i are all of a token, and so on; b4 is the map before it.
-    b1 = b2 = b4 = b8 = b16 = e1 = e2 = e4 = e5 = NO_BITS
+    b1 = b2 = b4 = b8 = b16 = e1 = e2 = e5 = NO_BITS
     for block in range(lo, hi, 64):
         tokens, dashes = _tokens_and_dashes(data, block)
         valid = below(min(hi - block, 64))
@@ -306,11 +306,14 @@ def _propose(
         t4 = t2 & _after(t2, b2, 2)
         t8 = t4 & _after(t4, b4, 4)
         t16 = t8 & _after(t8, b8, 8)
-        d2 = d1 & _after(d1, e1, 1)
-        d4 = d2 & _after(d2, e2, 2)
-        d5 = d4 & _after(d1, e1, 4)
-        long, fifth = t16 & ~_after(t16, b16, 1), d5 & ~_after(d5, e5, 1)
-        b1, b2, b4, b8, b16, e1, e2, e4, e5 = t1, t2, t4, t8, t16, d1, d2, d4, d5
+        long = t16 & ~_after(t16, b16, 1)
+        b1, b2, b4, b8, b16 = t1, t2, t4, t8, t16
+        d2 = d5 = fifth = NO_BITS
+        if d1 != NO_BITS:
+            d2 = d1 & _after(d1, e1, 1)
+            d5 = d2 & _after(d2, e2, 2) & _after(d1, e1, 4)
+            fifth = d5 & ~_after(d5, e5, 1)
+        e1, e2, e5 = d1, d2, d5
         while long != NO_BITS:
             n = _stretch(data, lo, block + lowest_bit(long) - 15, hi, document, wanted, places, n)
             if n < 0:

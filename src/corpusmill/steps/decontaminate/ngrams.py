@@ -53,7 +53,7 @@ class Ngrams:
 
     Signals: `overlap`, of the question found best, 0.0 where none is; `benchmark` and `item` of that question, and the
     `passage` as it stands in the document, its first 60 words; `hits`: benchmark, item, overlap and number of n-grams
-    of every question of which any n-gram was found.
+    found, of every question with `min_overlap`, the best first, null where there is none.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
     characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
@@ -113,7 +113,7 @@ class Ngrams:
         changed = docs
         if self.action == "cut" and self.min_overlap is not None:
             changed = with_text(docs, self._cut(text, passages[overlap >= self.min_overlap]))
-        for name, column in columns(text, items, passages, overlap).items():
+        for name, column in columns(text, items, passages, overlap, self.min_overlap).items():
             changed = changed.append_column(name, column)
         return changed
 
@@ -138,31 +138,38 @@ class Ngrams:
 
 
 def columns(
-    text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], overlap: NDArray[np.float64]
+    text: pa.LargeStringArray,
+    items: Benchmarks,
+    passages: NDArray[Any],
+    overlap: NDArray[np.float64],
+    least: float | None,
 ) -> dict[str, pa.Array]:
-    """The signals: of the hits of each document, the best first, and of the best one by itself."""
+    """The signals of a batch from the passages in it; `least` is the overlap of a hit."""
     document, item = passages["document"], passages["item"]
     order = np.lexsort((passages["first"], item, -passages["covered"], -overlap, document))
     _, first_of_pair = np.unique(np.stack([document[order], item[order]]), axis=1, return_index=True)
     order = order[np.sort(first_of_pair)]
     passages, overlap, document, item = passages[order], overlap[order], document[order], item[order]
 
-    named = pa.array(item, pa.int32())
+    named, share = pa.array(item, pa.int32()), pa.array(overlap)
     benchmark, name = items.benchmark.take(named), items.id.take(named)
-    hits = pa.StructArray.from_arrays(
-        [benchmark, name, pa.array(overlap), pa.array(passages["grams"], pa.int32())], fields=list(HIT)
-    )
-    begins = np.searchsorted(document, np.arange(len(text) + 1))
-    best = pa.array(begins[:-1], mask=begins[:-1] == begins[1:])
-    shown = passages[begins[:-1][begins[:-1] < begins[1:]]]
+    hits = pa.StructArray.from_arrays([benchmark, name, share, pa.array(passages["grams"])], fields=list(HIT))
+    hits = hits.filter(pa.array(overlap >= (least or 0.0)))
+    ends = np.searchsorted(document[overlap >= (least or 0.0)], np.arange(len(text) + 1))
+
+    documents, best = np.unique(document, return_index=True)
+    shown = passages[best]
     evidence = texts_at(text, places(text, shown, shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)))
-    passage = pa.array(evidence, pa.string())
+    row = np.full(len(text), -1)  # of each document, in what is known of the best; -1, where nothing is, takes a null
+    row[documents] = np.arange(len(documents))
+    at = pa.array(row, mask=row < 0)
+    chosen = pa.array(best)
     return {
-        "overlap": pc.fill_null(pa.array(overlap).take(best), 0.0),
-        "benchmark": benchmark.take(best),
-        "item": name.take(best),
-        "passage": passage.take(pa.array(np.cumsum(begins[:-1] < begins[1:]) - 1, mask=begins[:-1] == begins[1:])),
-        "hits": pa.ListArray.from_arrays(pa.array(begins, pa.int32()), hits),
+        "overlap": pc.fill_null(share.take(chosen).take(at), 0.0),
+        "benchmark": benchmark.take(chosen).take(at),
+        "item": name.take(chosen).take(at),
+        "passage": pa.array(evidence, pa.string()).take(at),
+        "hits": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), hits, mask=pa.array(ends[1:] == ends[:-1])),
     }
 
 

@@ -72,7 +72,7 @@ class Repeats:
         found = pieces(texts, self.of)
         hashes, long = piece_hashes(texts, found, self.match == "folded", self.min_characters)
         chosen = np.flatnonzero(long)
-        document, number = places(found)
+        document, number = numbered(found)
         riders = {
             "low": hashes[chosen, 1],
             "number": number[chosen].astype(np.uint32),
@@ -100,7 +100,7 @@ class Repeats:
         ]
 
 
-def places(found: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(found: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(pieces,) the document of each, and its number there."""
     document = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))
     return document, np.arange(len(document)) - found.offsets[document]
@@ -208,7 +208,7 @@ class Decide:
         io: UnitIO,
     ) -> None:
         """Write the verdicts and cuts of some documents, of which some have pieces that go."""
-        owner, _ = places(found)
+        owner, _ = numbered(found)
         size = found.end - found.start
         whole = np.bincount(owner, size, len(documents)).astype(np.int64)
         repeated = np.bincount(owner[goes], size[goes], len(documents)).astype(np.int64)
@@ -219,7 +219,7 @@ class Decide:
         poor = (left > 0) & (left < (self.repeats.min_left or 0) * whole) & (not self.repeats.mark)
         columns = {
             "document": documents[some],
-            "reason": np.where(poor, "min_left", None)[some].tolist(),
+            "reason": ["min_left" if few else None for few in poor[some].tolist()],
             "repeats": np.bincount(owner[goes], minlength=len(documents))[some],
             "repeated_bytes": repeated[some],
             "repeated_share": repeated[some] / whole[some],

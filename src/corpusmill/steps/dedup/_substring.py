@@ -54,7 +54,7 @@ class Cutting:
 
     window: int
     keep_first: bool
-    min_left: int
+    min_left: float | None
     mark: bool
 
 
@@ -229,19 +229,20 @@ class Decide:
         copies = Ranges.read(io, found, first, stop)
         for texts, document, chosen in _texts_of(io, path, first, copies):
             cut = cut_tokens(texts, document, chosen.start, chosen.stop + self.cutting.window - 1)
-            documents = chosen.documents[np.unique(document, return_index=True)[1]] - own
+            documents = np.unique(chosen.documents) - own
             io.write("verdicts", self.verdicts(documents, cut))
             if not self.cutting.mark:
                 columns = (documents[cut.spans[:, 0]], cut.spans[:, 1], cut.spans[:, 2])
                 io.write("cuts", pa.record_batch([pa.array(column) for column in columns], schema=CUTS))
 
     def verdicts(self, documents: NDArray[np.int64], cut: Cut) -> pa.RecordBatch:
-        left = cut.tokens - cut.cut
+        left = (cut.tokens - cut.cut) / cut.tokens
+        least = 0.0 if self.cutting.min_left is None or self.cutting.mark else self.cutting.min_left
         # What nothing is left of is dropped by the engine, as empty.
-        short = (left > 0) & (left < self.cutting.min_left) & (not self.cutting.mark)
+        short = (left > 0) & (left < least)
         columns = [
             pa.array(documents),
-            pc.if_else(pa.array(short), pa.scalar("too_little_left"), pa.scalar(None, pa.string())),
+            pc.if_else(pa.array(short), pa.scalar("min_left"), pa.scalar(None, pa.string())),
             pa.array(cut.cut),
             pa.array(cut.cut / cut.tokens),
             pa.array(np.bincount(cut.spans[:, 0], minlength=len(documents)).astype(np.int64)),

@@ -21,17 +21,17 @@ class Substring:
     (Han, kana, Thai, Lao, Khmer, Myanmar); or any other single character. White space separates and is not compared;
     all else is compared byte for byte.
 
-    A token is cut if it stands in `min_tokens` tokens in a row that began before, in an earlier document or earlier in
-    the same one, even if both overlap: of "a b a b a b …" one "a b" stays. So every token that is cut has an equal one
-    that stays, in equal surroundings; sources come in recipe order, files by name, documents by position. With
-    `keep_first: false` a token is cut wherever it stands in a passage that occurs twice, the first time, too, as in
-    Lee et al. 2021 (arXiv:2107.06499, section 4.1), who find the same passages of byte pair tokens with a suffix array.
-    Windows are compared by 122 bits of hash; texts are not read again to verify.
+    A token is cut if it stands in `min_tokens` tokens in a row that began before: in an earlier document, or earlier in
+    the same one, even where both overlap, so that of "a b a b a b …" one "a b" stays. Every token that is cut has an
+    equal one that stays. Documents come in the order of sources in the recipe, files by name, position. With
+    `keep_first: false` the first occurrence goes, too: what is cut is what a suffix array shows to be repeated, as in
+    the program of Lee et al. 2021 (arXiv:2107.06499, section 4.1; theirs are 50 tokens of byte pairs). Passages are
+    compared by 122 bits of hash, and not verified against the texts.
 
-    With a span goes the white space on one side, so that the stronger break stays. What has nothing left is dropped as
-    empty; with `min_left`, what has fewer tokens left, too (and then a first occurrence may go with it). With `against`,
-    passages that are in what earlier runs kept are cut, too. `mark` cuts nothing, and only notes. The signals are
-    cut_tokens, cut_share (of the document's tokens) and passages (spans).
+    With a passage goes the white space on one side of it; the side with more line breaks keeps its own. What has nothing
+    left is dropped as empty; a document that keeps a smaller share of its tokens than `min_left` goes, too, for the
+    reason min_left, and with it what it was the first to have. With `against`, passages of what earlier runs kept are cut. `mark` cuts nothing, and only notes. The signals
+    are cut_tokens, cut_share (of the document's tokens) and passages (how many).
     """
 
     keyed_by: ClassVar[tuple[str, ...]] = ("min_tokens",)
@@ -43,15 +43,15 @@ class Substring:
 
     min_tokens: int = 50
     keep_first: bool = True
-    min_left: int = 0  # tokens
+    min_left: float | None = None  # share of the document's tokens
     against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
     mark: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.min_tokens <= LONGEST_WINDOW:
             raise RecipeError(f"need 2 <= min_tokens <= {LONGEST_WINDOW:,}, got {self.min_tokens}")
-        if self.min_left < 0:
-            raise RecipeError(f"need min_left >= 0, got {self.min_left}")
+        if self.min_left is not None and not 0 < self.min_left <= 1:
+            raise RecipeError(f"min_left is a share: need 0 < min_left <= 1, got {self.min_left}")
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         found = stretches(docs["text"], self.min_tokens, self._gram)

@@ -1,106 +1,91 @@
-"""Personal data: e-mail and IP addresses, telephone, social security, card and account numbers."""
+"""Personal data that have a form: addresses, numbers of telephones, people and accounts, keys and secrets."""
 
 from dataclasses import dataclass
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Literal, get_args
+from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.text.buffers import view
-from corpusmill.text.pii import IPV4, IPV6, KINDS, pii_spans
-from corpusmill.text.replace import replace_spans
-
-Kind = Literal["email", "ip", "phone", "ssn", "card", "iban"]
+from corpusmill.steps import Columns
+from corpusmill.steps.redact._found import Action, ByKind, action_of, check, drop_reasons, placeholder_of
+from corpusmill.steps.redact._patterns import NAMED, Kind, find
+from corpusmill.steps.verdict import Rule
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pii:
-    """Replace personal data by placeholders that name their kind: "write to <EMAIL>".
+    """Replace personal data by placeholders that name their kind ("write to <EMAIL>"), or by pseudonyms, or drop it.
 
-    The same text gives the same result, wherever it stands: no placeholder is numbered or drawn from a list. It
+    What is done to each kind:
+
+        placeholder   "<EMAIL>", or what `placeholders` says
+        pseudonym     a value of the same form that can be nobody's, the same for the same value wherever it stands;
+                      without the key it leads nowhere. See `corpusmill.steps.redact._pseudonyms`
+        tag           "<EMAIL>jane@host.example</EMAIL>"
+        drop          the document goes, and the kind is the reason
+        leave         it is counted, and stays
+
+    The same text gives the same result, wherever it stands: nothing is numbered or drawn from a list. A placeholder
     cannot be taken for an address itself, so a second pass, or an audit of the output, finds nothing. FineWeb writes
-    email@example.com and 22.214.171.124 and others in turn; for the first of each, set the placeholders.
+    email@example.com and 22.214.171.124 and others in turn; for the first of each, set `placeholders`.
 
-    What is recognised as each kind is defined in `corpusmill.text.pii`: numbers are checked (Luhn, mod 97), telephone
-    numbers need a "+" or the American form. An IP address is replaced if it can be somebody's: not one of a private,
-    shared, loopback or link-local network, and not unspecified, multicast, broadcast or reserved; `public_only=False`
-    replaces those too. Addresses set aside for documentation (192.0.2.1, 2001:db8::1) are replaced like public ones:
-    in a crawl they are as often a made-up name for a real host.
+    What is recognised as each kind is defined in `corpusmill.text.pii` and `corpusmill.text.secrets`: numbers are checked
+    (Luhn, mod 97, calling codes), telephone numbers need a "+" or the American form. An IP address is meant if it can be
+    somebody's: not one of a private, shared, loopback or link-local network, and not unspecified, multicast, broadcast,
+    for benchmarks or reserved; `public_only=False` means those too. Addresses set aside for documentation (192.0.2.1,
+    2001:db8::1) are replaced like public ones: in a crawl they are as often a made-up name for a real host.
 
-    The signals `emails`, `ips`, `phones`, `ssns`, `cards` and `ibans` count what was replaced, one for each kind asked
-    for.
+    Documents with more than `max_spans` of all kinds together go.
+
+    A key is named, never written: `key: env:NAME` takes the environment variable NAME, and anything else is the path of
+    a file. Another key makes the step, and all that follows, anew.
+
+    The signals `emails`, `ips`, `phones`, … count what was found, one for each kind asked for, and `found` all of it.
+    With `spans=True` the signal `spans` is a list of kind, start and end of each: bytes of the text that came in.
 
     Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, for e-mail and public IP addresses; Soldaini et al. 2024
     (Dolma), arXiv:2402.00159, for telephone numbers too
     """
 
     kinds: tuple[Kind, ...] = ("email", "ip")
+    action: Action = "placeholder"
+    actions: ByKind = ()  # by kind, instead of `action`
+    max_spans: int | None = None  # of all kinds together
     public_only: bool = True  # of IP addresses
-    email_placeholder: str = "<EMAIL>"
-    ip_placeholder: str = "<IP>"
-    phone_placeholder: str = "<PHONE>"
-    ssn_placeholder: str = "<SSN>"
-    card_placeholder: str = "<CARD>"
-    iban_placeholder: str = "<IBAN>"
+    placeholders: ByKind = ()  # by kind
+    key: str | None = None  # of pseudonyms: env:NAME, or the path of a file
+    spans: bool = False
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
     def __post_init__(self) -> None:
-        if not self.kinds:
-            raise RecipeError(f"redact/pii: kinds is empty; it takes any of {', '.join(get_args(Kind))}")
-        for kind in self.kinds:
-            if kind not in get_args(Kind):
-                near = did_you_mean(kind, get_args(Kind)) or "."
-                raise RecipeError(f'redact/pii: no kind "{kind}"{near} It takes any of {", ".join(get_args(Kind))}')
+        check(
+            "redact/pii",
+            NAMED,
+            self.kinds,
+            self.action,
+            self.actions,
+            self.placeholders,
+            self.key,
+            self.max_spans,
+        )
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return (self.key,) if self.key is not None else ()
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        text = docs["text"]
-        spans = pii_spans(text, [name for name in KINDS if KIND_OF[name] in self.kinds])
-        if self.public_only:
-            spans = spans[~nobodys(text, spans)]
-        placeholders = pa.array([getattr(self, f"{KIND_OF[name]}_placeholder") for name in KINDS], pa.large_string())
-        found = replace_spans(text, spans, placeholders.take(pa.array(spans[:, 1])))
-        redacted = docs.set_column(docs.schema.get_field_index("text"), docs.schema.field("text"), found)
-        for kind in sorted(set(self.kinds), key=get_args(Kind).index):
-            of_kind = [at for at, name in enumerate(KINDS) if KIND_OF[name] == kind]
-            count = np.bincount(spans[np.isin(spans[:, 1], of_kind), 0], minlength=len(docs))
-            redacted = redacted.append_column(f"{kind}s", pa.array(count, pa.int32()))
+        found = find(docs["text"], self.kinds, self.public_only)
+        text = found.replaced(self._actions, placeholder_of(self.kinds, self.placeholders), self.key)
+        redacted = docs.set_column(docs.schema.get_field_index("text"), docs.schema.field("text"), text)
+        for name, column in found.columns(self.spans).items():
+            redacted = redacted.append_column(name, column)
         return redacted
 
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        dropping = [kind for kind in NAMED if self._actions.get(kind) == "drop"]
+        return drop_reasons(dropping, self.max_spans, signals)
 
-# Here both forms of IP address are one kind.
-KIND_OF = {name: "ip" if name in ("ipv4", "ipv6") else name for name in KINDS}
-
-NOBODYS = tuple(
-    ip_network(network)
-    for network in (
-        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
-        *("192.168.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
-        *("::/128", "::1/128", "fc00::/7", "fe80::/10", "ff00::/8"),
-    )
-)
-
-
-def nobodys(text: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(spans,) whether each is an IP address that can be nobody's."""
-    found = np.zeros(len(spans), bool)
-    data, offsets = view(text)
-    for at in np.flatnonzero(np.isin(spans[:, 1], [IPV4, IPV6])).tolist():
-        document, _, start, end = spans[at].tolist()
-        found[at] = is_nobodys(data[offsets[document] + start : offsets[document] + end].tobytes().decode("ascii"))
-    return found
-
-
-@lru_cache(4096)
-def is_nobodys(address: str) -> bool:
-    """Whether an IP address belongs to a network of NOBODYS; an IPv4 address in the form of IPv6 is judged as IPv4.
-
-    >>> is_nobodys("192.168.1.1"), is_nobodys("::ffff:10.0.0.1"), is_nobodys("192.0.2.1"), is_nobodys("8.8.8.8")
-    (True, True, False, False)
-    """
-    ip = ip_address(address)
-    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
-        ip = ip.ipv4_mapped
-    return any(ip in network for network in NOBODYS)
+    @property
+    def _actions(self) -> dict[str, str]:
+        return action_of(self.kinds, self.action, self.actions)

@@ -1,0 +1,12 @@
+"""corpusmill train WHAT"""
+
+import typer
+
+from corpusmill.cli import train_quality
+
+
+def add_to(app: typer.Typer) -> None:
+    verbs = typer.Typer(help="Make a model of your own from examples.", no_args_is_help=True, rich_markup_mode=None)
+    for verb in (train_quality,):
+        verb.add_to(verbs)
+    app.add_typer(verbs, name="train")

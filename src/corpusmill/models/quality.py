@@ -1,0 +1,158 @@
+"""Models that say how good a text is: our own linear ones, and fastText classifiers.
+
+A file of our own holds arrays (`units.write_arrays`): `weights` float16, `lengths` and `bias` float32, and `card`, JSON
+in UTF-8 that says what the model was made of and how well it does, with a checksum of the other three.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+from numpy.typing import NDArray
+
+from corpusmill import assets
+from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.models.fasttext import FastText
+from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
+from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
+from corpusmill.text.buffers import view
+from corpusmill.text.unicode import classes
+from corpusmill.units import MAGIC, map_arrays, write_arrays
+
+QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
+FORMAT = 1  # changes when the same file would give other scores
+PARTS = ("weights", "lengths", "bias")
+BITS = (10, 26)  # fewest and most, of the number of a weight
+
+
+@dataclass(frozen=True)
+class QualityModel:
+    """A linear model over words and pairs of words; see `quality_score`.
+
+    card   what the file says of itself
+    """
+
+    card: Mapping[str, Any]
+    linear: Linear
+
+    @classmethod
+    def load(cls, path: Path) -> "QualityModel":
+        """Raises AssetError if the file is no quality model, is damaged, or of a format that this version cannot read."""
+        try:
+            arrays = map_arrays(path)
+            card = json.loads(bytes(arrays["card"]))
+            weights, lengths, bias = (arrays[part] for part in PARTS)
+            found, wanted = card["format"], card["checksum"]
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise AssetError(
+                f"{path}: no quality model, or a damaged one ({error}). `corpusmill train quality` makes them; a fastText "
+                f"classifier is a .bin or .ftz."
+            ) from error
+        if found != FORMAT:
+            raise AssetError(f"{path}: quality model of format {found}; this reads {FORMAT}. Train it again.")
+        bits = len(weights).bit_length() - 1
+        shapes = weights.shape == (1 << bits,) and lengths.shape == (LENGTHS,) and bias.shape == (1,)
+        if not shapes or not BITS[0] <= bits <= BITS[1] or checksum(arrays) != wanted:
+            raise AssetError(f"{path}: the weights are not those that were written: damaged. Get or train it again.")
+        return cls(card, linear(weights, lengths, bias))
+
+    def save(self, path: Path) -> None:
+        """Write the model; the file is there whole or not at all."""
+        arrays = {
+            "weights": self.linear.weights.astype(np.float16),
+            "lengths": self.linear.lengths,
+            "bias": np.array([self.linear.bias], np.float32),
+        }
+        card = {**self.card, "format": FORMAT, "checksum": checksum(arrays)}
+        said = np.frombuffer(json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False).encode(), np.uint8)
+        part = path.with_name(f"{path.name}.part")
+        try:
+            write_arrays(part, {"card": said, **arrays})
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
+        """(documents,) the probability that each is good, 0 to 1; NaN of a text without a token."""
+        scores = np.empty(len(texts), np.float32)
+        score_texts(view(texts), self.linear, classes(), scores)
+        return scores
+
+
+def linear(weights: NDArray[Any], lengths: NDArray[np.float32], bias: NDArray[np.float32]) -> Linear:
+    """The parts of a model as kernels take them. Weights are rounded to float16, as in a file."""
+    rounded = weights.astype(np.float16).astype(np.float32)
+    own = np.array(lengths, np.float32)
+    for array in (rounded, own):
+        array.flags.writeable = False
+    return Linear(rounded, own, np.float32(bias[0]), np.uint64(65 - len(weights).bit_length()))
+
+
+def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
+    digest = xxhash.xxh3_128()
+    for part in PARTS:
+        digest.update(np.ascontiguousarray(arrays[part]).tobytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scorer:
+    """Scores texts by a model that is named: one that ships, or the path of our own or of a fastText `.bin` or `.ftz`.
+
+    good   the label of a fastText model that means good; None for a model of our own
+
+    Raises AssetError if there is no such model, and RecipeError if it does not have the label.
+    """
+
+    model: str = QUALITY_EN
+    good: str | None = None
+
+    def __post_init__(self) -> None:
+        path = assets.locate(self.model)
+        if not path.is_file():
+            raise AssetError(f"{path}: a folder; a quality model is a file")
+        if not is_fasttext(path):
+            if self.good is not None:
+                raise RecipeError(f'good: "{self.good}" is for a fastText model; {self.model} needs none. Leave it out.')
+            assets.load(self.model, QualityModel.load)
+            return
+        labels = assets.load(self.model, read_labels)
+        if self.good is None:
+            raise RecipeError(f"{self.model}: say which label means good, as in good: {labels[0]}. It has {some(labels)}.")
+        if self.good not in labels:
+            near = did_you_mean(self.good, labels) or "."
+            raise RecipeError(f'good: "{self.good}" is no label of {self.model}{near} It has {some(labels)}.')
+
+    def scores(self, texts: pa.LargeStringArray) -> pa.Array:
+        """(documents,) float32, 0 to 1; null for a text without a word."""
+        if self.good is None:
+            found = assets.load(self.model, QualityModel.load).scores(texts)
+            return pa.array(found, mask=np.isnan(found))
+        model = assets.load(self.model, FastText.load)
+        labels, scores = model.predict(texts, len(model.labels))
+        score = np.where(labels == model.labels.index(self.good), scores, 0).sum(axis=1, dtype=np.float32)
+        return pa.array(np.minimum(score, np.float32(1)), mask=labels[:, 0] < 0)
+
+
+def is_fasttext(path: Path) -> bool:
+    """Whether a file begins as fastText's do. Raises AssetError if it begins neither so nor as one of ours."""
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if start[:4] == FASTTEXT.to_bytes(4, "little"):
+        return True
+    if start == MAGIC:
+        return False
+    raise AssetError(
+        f"{path}: neither a quality model of `corpusmill train quality` nor a fastText .bin or .ftz (it begins {start!r})"
+    )
+
+
+def some(labels: list[str]) -> str:
+    """All the labels, or the first few of many."""
+    return ", ".join(labels) if len(labels) <= 12 else f"{', '.join(labels[:12])} and {len(labels) - 12} more"

@@ -1,0 +1,225 @@
+"""The features of a linear text classifier, and its scores, straight from Arrow's buffers.
+
+A document's features are its tokens, those of `text.plain_tokens` with one more where a line ends, and the pairs of
+neighbours. Each is hashed to a row of a table of weights. With T features summed and n tokens, the log odds of "good" are
+
+    bias + T / sqrt(n) + length(n)
+
+A mean of weights would call a word and a book of the same words equally sure, a sum would let length alone decide; the
+root lies between. `length` is a line through a weight for each power of two, so that a model may learn that pages of
+ten words are seldom good.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.hashing import K0, K1, K2, K3, mix
+from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load8, load64
+from corpusmill.text.plain_tokens import next_token
+from corpusmill.text.unicode import Classes, classes
+
+FOLD = U(0x2020202020202020)  # set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart
+LINE_END = U(0x0A0D0A0D0A0D0A0D)  # stands for the hash of a line break
+NO_WORD = U(0)  # before the first token
+LINE_FEED = ord("\n")
+BLOCK = 4096  # features that are found before their weights are added up: 16 KiB, which stays in the first-level cache
+LENGTHS = 32  # powers of two that have a weight: documents are below 2 GiB
+
+
+class Linear(NamedTuple):
+    """What scoring needs of a model, read-only.
+
+    weights   (2**bits,) float32, by the highest bits of a feature's hash
+    lengths   (LENGTHS,) float32: of documents of 2**i tokens
+    shift     64 - bits
+    """
+
+    weights: NDArray[np.float32]
+    lengths: NDArray[np.float32]
+    bias: np.float32
+    shift: np.uint64
+
+
+@kernel
+def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.float32]) -> None:
+    """Write the probability of "good" of each document, (documents,); NaN where there is no token."""
+    rows = np.empty(BLOCK, np.int32)
+    for d in range(len(scores)):
+        at: Any = text.offsets[d]
+        before = NO_WORD
+        tokens = 0
+        total = 0.0
+        while True:
+            at, before, found = find_features(text.data, at, text.offsets[d + 1], before, model.shift, classes, rows)
+            if found == 0:
+                break
+            for f in range(found):
+                total += model.weights[rows[f]]
+            tokens += found >> 1
+        scores[d] = np.nan
+        if tokens > 0:
+            scores[d] = probability(model.bias + total / np.sqrt(tokens) + length_weight(model.lengths, tokens))
+
+
+@kernel
+def find_features(
+    data: NDArray[np.uint8], at: int, hi: int, before: Bits, shift: Bits, classes: Classes, rows: NDArray[np.int32]
+) -> Any:
+    """Write the rows of the next features of data[at:hi], two a token; returns (at, before, features) to go on with.
+
+    before   the hash of the token that ends at `at`; NO_WORD at the beginning of a document
+    rows     as many as it has room for, at least 4, are written; none, where no token is left
+    """
+    found = 0
+    while found + 4 <= len(rows):
+        start, end = next_token(data, at, hi, classes)
+        if start == end:
+            break
+        if before != NO_WORD and ends_line(data, at, start):
+            rows[found] = LINE_END >> shift
+            rows[found + 1] = pair(before, LINE_END) >> shift
+            found += 2
+            before = LINE_END
+        h = word_hash(data, start, end)
+        rows[found] = h >> shift
+        rows[found + 1] = pair(before, h) >> shift
+        found += 2
+        before = h
+        at = end
+    return at, before, found
+
+
+def room_for(size: int) -> int:
+    """How many features a document of `size` bytes can have: every byte is a token or the end of a line."""
+    return 2 * size + 4
+
+
+@inlined
+def word_hash(data: NDArray[np.uint8], start: int, end: int) -> Bits:
+    """A hash of the token data[start:end], the same for capitals; reads up to 7 bytes past the end."""
+    size = end - start
+    if size <= 8:
+        return mix(((load64(data, start) | FOLD) & (ALL_BITS >> U(64 - 8 * size))) ^ K1, U(size) ^ K0)
+    h = U(size) ^ K0
+    at = start
+    while at + 8 < end:
+        h = mix((load64(data, at) | FOLD) ^ K1, h)
+        at += 8
+    return mix((load64(data, end - 8) | FOLD) ^ K2, h)
+
+
+@inlined
+def pair(before: Bits, h: Bits) -> Bits:
+    """The hash of two neighbours."""
+    return mix(before ^ K2, h ^ K3)
+
+
+@inlined
+def ends_line(data: NDArray[np.uint8], at: int, start: int) -> bool:
+    """Whether the white space data[at:start] holds a line feed."""
+    found = False
+    while at < start:
+        found |= load8(data, at) == LINE_FEED
+        at += 1
+    return found
+
+
+@inlined
+def length_weight(lengths: NDArray[np.float32], tokens: int) -> Any:
+    """The weight of a length, on a line between those of the powers of two on both sides."""
+    power, share = length_place(tokens)
+    return (1.0 - share) * lengths[power] + share * lengths[power + 1]
+
+
+@inlined
+def length_place(tokens: int) -> Any:
+    """(i, f): tokens = 2**i * (1 + f), 0 <= f < 1."""
+    power = 0
+    while tokens >> (power + 1) > 0:
+        power += 1
+    return power, tokens / (1 << power) - 1.0
+
+
+@inlined
+def probability(odds: float) -> float:
+    return 1.0 / (1.0 + np.exp(-odds))
+
+
+@kernel
+def train_epoch(
+    text: Text,
+    order: NDArray[np.int64],
+    good: NDArray[np.bool_],
+    importance: NDArray[np.float32],
+    shift: Bits,
+    rate: float,
+    decay: float,
+    use_length: bool,
+    classes: Classes,
+    weights: NDArray[np.float32],
+    lengths: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    rows: NDArray[np.int32],
+) -> float:
+    """Go once through documents in `order` and change the model after each; returns the mean loss.
+
+    order        numbers of documents
+    good         (documents,); importance (documents,) by how much each counts
+    rate         AdaGrad's step (Duchi et al. 2011); `decay` pulls a weight towards 0 each time that it is used
+    weights …    the model, `lengths` (LENGTHS,), `bias` (1,); changed
+    squares      (weights + LENGTHS + 1,) sums of squared gradients of these three in turn; changed
+    rows         scratch, room for the features of the longest document
+    """
+    loss = 0.0
+    counted = 0.0
+    of_lengths = len(weights)
+    of_bias = len(weights) + len(lengths)
+    for d in order:
+        _, _, found = find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows)
+        tokens = found >> 1
+        if tokens == 0:
+            continue
+        scale = 1.0 / np.sqrt(tokens)
+        total = 0.0
+        for f in range(found):
+            total += weights[rows[f]]
+        power, share = length_place(tokens)
+        odds = bias[0] + total * scale + (1.0 - share) * lengths[power] + share * lengths[power + 1]
+        p = probability(odds)
+        loss -= importance[d] * np.log(max(p if good[d] else 1.0 - p, 1e-12))
+        counted += importance[d]
+        slope = (p - (1.0 if good[d] else 0.0)) * importance[d]
+        for f in range(found):
+            row = rows[f]
+            gradient = slope * scale + decay * weights[row]
+            squares[row] += gradient * gradient
+            weights[row] -= rate * gradient / np.sqrt(squares[row])
+        if use_length:
+            for side in range(2):
+                gradient = slope * (share if side else 1.0 - share) + decay * lengths[power + side]
+                squares[of_lengths + power + side] += gradient * gradient
+                lengths[power + side] -= rate * gradient / np.sqrt(squares[of_lengths + power + side])
+        squares[of_bias] += slope * slope
+        bias[0] -= rate * slope / np.sqrt(squares[of_bias])
+    return loss / max(counted, 1e-12)
+
+
+def warm_up() -> None:
+    """Compile all of this file."""
+    text = view(pa.array(["a b"], pa.large_string()))
+    weights, lengths, bias = np.zeros(1 << 10, np.float32), np.zeros(LENGTHS, np.float32), np.zeros(1, np.float32)
+    squares, rows = np.ones(len(weights) + LENGTHS + 1, np.float32), np.empty(room_for(3), np.int32)
+    order, good, importance = np.zeros(1, np.int64), np.ones(1, np.bool_), np.ones(1, np.float32)
+    shift = U(54)
+    train_epoch(
+        text, order, good, importance, shift, 0.1, 0.0, True, classes(), weights, lengths, bias, squares, rows
+    )
+    for array in (weights, lengths):
+        array.flags.writeable = False
+    score_texts(text, Linear(weights, lengths, bias[0], shift), classes(), np.empty(1, np.float32))

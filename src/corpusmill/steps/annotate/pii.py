@@ -1,0 +1,31 @@
+"""How much personal data that have a form are there, and where?"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.steps import Columns
+from corpusmill.steps.redact._found import check
+from corpusmill.steps.redact._patterns import NAMED, Kind, find
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pii:
+    """Count personal data of each kind; the text stays as it is.
+
+    The kinds are those of redact/pii, and mean the same. Signals: `emails`, `ips`, `phones`, …, one for each kind asked
+    for, and `found`, all of them together. With `spans=True`, `spans` is a list of kind, start and end of each, in bytes
+    of the text. A filter such as filter/keep_where can judge by them.
+
+    Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159
+    """
+
+    kinds: tuple[Kind, ...] = ("email", "ip", "phone", "ssn", "card", "iban", "mac", "secret", "wallet")
+    public_only: bool = True  # of IP addresses
+    spans: bool = False
+
+    def __post_init__(self) -> None:
+        check("annotate/pii", NAMED, self.kinds)
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return find(docs["text"], self.kinds, self.public_only).columns(self.spans)

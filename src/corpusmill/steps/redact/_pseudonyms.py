@@ -1,0 +1,92 @@
+"""Another value for each personal one: the same for the same value, and not to be traced back without the key.
+
+A pseudonym looks like what it stands for, and comes from a range that was set aside so that it can be nobody's:
+
+    email       user-….@example.com (RFC 2606)
+    ip          198.18.0.0/15 for IPv4 (RFC 2544), 2001:db8::/32 for IPv6 (RFC 3849)
+    phone       555-0100 to 555-0199 of an American area, which are for fiction
+    ssn         000-dd-dddd, which is never given out
+    card        9999…, a prefix of no network, with as many digits in the same groups
+    iban        ZZ00…, a country that is none, with as many characters in the same groups
+    mac         02:…, locally administered (IEEE 802)
+    others      kind-… (secret-…, person-…)
+
+It is BLAKE2b of the value under the key (RFC 7693), so whoever has the key can test a guess, and nobody else can. The
+131,072 pseudonyms of IPv4 and the 79,200 of telephone numbers are fewer than there are values: two may share one.
+"""
+
+import base64
+import re
+from collections.abc import Callable
+from hashlib import blake2b
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def pseudonym(kind: str, value: str, key: bytes) -> str:
+    """What stands for the value.
+
+    kind    of personal data, as a recipe names it
+    key     up to 64 bytes
+
+    Values that mean the same have the same: case does not count where it means nothing, nor how numbers are grouped.
+
+    >>> pseudonym("email", "Jane@host.example", b"k" * 64), pseudonym("ssn", "219-09-9999", b"k" * 64)
+    ('user-n4rcgmaggv6m@example.com', '000-54-1843')
+    """
+    hashed = blake2b(f"{kind}:{canonical(kind, value)}".encode(), key=key, digest_size=32).digest()
+    return FORMS[kind](value, hashed) if kind in FORMS else f"{kind}-{_letters(hashed)}"
+
+
+def canonical(kind: str, value: str) -> str:
+    """The value as all ways to write it have it."""
+    if kind == "ip":
+        return str(ip_address(value))
+    if kind == "phone":
+        # Without the extension, and without the call out of America, "+" or "(0)".
+        digits = re.sub(r"\D", "", re.split("[a-z]", value.lower())[0].replace("(0)", "")).removeprefix("00")
+        return digits if value.startswith("+") or len(digits) > 10 else f"1{digits}"
+    if kind in ("ssn", "card", "iban", "mac"):
+        return re.sub("[^0-9a-z]", "", value.lower())
+    return " ".join(value.lower().split()) if kind in ("email", "person", "place") else value
+
+
+def _letters(hashed: bytes) -> str:
+    return base64.b32encode(hashed)[:12].decode("ascii").lower()
+
+
+def _digits(hashed: bytes, count: int) -> str:
+    return str(int.from_bytes(hashed, "big") % 10**count).zfill(count)
+
+
+def _in_the_groups_of(value: str, characters: str) -> str:
+    """The characters with the separators of the value between them."""
+    following = iter(characters)
+    return "".join(next(following) if c.isalnum() else c for c in value)
+
+
+def _ip(value: str, hashed: bytes) -> str:
+    number = int.from_bytes(hashed[:12], "big")
+    if ip_address(value).version == 4:
+        return str(IPv4Address((198 << 24 | 18 << 16) + (number & 0x1FFFF)))
+    return str(IPv6Address(0x20010DB8 << 96 | number))
+
+
+def _phone(value: str, hashed: bytes) -> str:
+    area, line = divmod(int.from_bytes(hashed[:8], "big") % (792 * 100), 100)
+    number = f"{AREAS[area]}-555-01{line:02}"
+    return f"+1-{number}" if value.startswith("+") else number
+
+
+AREAS = [area for area in range(200, 1000) if area % 100 != 11]
+
+FORMS: dict[str, Callable[[str, bytes], str]] = {
+    "email": lambda _, hashed: f"user-{_letters(hashed)}@example.com",
+    "ip": _ip,
+    "phone": _phone,
+    "ssn": lambda value, hashed: _in_the_groups_of(value, "000" + _digits(hashed, 6)),
+    "card": lambda value, hashed: _in_the_groups_of(value, "9999" + _digits(hashed, 15)),
+    "iban": lambda value, hashed: _in_the_groups_of(value, "ZZ00" + _digits(hashed, 30)),
+    "mac": lambda value, hashed: _in_the_groups_of(value, "02" + hashed[:5].hex()),
+}

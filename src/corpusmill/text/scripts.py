@@ -1,0 +1,131 @@
+"""In which scripts is a text written: letters by Unicode block.
+
+A letter is a character of one of RANGES, which are the blocks of each script's letters, digits and marks with them;
+ASCII and Latin-1 count by letter. Everything else (digits, punctuation, symbols, scripts that are not named here) is no
+letter. Blocks: Unicode 15, Blocks.txt.
+"""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import kernel
+from corpusmill.text.lowlevel import load8
+
+RANGES: dict[str, str] = {
+    "latin": "41-5A 61-7A AA BA C0-D6 D8-F6 F8-24F 250-2AF 1D00-1D25 1D2C-1DBF 1E00-1EFF 2C60-2C7F A720-A7FF AB30-AB64 AB66-AB6F FB00-FB06 "
+    "FF21-FF3A FF41-FF5A",
+    "greek": "370-373 376-37D 37F-3E1 3F0-3FF 1D26-1D2A 1F00-1FFF AB65",
+    "cyrillic": "400-52F 1C80-1C8F 1D2B 2DE0-2DFF A640-A69F",
+    "armenian": "531-58A FB13-FB17",
+    "hebrew": "591-5F4 FB1D-FB4F",
+    "arabic": "610-66F 671-6FF 750-77F 870-8FF FB50-FDFF FE70-FEFC",
+    "syriac": "700-74F 860-86F",
+    "thaana": "780-7BF",
+    "nko": "7C0-7FF",
+    "devanagari": "900-963 966-97F A8E0-A8FF",
+    "bengali": "980-9FF",
+    "gurmukhi": "A00-A7F",
+    "gujarati": "A80-AFF",
+    "oriya": "B00-B7F",
+    "tamil": "B80-BFF",
+    "telugu": "C00-C7F",
+    "kannada": "C80-CFF",
+    "malayalam": "D00-D7F",
+    "sinhala": "D80-DFF",
+    "thai": "E01-E3A E40-E5B",
+    "lao": "E80-EFF",
+    "tibetan": "F00-FFF",
+    "myanmar": "1000-109F A9E0-A9FF AA60-AA7F",
+    "georgian": "10A0-10FF 1C90-1CBF 2D00-2D2F",
+    "hangul": "1100-11FF 3131-318E A960-A97F AC00-D7FF FFA0-FFDC",
+    "ethiopic": "1200-139F 2D80-2DDF AB00-AB2F",
+    "cherokee": "13A0-13FF AB70-ABBF",
+    "canadian": "1400-167F 18B0-18FF",
+    "khmer": "1780-17FF 19E0-19FF",
+    "mongolian": "1800-18AF",
+    "tifinagh": "2D30-2D7F",
+    "hiragana": "3041-309F",
+    "katakana": "30A1-30FA 30FC-30FF 31F0-31FF FF66-FF9D",
+    "bopomofo": "3105-312F 31A0-31BF",
+    "han": "2E80-2FDF 3005-3007 3021-3029 3038-303B 3400-4DBF 4E00-9FFF F900-FAFF 20000-323AF",
+    "yi": "A000-A4CF",
+    "javanese": "A980-A9DF",
+}
+SCRIPTS = tuple(RANGES)
+
+
+def _spans() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """First, last + 1 and script of each range, sorted."""
+    found = []
+    for number, ranges in enumerate(RANGES.values()):
+        for part in ranges.split():
+            first, _, last = part.partition("-")
+            found.append((int(first, 16), int(last or first, 16) + 1, number))
+    first, stop, script = (np.array(column, np.int32) for column in zip(*sorted(found)))
+    return first, stop, script
+
+
+FIRST, STOP, SCRIPT = _spans()
+
+
+def script_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+    """(documents, len(SCRIPTS)) the letters of each script in each document; nulls have none."""
+    text = view(texts)
+    counts = np.zeros((len(texts), len(SCRIPTS)), np.int64)
+    _count(text, FIRST, STOP, SCRIPT, counts)
+    return counts
+
+
+@kernel
+def _count(
+    text: Text,
+    first: NDArray[np.int32],
+    stop: NDArray[np.int32],
+    script: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> None:
+    at_range = 0  # where the last letter was: the next is mostly there, too
+    for d in range(len(text.offsets) - 1):
+        at, end = text.offsets[d], text.offsets[d + 1]
+        while at < end:
+            lead = load8(text.data, at)
+            if lead < 0x80:
+                lower = lead | 0x20
+                counts[d, 0] += 0x61 <= lower <= 0x7A
+                at += 1
+                continue
+            if lead < 0xE0:
+                point = ((lead & 0x1F) << 6) | (load8(text.data, at + 1) & 0x3F)
+                at += 2
+            elif lead < 0xF0:
+                point = (
+                    ((lead & 0x0F) << 12) | ((load8(text.data, at + 1) & 0x3F) << 6) | (load8(text.data, at + 2) & 0x3F)
+                )
+                at += 3
+            else:
+                point = (
+                    ((lead & 0x07) << 18)
+                    | ((load8(text.data, at + 1) & 0x3F) << 12)
+                    | ((load8(text.data, at + 2) & 0x3F) << 6)
+                    | (load8(text.data, at + 3) & 0x3F)
+                )
+                at += 4
+            if not first[at_range] <= point < stop[at_range]:
+                low, high = 0, len(first)
+                while low < high:
+                    middle = (low + high) // 2
+                    if first[middle] <= point:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == 0 or point >= stop[low - 1]:
+                    continue
+                at_range = low - 1
+            counts[d, script[at_range]] += 1
+
+
+def warm_up() -> None:
+    """Compile the kernel."""
+    script_counts(pa.array(["aé日😀"], pa.large_string()))

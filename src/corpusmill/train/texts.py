@@ -1,0 +1,76 @@
+"""The documents of files of any format that can be read, for training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from corpusmill import read
+from corpusmill.errors import InputError
+from corpusmill.read import Tally
+from corpusmill.steps.extract.resiliparse import Resiliparse
+from corpusmill.storage import FileInfo, expand
+
+Documents = Literal["file", "paragraph", "article"]
+PIECE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What was found.
+
+    texts    (documents,) large_string, files by name and documents in their order; none is null
+    files    how many were read
+    faults   records that should have been documents and could not be read
+    """
+
+    texts: pa.LargeStringArray
+    files: int
+    faults: int
+
+    @property
+    def bytes(self) -> int:
+        offsets = self.texts.offsets
+        return int(offsets[-1].as_py() - offsets[0].as_py())
+
+
+def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
+    """All documents below some paths. Of HTML pages and WARC files, the text of the pages.
+
+    paths       files, folders or patterns, as in a recipe; the reader goes by a file's suffix
+    documents   what a document of a text file is, as for read/text
+
+    Raises InputError if a path names nothing, or a file that is named has no suffix of any reader.
+    """
+    readers = [read.find(name)(**({"document": documents} if name == "text" else {})) for name in read.names()]
+    suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
+    tally, found = Tally(), []
+    files = expand(list(paths), suffixes)
+    for file in files:
+        reader = reader_of(file, readers)
+        for piece in reader.split([file], PIECE_BYTES):
+            for batch in reader.read(piece, "train", tally):
+                tally.drain()
+                pages = batch["raw"].null_count < len(batch)
+                texts = (Resiliparse().transform(batch) if pages else batch)["text"]
+                found.append(texts.drop_null())
+        tally.drain()
+    texts = pa.chunked_array(found, pa.large_string()).combine_chunks()
+    return Texts(texts, len(files), tally.faults)
+
+
+def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:
+    """The reader with the longest suffix that a file's name ends in: `.warc.wet.gz` before `.gz`."""
+    ends = [
+        (len(suffix), number)
+        for number, reader in enumerate(readers)
+        for suffix in reader.suffixes
+        if file.path.endswith(suffix)
+    ]
+    if not ends:
+        known = sorted({suffix.split(".")[1] for reader in readers for suffix in reader.suffixes})
+        raise InputError(f"{file.path}: no reader for such a name. It should end in one of: {', '.join(known)}")
+    return readers[max(ends)[1]]
+
+
