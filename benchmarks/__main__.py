@@ -12,11 +12,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import map_pass, measures, peers_dedup, peers_rules, startup, what_if, whole_run
+from benchmarks import map_pass, measures, models, peers_dedup, peers_rules, startup, what_if, whole_run
 from benchmarks._common import Figure, Workload, heading, row, table
 from corpusmill.text import compile as kernels
 
-NAMES = ("measures", "peers_rules", "peers_dedup", "what_if", "map_pass", "whole_run", "startup")
+NAMES = ("measures", "models", "peers_rules", "peers_dedup", "what_if", "map_pass", "whole_run", "startup")
 
 
 def main() -> int:
@@ -43,6 +43,8 @@ def main() -> int:
         for name in options.names or NAMES:
             if name == "measures":
                 figures += measures.run(workload, options.runs, scratch / name, options.data)
+            elif name == "models":
+                figures += models.run(workload, options.runs, scratch / name)
             elif name == "peers_rules":
                 figures += peers_rules.run(workload, options.runs, scratch / name, options.peer, options.data)
             elif name == "peers_dedup":

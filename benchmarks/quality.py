@@ -10,12 +10,18 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import quality_dedup, quality_language
+from benchmarks import quality_classifier, quality_decontam, quality_dedup, quality_language, quality_perplexity
 from benchmarks.__main__ import verdict
 from benchmarks._common import Figure, heading
 from corpusmill.text import compile as kernels
 
-NAMES = {"dedup": quality_dedup.run, "language": quality_language.run}
+NAMES = {
+    "classifier": quality_classifier.run,
+    "dedup": quality_dedup.run,
+    "language": quality_language.run,
+    "perplexity": quality_perplexity.run,
+    "decontam": quality_decontam.run,
+}
 
 
 def main() -> int:

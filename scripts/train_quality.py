@@ -70,7 +70,20 @@ PITCH = (
     "With over {n} years of experience we provide quality {name}.", "Enjoy your stay at our {name}.", "Limited time offer.",
     "Sorry, no posts matched your criteria.", "You must be logged in to reply to this topic.", "This page is not available.",
 )  # fmt: skip
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "Dec")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "Dec",
+)
 
 
 def main() -> None:
@@ -172,7 +185,7 @@ def title(works: list[list[str]], rng: Random) -> str:
     """Some words of a text, as a heading has them."""
     words = sentence(works, rng).split()
     first = rng.randrange(max(len(words) - 5, 1))
-    found = " ".join(words[first : first + rng.randint(1, 7)]).strip(" .,;:!?\"“”")
+    found = " ".join(words[first : first + rng.randint(1, 7)]).strip(' .,;:!?"“”')
     return rng.choice((found, found.title(), found.title(), found.upper(), f"{found.title()} ({rng.randint(1, 99)})"))
 
 
@@ -194,7 +207,9 @@ def filled(form: str, works: list[list[str]], rng: Random) -> str:
         name = rng.choice((rng.choice(junk.THINGS), title(works, rng)))
         form = form.replace("{name}", " ".join(name.split()[:3]), 1)
     date = f"{rng.choice(MONTHS)} {rng.randint(1, 28)}, {rng.randint(2003, 2023)}"
-    return form.replace("{date}", date).replace("{nn}", str(rng.randint(10, 99))).replace("{n}", str(rng.randint(1, 300)))
+    return (
+        form.replace("{date}", date).replace("{nn}", str(rng.randint(10, 99))).replace("{n}", str(rng.randint(1, 300)))
+    )
 
 
 def column(texts: Iterator[str]) -> pa.LargeStringArray:

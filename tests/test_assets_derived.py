@@ -24,7 +24,7 @@ def test_what_fails_leaves_nothing(tmp_path):
         (folder / "half").touch()
         raise AssetError("no")
 
-    with pytest.raises(AssetError, match="^no$"):
+    with pytest.raises(AssetError, match=r"^no$"):
         assets.derived(tmp_path, "thing", fail)
     assert not list(tmp_path.iterdir())
 

@@ -43,7 +43,18 @@ SEE_MORE = ("CorpusStep", "Tokenize", "Pack")
 
 
 def of_kind(*wanted: str) -> list[Any]:
-    return [pytest.param(step, id=name) for name, step in MADE.items() if set(wanted) & set(kinds(type(step)))]
+    """Those whose extra is not installed here are skipped, and say which it is."""
+    found = [(name, step) for name, step in MADE.items() if set(wanted) & set(kinds(type(step)))]
+    return [pytest.param(step, id=name, marks=marks(step)) for name, step in found]
+
+
+def marks(step: Any) -> list[pytest.MarkDecorator]:
+    try:
+        if isinstance(step, Transform):
+            step.transform(docs())
+    except MissingExtraError as error:
+        return [pytest.mark.skip(reason=str(error))]
+    return []
 
 
 LINES = [

@@ -10,7 +10,7 @@ import corpusmill
 PACKAGE = Path(corpusmill.__file__).parent
 LAYERS = [  # from the top; what stands on one line may not import each other, except where FRIENDS says so
     {"cli"},
-    {"runs"},
+    {"runs", "train"},
     {"report"},
     {"recipe"},
     {"execute", "steps"},

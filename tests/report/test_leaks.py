@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import corpusmill
 from corpusmill.cli import app
@@ -12,7 +13,6 @@ from corpusmill.report.leaks import Leak, Leaks, leaks
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if
-from typer.testing import CliRunner
 
 HORSES = "How many horses can drink from the well before it is empty at noon?"
 SMITH = "Where did the smith of the next village buy his iron and coal?"
@@ -28,7 +28,9 @@ def run(tmp_path_factory):
     def write(name, rows):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
-    write("bench/stable.jsonl", [{"id": name, "question": q, "answer": ""} for name, q in (("a", HORSES), ("b", SMITH))])
+    write(
+        "bench/stable.jsonl", [{"id": name, "question": q, "answer": ""} for name, q in (("a", HORSES), ("b", SMITH))]
+    )
     write("bench/farm.jsonl", [{"id": "h&y", "question": HAY, "answer": ""}])
     texts = [
         f"{ROAD} {HORSES}",

@@ -34,7 +34,7 @@ def items(*pairs):
 @pytest.fixture(autouse=True, scope="module")
 def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_benchmarks, "cache_folder", lambda: tmp_path_factory.getbasetemp())
+        patch.setattr(_benchmarks, "cache_folder", tmp_path_factory.getbasetemp)
         yield
 
 
@@ -79,7 +79,10 @@ def test_overlap_is_the_share_of_the_words_that_stand_in_ngrams(stable, text, ov
 
 
 def test_ngrams_far_apart_are_not_one_passage(stable):
-    first, second = "How many horses can drink from the well", "horses can drink from the well before it is empty at noon"
+    first, second = (
+        "How many horses can drink from the well",
+        "horses can drink from the well before it is empty at noon",
+    )
     far = " ".join([first, *[LETTER] * 3, second])
     assert one(Ngrams(benchmarks=stable), f"{first}, {second}")["overlap"] == 1.0
     assert one(Ngrams(benchmarks=stable), far)["overlap"] == 12 / 14
@@ -104,7 +107,7 @@ def test_a_short_question_is_found_as_a_whole_or_with_its_answer(stable):
 
 
 def test_ngrams_of_many_items_count_for_none(tmp_path):
-    asked = [f"Which of the following statements is true of the {word}?" for word in "moon sea sun wind".split()]
+    asked = [f"Which of the following statements is true of the {word}?" for word in ["moon", "sea", "sun", "wind"]]
     path = write(tmp_path / "b.jsonl", *items(*((question, None) for question in asked)))
     text = "Which of the following statements is true of the rain?"
     assert one(Ngrams(benchmarks=path, common=3), text)["overlap"] == 0.0
@@ -265,7 +268,7 @@ def test_a_file_of_which_nothing_can_be_found_is_refused(tmp_path, content, mess
 
 def test_a_choice_that_is_none_is_refused(tmp_path):
     path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": "C", "c": ["red", "green"]})
-    with pytest.raises(AssetError, match="\"a\" is 'C', which is no letter, number or text of \"c\""):
+    with pytest.raises(AssetError, match='"a" is \'C\', which is no letter, number or text of "c"'):
         benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
 
 

@@ -13,6 +13,7 @@ from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.report.tables import RunTables
+from corpusmill.steps.dedup import _cuts
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.line import Line
 from corpusmill.steps.dedup.minhash import Minhash
@@ -119,13 +120,21 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "how", [{"cuts": [1, 5, 6], "unit": 300}, {"slice_bytes": 64}, {"cuts": [4], "unit": 700, "slice_bytes": 256}]
+    ("how", "records"),
+    [
+        ({"cuts": [1, 5, 6], "unit": 300}, 1 << 20),
+        ({"slice_bytes": 64}, 1 << 20),
+        ({"cuts": [4], "unit": 700, "slice_bytes": 256}, 2),  # as many units as partitions
+    ],
 )
-def test_how_the_work_is_cut_changes_nothing(whole, tmp_path, how):
+def test_how_the_work_is_cut_changes_nothing(whole, tmp_path, monkeypatch, how, records):
+    monkeypatch.setattr(_cuts, "RECORDS", records)
     found = dedup(tmp_path, CORPUS, Line(max_count=2), Minhash(ngram=2), **how)
     assert outcome(found, "line") == outcome(whole, "line")
     assert repeated(found, "line") == repeated(whole, "line")
     assert found.twins("minhash") == whole.twins("minhash")
+    tables = RunTables(found.folder)
+    assert (len(tables.stages["line-group"]) > 1) == (records == 2)
 
 
 def test_workers_change_nothing(whole, tmp_path):

@@ -98,6 +98,7 @@ def test_what_is_left_is_what_stays_with_the_best_gaps_between(of, data, batch):
         ("a\nX\n\nb", "a\n\nb"),
         ("a\n\nX\nb", "a\n\nb"),
         ("a\nX\n\nX\nb", "a\n\nb"),  # they were two paragraphs
+        ("a\n \nX\n\nb", "a\n \nb"),  # of equals the first
         ("X\n  a\n    b\n", "  a\n    b\n"),
         ("a\n  X\nX", "a"),
         ("a\nX\n", "a\n"),

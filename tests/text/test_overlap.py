@@ -8,7 +8,7 @@ from text_strategies import strings
 
 from corpusmill.text.overlap import PASSAGE, build, find_items
 
-words = st.sampled_from("a b c d e fg".split())
+words = st.sampled_from(["a", "b", "c", "d", "e", "fg"])
 folded = st.lists(words, max_size=24).map(" ".join)
 
 

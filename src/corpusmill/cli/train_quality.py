@@ -12,7 +12,8 @@ from corpusmill.report.numbers import number, share, size
 
 def add_to(app: typer.Typer) -> None:
     app.command(
-        "quality", epilog="Example: corpusmill train quality --good wiki/ --bad crawl.warc.wet.gz --out wiki-like.quality"
+        "quality",
+        epilog="Example: corpusmill train quality --good wiki/ --bad crawl.warc.wet.gz --out wiki-like.quality",
     )(quality)
 
 
@@ -23,7 +24,7 @@ def quality(
     bad: Annotated[list[str], typer.Option(help="Documents as they should not be.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The model file to write.", show_default=False)],
     documents: Annotated[
-        Literal["file", "paragraph", "article"], typer.Option(help="What a document of a text file is.")
+        Literal["file", "line", "paragraph", "article"], typer.Option(help="What a document of a text file is.")
     ] = "file",
     bits: Annotated[int, typer.Option(help="2**bits weights of two bytes: 18 is 0.5 MB.")] = 18,
     epochs: Annotated[int, typer.Option(help="How often each document is looked at.")] = 8,
@@ -44,7 +45,12 @@ def quality(
     about: dict[str, Any] = {"licence": licence, "data": {}}
     for kind, paths in (("good", good), ("bad", bad)):
         texts = found[kind]
-        about["data"][kind] = {"paths": paths, "files": texts.files, "documents": len(texts.texts), "bytes": texts.bytes}
+        about["data"][kind] = {
+            "paths": paths,
+            "files": texts.files,
+            "documents": len(texts.texts),
+            "bytes": texts.bytes,
+        }
         if not json:
             say(f"{kind}: {number(len(texts.texts))} documents in {number(texts.files)} files, {size(texts.bytes)}")
         if texts.faults:

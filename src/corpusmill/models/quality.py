@@ -49,9 +49,9 @@ class QualityModel:
             card = json.loads(bytes(arrays["card"]))
             weights, lengths, bias = (arrays[part] for part in PARTS)
             found, wanted = card["format"], card["checksum"]
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, OSError) as error:
             raise AssetError(
-                f"{path}: no quality model, or a damaged one ({error}). `corpusmill train quality` makes them; a fastText "
+                f"{path}: no quality model, or a damaged one ({type(error).__name__}: {error}). `corpusmill train quality` makes them; a fastText "
                 f"classifier is a .bin or .ftz."
             ) from error
         if found != FORMAT:
@@ -119,12 +119,16 @@ class Scorer:
             raise AssetError(f"{path}: a folder; a quality model is a file")
         if not is_fasttext(path):
             if self.good is not None:
-                raise RecipeError(f'good: "{self.good}" is for a fastText model; {self.model} needs none. Leave it out.')
+                raise RecipeError(
+                    f'good: "{self.good}" is for a fastText model; {self.model} needs none. Leave it out.'
+                )
             assets.load(self.model, QualityModel.load)
             return
         labels = assets.load(self.model, read_labels)
         if self.good is None:
-            raise RecipeError(f"{self.model}: say which label means good, as in good: {labels[0]}. It has {some(labels)}.")
+            raise RecipeError(
+                f"{self.model}: say which label means good, as in good: {labels[0]}. It has {some(labels)}."
+            )
         if self.good not in labels:
             near = did_you_mean(self.good, labels) or "."
             raise RecipeError(f'good: "{self.good}" is no label of {self.model}{near} It has {some(labels)}.')

@@ -23,7 +23,9 @@ from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load8, load64
 from corpusmill.text.plain_tokens import next_token
 from corpusmill.text.unicode import Classes, classes
 
-FOLD = U(0x2020202020202020)  # set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart
+FOLD = U(
+    0x2020202020202020
+)  # set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart
 LINE_END = U(0x0A0D0A0D0A0D0A0D)  # stands for the hash of a line break
 NO_WORD = U(0)  # before the first token
 LINE_FEED = ord("\n")
@@ -217,9 +219,7 @@ def warm_up() -> None:
     squares, rows = np.ones(len(weights) + LENGTHS + 1, np.float32), np.empty(room_for(3), np.int32)
     order, good, importance = np.zeros(1, np.int64), np.ones(1, np.bool_), np.ones(1, np.float32)
     shift = U(54)
-    train_epoch(
-        text, order, good, importance, shift, 0.1, 0.0, True, classes(), weights, lengths, bias, squares, rows
-    )
+    train_epoch(text, order, good, importance, shift, 0.1, 0.0, True, classes(), weights, lengths, bias, squares, rows)
     for array in (weights, lengths):
         array.flags.writeable = False
     score_texts(text, Linear(weights, lengths, bias[0], shift), classes(), np.empty(1, np.float32))

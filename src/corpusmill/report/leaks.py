@@ -78,7 +78,9 @@ def leaks_section(tables: RunTables) -> list[Inside]:
         rows = [[name, number(held), number(questions)] for name, (held, questions) in step.benchmarks.items()]
         rows.append(["any", number(step.documents), number(len(step.items))])
         said.append(table(["benchmark", "documents", "questions found"], rows))
-        shown = [[leak.benchmark, leak.item, number(leak.documents), f"{leak.overlap:.2f}"] for leak in step.items[:SHOWN]]
+        shown = [
+            [leak.benchmark, leak.item, number(leak.documents), f"{leak.overlap:.2f}"] for leak in step.items[:SHOWN]
+        ]
         words = "the questions found" if len(shown) == len(step.items) else f"the {SHOWN} most frequent questions"
         inside = table(["benchmark", "item", "documents", "highest overlap"], shown, words=(0, 1))
         said.append(tag("details", tag("summary", words), inside))

@@ -38,9 +38,7 @@ def _folded_words(text: Text, folding: Folding, offsets: NDArray[np.int64], span
 
 
 @kernel
-def _words_of(
-    data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDArray[np.int64], found: int
-) -> int:
+def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDArray[np.int64], found: int) -> int:
     """Add the words of data[lo:hi]; returns how many there are then."""
     start: Any = lo
     written: Any = 0  # bytes that the word folds to: a combining mark alone is no word

@@ -68,15 +68,13 @@ def stretches(texts: pa.LargeStringArray, window: int, gram: int) -> Stretches:
         out = _room(room)
         found = int(_stretches(text, window, gram, _powers(2 * window), classes(), out))
         if found <= room:
-            document, key, whole, start, windows, times = out
-            return Stretches(
-                document[:found], key[:found], whole[:found], start[:found], windows[:found], times[:found]
-            )
+            return _room(found, out)
         room = found
 
 
-def _room(size: int) -> Stretches:
-    return Stretches(
+def _room(size: int, filled: Stretches | None = None) -> Stretches:
+    """Arrays for so many stretches, or a copy of the first of some: a view would hold on to what is not filled."""
+    made = Stretches(
         np.empty(size, np.int64),
         np.empty(size, np.uint64),
         np.empty(size, np.uint64),
@@ -84,6 +82,9 @@ def _room(size: int) -> Stretches:
         np.empty(size, np.uint16),
         np.empty(size, np.uint16),
     )
+    for new, old in zip(made, filled or ()):
+        new[:] = old[:size]
+    return made
 
 
 def window_hashes(

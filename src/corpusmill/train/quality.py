@@ -132,15 +132,13 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
     groups = int(first.sum())
     both = np.minimum(np.bincount(group, is_good, groups), np.bincount(group, ~is_good, groups)) > 0
     stays = first & ~both[group] if groups else first
-    sets = Sets(
-        texts.take(pa.array(order[stays])), is_good[stays], int(len(keys) - groups), int(both.sum())
-    )
+    sets = Sets(texts.take(pa.array(order[stays])), is_good[stays], int(len(keys) - groups), int(both.sum()))
     for kind, count, given in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
         if count < LEAST:
             why = f" ({sets.disputed} are among both, {sets.repeated} are repeats)" if given > count else ""
             raise InputError(
                 f"{given} {kind} documents, and {count} texts of their own{why}; need {LEAST} at least. A text file is one "
-                f"document: --documents paragraph makes one of each paragraph."
+                f"document: --documents paragraph makes one of each paragraph, --documents line of each line."
             )
     return sets
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpusmill import read
 from corpusmill.errors import InputError
@@ -12,7 +13,7 @@ from corpusmill.read import Tally
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.storage import FileInfo, expand
 
-Documents = Literal["file", "paragraph", "article"]
+Documents = Literal["file", "line", "paragraph", "article"]
 PIECE_BYTES = 64 << 20
 
 
@@ -31,19 +32,19 @@ class Texts:
 
     @property
     def bytes(self) -> int:
-        offsets = self.texts.offsets
-        return int(offsets[-1].as_py() - offsets[0].as_py())
+        return int(pc.sum(pc.binary_length(self.texts)).as_py() or 0)
 
 
 def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
     """All documents below some paths. Of HTML pages and WARC files, the text of the pages.
 
     paths       files, folders or patterns, as in a recipe; the reader goes by a file's suffix
-    documents   what a document of a text file is, as for read/text
+    documents   what a document of a text file is: a `line`, or as for read/text
 
     Raises InputError if a path names nothing, or a file that is named has no suffix of any reader.
     """
-    readers = [read.find(name)(**({"document": documents} if name == "text" else {})) for name in read.names()]
+    of_text = {"separator": "\n"} if documents == "line" else {"document": documents}
+    readers = [read.find(name)(**(of_text if name == "text" else {})) for name in read.names()]
     suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
     tally, found = Tally(), []
     files = expand(list(paths), suffixes)
@@ -72,5 +73,3 @@ def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:
         known = sorted({suffix.split(".")[1] for reader in readers for suffix in reader.suffixes})
         raise InputError(f"{file.path}: no reader for such a name. It should end in one of: {', '.join(known)}")
     return readers[max(ends)[1]]
-
-

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill import assets
@@ -101,7 +101,7 @@ def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
 
 
 def _open(folder: Path, n: int, shortest: int) -> Benchmarks:
-    arrays: dict[str, NDArray[np.generic]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for name in ARRAYS:
         # Without the class of mapped arrays, which is another type to numba.
         arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)

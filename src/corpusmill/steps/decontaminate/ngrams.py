@@ -80,7 +80,9 @@ class Ngrams:
         named = (self.benchmarks,) if isinstance(self.benchmarks, str) else tuple(self.benchmarks)
         object.__setattr__(self, "benchmarks", named)
         if not named:
-            raise RecipeError("decontaminate/ngrams: benchmarks is empty; name files of JSON lines, or a folder of them")
+            raise RecipeError(
+                "decontaminate/ngrams: benchmarks is empty; name files of JSON lines, or a folder of them"
+            )
         if not 1 <= self.shortest <= self.ngram <= WIDEST:
             raise RecipeError(
                 f"decontaminate/ngrams: need 1 <= shortest <= ngram <= {WIDEST}, got shortest={self.shortest}, "
@@ -95,7 +97,9 @@ class Ngrams:
         if self.action == "cut" and self.min_overlap is None:
             raise RecipeError("decontaminate/ngrams: action cut needs min_overlap, to know what to cut")
         if self.require_answer and self.answer is None:
-            raise RecipeError("decontaminate/ngrams: require_answer needs the field of the answer; name it with answer: …")
+            raise RecipeError(
+                "decontaminate/ngrams: require_answer needs the field of the answer; name it with answer: …"
+            )
         files(named)
 
     @property

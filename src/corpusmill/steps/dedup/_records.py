@@ -152,8 +152,8 @@ def _partition(
     for piece in pieces(partition, files, gone, io, riders, columns):
         keys.append(piece.keys)
         documents.append(piece.documents)
-        for name, found in piece.riders.items():
-            carried[name].append(found)
+        for name, rider in piece.riders.items():
+            carried[name].append(rider)
     found = {name: np.concatenate(parts) if parts else np.empty(0) for name, parts in carried.items()}
     return Partition(np.concatenate(keys), np.concatenate(documents), found)
 

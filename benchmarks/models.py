@@ -1,0 +1,85 @@
+"""The models and indexes that choose documents, one core: each on the texts that it is given in a run."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+
+from benchmarks import samples
+from benchmarks._common import Figure, Workload, row, table
+from corpusmill.steps.annotate.perplexity import Perplexity
+from corpusmill.steps.decontaminate.ngrams import Ngrams
+from corpusmill.train.lm import Settings, train
+
+ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s a core
+
+
+def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+    scratch.mkdir(parents=True, exist_ok=True)
+    print(f"## models: CPU time of one thread, median of {runs}\n")
+    return [figure for part in PARTS for figure in part(workload, runs, scratch)]
+
+
+def decontamination(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+    """MB/s of text searched for items that are as long as those of benchmarks and made of the same words, shuffled."""
+    sample = samples.all_kinds(workload)
+    path = scratch / "items.jsonl"
+    random = np.random.default_rng(5)
+    words = np.array(" ".join(sample.texts[:5000]).split())
+    lengths = random.integers(8, 90, ITEMS)  # 49 on average, as MMLU, LAMBADA, ARC and ten more together
+    with path.open("wb") as file:
+        for number, length in enumerate(lengths):
+            question = " ".join(words[random.integers(0, len(words), length)])
+            file.write(orjson.dumps({"id": number, "question": question, "answer": None}) + b"\n")
+    print(f"- {sample}\n- {ITEMS:,} items of {lengths.sum():,} words\n")
+    table("decontaminate/ngrams", "MB/s a core")
+    figures = []
+    for ngram, shortest in ((8, 8), (8, 5), (13, 8)):
+        step = Ngrams(benchmarks=str(path), ngram=ngram, shortest=shortest)
+        speed = sample.speed(step.transform, runs)
+        name = f"{ngram} words, shortest {shortest}"
+        row(name, f"{speed:,.0f}")
+        figures.append(Figure(f"models: decontaminate/ngrams, {name}", speed, "MB/s", DECONTAMINATION))
+    print()
+    return figures
+
+
+def perplexity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+    """Training on the first 100 MB of the workload, and scoring of other text with the model."""
+    texts: list[str] = []
+    size = 0
+    for file in workload.files:
+        with file.open("rb") as lines:
+            for line in lines:
+                texts.append(orjson.loads(line)["text"])
+                size += len(texts[-1].encode("utf-8", "replace"))
+                if size >= 100e6:
+                    break
+        if size >= 100e6:
+            break
+    column = pa.array(texts, pa.large_string())
+    start = time.perf_counter()
+    model = train(column, Settings(), {})
+    seconds = time.perf_counter() - start
+    model.save(scratch / "workload.lm")
+    sample = samples.all_kinds(workload)
+    step = Perplexity(model=str(scratch / "workload.lm"))
+    speed = sample.speed(step.signals, runs)
+    table("annotate/perplexity", "", "")
+    row(
+        f"train lm on {size / 1e6:.0f} MB, order 3",
+        f"{seconds:.1f} s",
+        f"{(scratch / 'workload.lm').stat().st_size / 1e6:,.0f} MB",
+    )
+    row("score", f"{speed:.0f} MB/s a core", "")
+    print()
+    return [
+        Figure("models: train lm on 100 MB", seconds, "s", 60.0, "below"),
+        Figure("models: annotate/perplexity", speed, "MB/s", 20.0),
+    ]
+
+
+PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (decontamination, perplexity)

@@ -1,0 +1,53 @@
+"""corpusmill train lm --text PATHS --out MODEL"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.errors import InputError
+from corpusmill.report.numbers import number, size
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("lm", epilog="Example: corpusmill train lm --text wiki/*.jsonl.gz --order 3 --out wiki.lm")(lm)
+
+
+def lm(
+    text: Annotated[
+        list[str], typer.Option(help="Text as it should be: files, folders, patterns.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="The model file to write.", show_default=False)],
+    order: Annotated[int, typer.Option(help="Words that are looked at together.")] = 3,
+    min_count: Annotated[int, typer.Option(help="Words that are rarer are the unknown word.")] = 2,
+    prune: Annotated[int, typer.Option(help="Leave out sequences of three words and more that occur so often.")] = 1,
+    documents: Annotated[
+        Literal["file", "paragraph", "article"], typer.Option(help="What a document of a text file is.")
+    ] = "file",
+    licence: Annotated[str, typer.Option(help="What the card says of the licence of the data.")] = "not stated",
+    json: Json = False,
+) -> None:
+    """Train a language model for annotate/perplexity: n-grams of words, modified Kneser-Ney."""
+    from corpusmill.train import lm as trainer
+    from corpusmill.train.texts import read_texts
+
+    settings = trainer.Settings(order=order, min_count=min_count, prune=prune)
+    if out.is_dir() or not out.parent.is_dir():
+        raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
+    found = read_texts(text, documents)
+    if not json:
+        say(f"{number(len(found.texts))} documents in {number(found.files)} files, {size(found.bytes)}")
+    if found.faults:
+        say(f"warning: {number(found.faults)} records cannot be read and are left out")
+    about: dict[str, Any] = {"licence": licence, "paths": text, "documents": len(found.texts), "bytes": found.bytes}
+    model = trainer.train(found.texts, settings, about)
+    model.save(out)
+    if json:
+        print_json({"model": str(out), **model.card})
+        return
+    ngrams = ", ".join(f"{number(count)} of {n}" for n, count in enumerate(model.card["ngrams"], 1))
+    print(
+        f"{number(model.card['words'])} words in {number(model.card['sentences'])} lines; sequences of words: {ngrams}"
+    )
+    print(f"{out}: {size(out.stat().st_size)}. In a recipe: annotate/perplexity: {{model: {out}}}")

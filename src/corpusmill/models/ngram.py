@@ -1,0 +1,206 @@
+"""n-gram language models of words: how expected is a text?
+
+A sentence is <s> w1 … wn </s>, its words those of `text.fold` (case, punctuation, accents and the values of numbers are
+ignored). A model gives each word, and </s>, a probability after the words before it, backing off to fewer of them where
+it has not seen so many (Katz 1987; Chen and Goodman 1999 for how the numbers are found, see `train.lm`).
+
+A file holds arrays (`units.write_arrays`): for each order n an open-addressing table of its n-grams, `keys_n` (slots,)
+uint64, 0 where a slot is free, `log_n` and `back_n` (slots,) float32: log10 of the probability, and of the weight that
+a shorter context gets. They are mapped, so that processes share them. And `card`, JSON that says what the model was
+made of.
+
+The key of an n-gram is made from its last word to its first, so that it can be extended to the left.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.errors import AssetError
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import kernel
+from corpusmill.text.hashing import xxh64
+from corpusmill.text.lowlevel import NO_BITS, load8
+from corpusmill.units import map_arrays, write_arrays
+
+FORMAT = 1
+MOST = 6  # the highest order
+UNKNOWN, START, END = (np.uint64(n) for n in (1, 2, 3))  # in place of the hash of a word
+SPACE = 32
+U = np.uint64
+
+
+class Table(NamedTuple):
+    """The n-grams of all orders, one table after the other.
+
+    first   (orders + 1,) where the slots of each order begin; each has a power of two of them
+    """
+
+    first: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    log: NDArray[np.float32]
+    back: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class NgramModel:
+    """A model in memory. `card` is what the file says of itself."""
+
+    order: int
+    table: Table
+    card: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, path: Path) -> "NgramModel":
+        """Raises AssetError if the file is none, damaged, or of a format that this version cannot read."""
+        try:
+            arrays = map_arrays(path)
+            card = json.loads(bytes(arrays["card"]))
+            order, found = card["order"], card["format"]
+            table = Table(*(arrays[name] for name in Table._fields))
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise AssetError(
+                f"{path}: no language model, or a damaged one ({error}). `corpusmill train lm` makes them; KenLM's files "
+                f"end in .arpa, .klm or .binary."
+            ) from error
+        if found != FORMAT:
+            raise AssetError(f"{path}: language model of format {found}; this reads {FORMAT}. Train it again.")
+        sizes = np.diff(table.first)
+        whole = len(sizes) == order and table.first[-1] == len(table.keys) == len(table.log) == len(table.back)
+        if not whole or (sizes & (sizes - 1)).any():
+            raise AssetError(f"{path}: the tables are not those that were written: damaged. Get or train it again.")
+        return cls(order, table, card)
+
+    def save(self, path: Path) -> None:
+        """Write the model; the file is there whole or not at all."""
+        said = json.dumps({**self.card, "format": FORMAT, "order": self.order}, indent=1, sort_keys=True)
+        part = path.with_name(f"{path.name}.part")
+        try:
+            write_arrays(part, {"card": np.frombuffer(said.encode(), np.uint8), **self.table._asdict()})
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def score(self, folded: pa.LargeStringArray) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """log10 of the probability of each sentence, its end counted, and how many words it has without its end.
+
+        folded   (sentences,) words separated by spaces, as `fold.fold` leaves them
+        """
+        text = view(folded)
+        total, words = np.zeros(len(folded)), np.zeros(len(folded), np.int64)
+        _score(text, self.order, self.table, total, words)
+        return total, words
+
+
+def built(keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: list[NDArray[np.float32]]) -> Table:
+    """The table of n-grams, given order by order."""
+    sizes = [1 << max(1, (len(part) * 3 // 2).bit_length()) for part in keys]
+    first = np.cumsum([0, *sizes]).astype(np.int64)
+    table = Table(first, np.zeros(first[-1], U), np.zeros(first[-1], np.float32), np.zeros(first[-1], np.float32))
+    for n, (part, logs, backs) in enumerate(zip(keys, log, back)):
+        _insert(table, n, part, logs, backs)
+    return table
+
+
+@kernel
+def _insert(
+    table: Table, n: int, keys: NDArray[np.uint64], log: NDArray[np.float32], back: NDArray[np.float32]
+) -> None:
+    first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
+    for i in range(len(keys)):
+        slot = keys[i] & mask
+        while table.keys[first + np.int64(slot)] != NO_BITS:
+            slot = (slot + U(1)) & mask
+        at = first + np.int64(slot)
+        table.keys[at], table.log[at], table.back[at] = keys[i], log[i], back[i]
+
+
+@kernel
+def extend(key: np.uint64, word: np.uint64) -> np.uint64:
+    """The key of an n-gram with one word more before it; 0 stands for no n-gram. Never 0."""
+    x = (key * U(0x9E3779B97F4A7C15)) ^ (word + U(0xD1B54A32D192ED03))
+    x = (x ^ (x >> U(30))) * U(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> U(27))) * U(0x94D049BB133111EB)
+    x ^= x >> U(31)
+    return x if x != NO_BITS else U(1)
+
+
+@kernel
+def find(table: Table, n: int, key: np.uint64) -> int:
+    """The slot of an n-gram of order n + 1, -1 if it is not there."""
+    first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
+    slot = key & mask
+    while True:
+        at = first + np.int64(slot)
+        if table.keys[at] == key:
+            return np.int64(at)
+        if table.keys[at] == NO_BITS:
+            return np.int64(-1)
+        slot = (slot + U(1)) & mask
+
+
+@kernel
+def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], words: NDArray[np.int64]) -> None:
+    history = np.empty(MOST, U)  # the words before, the nearest first
+    backs = np.zeros(MOST + 1, np.float32)  # weight of the context of 1, 2, … words before
+    fresh = np.zeros(MOST + 1, np.float32)
+    for s in range(len(text.offsets) - 1):
+        at, end = text.offsets[s], text.offsets[s + 1]
+        history[0] = START
+        known, held = 1, 1  # words of the context that are known as an n-gram; words that there are
+        start = find(table, 0, extend(NO_BITS, START))
+        backs[1] = table.back[start] if start >= 0 else np.float32(0)
+        done = False
+        while not done:
+            while at < end and load8(text.data, at) == SPACE:
+                at += 1
+            if at == end:
+                word, done = END, True
+            else:
+                begin = at
+                while at < end and load8(text.data, at) != SPACE:
+                    at += 1
+                word = xxh64(text.data, begin, at, NO_BITS)
+                words[s] += 1
+            key = extend(NO_BITS, word)
+            place = find(table, 0, key)
+            if place < 0:
+                word = UNKNOWN
+                key = extend(NO_BITS, word)
+                place = find(table, 0, key)
+            found, log = 1, table.log[place]
+            fresh[1] = table.back[place]
+            while found <= known and found < order:
+                key = extend(key, history[found - 1])
+                place = find(table, found, key)
+                if place < 0:
+                    break
+                found += 1
+                log = table.log[place]
+                fresh[found] = table.back[place]
+            total[s] += log
+            for longer in range(found, known + 1):
+                total[s] += backs[longer]
+            held = min(held + 1, order - 1)
+            for i in range(min(held, MOST - 1), 0, -1):
+                history[i] = history[i - 1]
+            history[0] = word
+            known = min(found, order - 1)
+            for i in range(1, known + 1):
+                backs[i] = fresh[i]
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    keys = [np.array([5], U), np.array([7], U)]
+    zero = [np.zeros(1, np.float32)] * 2
+    table = built(keys, zero, zero)
+    unknown = np.array([extend(NO_BITS, UNKNOWN)], U)
+    table = built([unknown, keys[1]], zero, zero)
+    NgramModel(2, table, {}).score(pa.array(["a b"], pa.large_string()))

@@ -1,0 +1,251 @@
+"""Train an n-gram language model: interpolated modified Kneser-Ney smoothing.
+
+Chen and Goodman 1999, "An empirical study of smoothing techniques for language modeling", section 3: the highest order
+is counted as it occurs, the lower ones by how many different words stand before them (n-grams that begin a sentence as
+they occur); three discounts an order, from the counts of counts; what they free goes to the next lower order, at the
+end to all words alike, the unknown word among them.
+
+Words that are too rare are one unknown word, whose probability they share alike: a text full of unknown words is not what
+was to be expected.
+
+n-grams that are pruned are taken out after the discounts are known, and what they had goes to the lower order as well,
+so that probabilities add up to 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import corpusmill
+from corpusmill.errors import InputError
+from corpusmill.models.ngram import END, MOST, START, UNKNOWN, NgramModel, built, extend
+from corpusmill.steps.annotate.perplexity import sentences
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import kernel
+from corpusmill.text.hashing import xxh64
+from corpusmill.text.lowlevel import NO_BITS, load8
+
+U = np.uint64
+SPACE = 32
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """order: words of an n-gram, the last one counted. min_count: rarer words are the unknown word. prune: n-grams of
+    three words and more that occur so often or less are left out, unless a longer one that stays needs them."""
+
+    order: int = 3
+    min_count: int = 2
+    prune: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.order <= MOST:
+            raise InputError(f"order is from 1 to {MOST}, got {self.order}")
+        if self.min_count < 1 or self.prune < 0:
+            raise InputError(f"need min_count >= 1 and prune >= 0, got {self.min_count} and {self.prune}")
+
+
+def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, Any]) -> NgramModel:
+    """A model of the sentences of texts: every line is one.
+
+    about   what the card says of the data: paths, licence
+
+    Memory: about 60 bytes a word and order. Raises InputError if there are no words.
+    """
+    folded, _ = sentences(texts)
+    words = np.empty(int(_words(view(folded), np.empty(0, U))), U)
+    _words(view(folded), words)
+    if len(words) <= 2 * len(folded) or not len(folded):
+        raise InputError("there is no word to learn from in these texts")
+    names, numbers, counts = np.unique(words, return_inverse=True, return_counts=True)
+    rare = (counts < settings.min_count) & ~np.isin(names, np.array([START, END]))
+    unknown = max(1, int(rare.sum()))  # words that share what the unknown word gets
+    words = np.where(rare[numbers], UNKNOWN, words)
+    del names, numbers, counts
+    orders = _orders(words, settings.order)
+    _adjust(orders)
+    discounts = [_discounts(one.counts) for one in orders]
+    _prune(orders, settings.prune)
+    _probabilities(orders, discounts)
+    keys, logs, backs = ([getattr(one, name) for one in orders] for name in ("keys", "log", "back"))
+    for one, log in zip(orders, logs):
+        log[: len(one.unknown)][one.unknown] -= np.float32(np.log10(unknown))
+    if not np.isin(extend(NO_BITS, UNKNOWN), keys[0]):
+        keys[0] = np.append(keys[0], extend(NO_BITS, UNKNOWN))
+        logs[0] = np.append(logs[0], np.float32(np.log10(orders[0].uniform)))
+        backs[0] = np.append(backs[0], np.float32(0))
+    card = {
+        **about,
+        "corpusmill": corpusmill.__version__,
+        "smoothing": "interpolated modified Kneser-Ney",
+        "sentences": len(folded),
+        "words": len(words) - 2 * len(folded),
+        "min_count": settings.min_count,
+        "unknown": unknown,
+        "prune": settings.prune,
+        "ngrams": [len(part) for part in keys],
+        "discounts": [[round(float(d), 6) for d in three] for three in discounts],
+    }
+    return NgramModel(settings.order, built(keys, logs, backs), card)
+
+
+@dataclass
+class Order:
+    """The n-grams of one order, sorted by key.
+
+    keys     (n-grams,)
+    suffix   key without the first word; 0 for single words
+    context  key without the last word; 0 for single words
+    starts   whether the first word is <s>
+    unknown  whether the last word is the unknown one
+    counts   as they occur, then as `_adjust` says
+    The others are found by `_probabilities`.
+    """
+
+    keys: Words
+    suffix: Words
+    context: Words
+    starts: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    before_pruning: tuple[Words, NDArray[np.int64]] | None = None  # contexts and counts
+    probability: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    weight: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # as a context, of what is shorter
+    uniform: float = 0.0  # of single words: what each gets without having been seen
+
+    @property
+    def log(self) -> NDArray[np.float32]:
+        return np.log10(self.probability).astype(np.float32)
+
+    @property
+    def back(self) -> NDArray[np.float32]:
+        weight = self.weight if len(self.weight) else np.ones(len(self.keys))
+        return np.log10(weight).astype(np.float32)
+
+    def keep(self, stays: NDArray[np.bool_]) -> None:
+        for name in ("keys", "suffix", "context", "starts", "unknown", "counts"):
+            setattr(self, name, getattr(self, name)[stays])
+
+
+def _orders(words: Words, order: int) -> list[Order]:
+    found = []
+    keys = np.zeros(len(words), U)  # of the n - 1 words that end at each place; 0 where a sentence begins in between
+    for n in range(1, order + 1):
+        longer = _extended(words, keys, n)
+        ends = np.flatnonzero(longer)
+        if n == 1:
+            ends = np.flatnonzero(words != START)
+        unique, first, counts = np.unique(longer[ends], return_index=True, return_counts=True)
+        at = ends[first]
+        context = keys[at - 1] if n > 1 else np.zeros(len(at), U)
+        suffix = keys[at] if n > 1 else np.zeros(len(at), U)
+        starts = words[at - n + 1] == START
+        found.append(Order(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
+        keys = longer
+    return found
+
+
+@kernel
+def _extended(words: Words, keys: Words, n: int) -> Words:
+    """The keys of the n words that end at each place; 0 where there are not so many in the sentence."""
+    out = np.zeros(len(words), U)
+    for at in range(n - 1, len(words)):
+        if n == 1:
+            out[at] = extend(NO_BITS, words[at])
+        elif keys[at] != NO_BITS and words[at - n + 2] != START:
+            out[at] = extend(keys[at], words[at - n + 1])
+    return out
+
+
+@kernel
+def _words(text: Text, out: Words) -> int:
+    """All sentences with <s> and </s>, as hashes of words; how many there are. With no room, they are only counted."""
+    found = 0
+    for s in range(len(text.offsets) - 1):
+        at, end = text.offsets[s], text.offsets[s + 1]
+        if len(out):
+            out[found] = START
+        found += 1
+        while True:
+            while at < end and load8(text.data, at) == SPACE:
+                at += 1
+            if at == end:
+                break
+            begin = at
+            while at < end and load8(text.data, at) != SPACE:
+                at += 1
+            if len(out):
+                out[found] = xxh64(text.data, begin, at, NO_BITS)
+            found += 1
+        if len(out):
+            out[found] = END
+        found += 1
+    return found
+
+
+def _adjust(orders: list[Order]) -> None:
+    """Count the n-grams of lower orders by the different words before them, but for those that begin a sentence."""
+    for lower, higher in pairwise(orders):
+        before = np.bincount(np.searchsorted(lower.keys, higher.suffix), minlength=len(lower.keys))
+        lower.counts = np.where(lower.starts, lower.counts, before)
+
+
+def _discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
+    """For counts of 1, 2, and 3 or more. Where the counts of counts are too few for the formula, 0.5, 1 and 1.5."""
+    n1, n2, n3, n4 = (int((counts == n).sum()) for n in (1, 2, 3, 4))
+    if not (n1 and n2 and n3):
+        return 0.5, 1.0, 1.5
+    y = n1 / (n1 + 2 * n2)
+    found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+    if not all(0 < d < n for n, d in enumerate(found, 1)):
+        return 0.5, 1.0, 1.5
+    return found
+
+
+def _prune(orders: list[Order], most: int) -> None:
+    """Take out rare n-grams of three words and more, but not what longer ones that stay consist of."""
+    needed = np.empty(0, U)
+    for n in range(len(orders), 2, -1):
+        one = orders[n - 1]
+        one.before_pruning = one.context, one.counts
+        one.keep((one.counts > most) | np.isin(one.keys, needed))
+        needed = np.union1d(one.suffix, one.context)
+
+
+def _probabilities(orders: list[Order], discounts: list[tuple[float, float, float]]) -> None:
+    start = extend(NO_BITS, START)
+    for n, (one, discount) in enumerate(zip(orders, discounts), 1):
+        context, counts = one.before_pruning or (one.context, one.counts)
+        contexts, where = np.unique(context, return_inverse=True)
+        total = np.bincount(where, counts)
+        mine = np.searchsorted(contexts, one.context)
+        share = (one.counts - np.array(discount)[np.minimum(one.counts, 3) - 1]) / total[mine]
+        left = 1 - np.bincount(mine, share, len(contexts))  # of each context, for what is shorter
+        if n == 1:
+            one.uniform = float(left[0]) / (len(one.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), one.keys)))
+            one.probability = share + one.uniform
+            continue
+        lower = orders[n - 2]
+        one.probability = share + left[mine] * lower.probability[np.searchsorted(lower.keys, one.suffix)]
+        if n == 2:
+            # <s> is the context of a first word, and never a next word: its own probability is never asked for.
+            lower.keys = np.append(lower.keys, start)
+            lower.probability = np.append(lower.probability, 1.0)
+        lower.weight = np.ones(len(lower.keys))
+        if not len(lower.keys):
+            continue
+        order = np.argsort(lower.keys)
+        place = order[np.minimum(np.searchsorted(lower.keys, contexts, sorter=order), len(order) - 1)]
+        there = lower.keys[place] == contexts
+        lower.weight[place[there]] = left[there]
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    train(pa.array(["a b a b\na c b b a"], pa.large_string()), Settings(min_count=1, order=2, prune=0), {})
