@@ -10,11 +10,14 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks._common import Figure, Workload, row, table
+from corpusmill.models.language import LID_176
 from corpusmill.steps.annotate.perplexity import Perplexity
+from corpusmill.steps.annotate.quality import Quality
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.train.lm import Settings, train
 
 ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s a core
+QUALITY = 50.0  # MB/s a core
 
 
 def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
@@ -82,4 +85,16 @@ def perplexity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     ]
 
 
-PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (decontamination, perplexity)
+def quality(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+    """MB/s of text scored by the model that ships, and by a fastText model, which is lid.176 here."""
+    sample = samples.all_kinds(workload)
+    speed = sample.speed(Quality().signals, runs)
+    fasttext = sample.speed(Quality(model=LID_176, good="en").signals, 1)
+    table("annotate/quality", "MB/s a core")
+    row("the model that ships", f"{speed:,.0f}")
+    row("a fastText model of 176 labels and character n-grams", f"{fasttext:,.0f}")
+    print()
+    return [Figure("models: annotate/quality", speed, "MB/s", QUALITY)]
+
+
+PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (decontamination, perplexity, quality)

@@ -2,7 +2,8 @@
 
 Pages that people called good or bad, `quality/dclm_human_labels.jsonl.gz` (DCLM's, from Common Crawl), are scored by the
 model that ships and by models that `corpusmill train quality` makes here. The measure is the area under the ROC curve:
-the chance that a good page scores above a bad one. Length alone is a strong rival, so it stands beside.
+the chance that a good page scores above a bad one. Length alone is a strong rival, so it stands beside; with 238 pages,
+an AUC is known to about 0.03.
 """
 
 import gzip
@@ -27,7 +28,7 @@ LABELLED = "quality/dclm_human_labels.jsonl.gz"
 WIKI, LOW = "quality/cs336_high_quality_wiki_reference.txt.gz", "quality/cs336_low_quality_cc.txt.gz"
 CRAWL = "warc/crawl/*.warc.wet.gz"
 SPAM = ("quality/sms_spam.jsonl.gz", "quality/spamassassin_mail.jsonl.gz")
-TRAINED = "cs336 high against low and spam"
+TRAINED = "cs336 high against low"
 THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98)
 
 
@@ -44,14 +45,24 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     ordered = {"length in characters": length, QUALITY_EN: shipped}
     held: dict[str, Any] = {QUALITY_EN: assets.load(QUALITY_EN, QualityModel.load).card["held_out"]}
     for name, (well, ill) in examples(data, scratch).items():
-        model = scratch / f"{len(held)}.quality"
-        held[name] = train(well, ill, model)["held_out"]
-        ordered[name] = Scorer(model=str(model)).scores(texts).to_numpy()
-    table("ordered by", "AUC", "AUC where they agree", "of its own held-out documents", "length, of these")
+        for said, options in ((name, ()), (f"{name}, --no-length", ("--no-length",))):
+            model = scratch / f"{len(held)}.quality"
+            held[said] = train(well, ill, model, *options)["held_out"]
+            ordered[said] = Scorer(model=str(model)).scores(texts).to_numpy()
+    table(
+        "ordered by",
+        "AUC",
+        "above length, 95 %",
+        "AUC where they agree",
+        "of its own held-out documents",
+        "length, of these",
+    )
     for name, scores in ordered.items():
         own = held.get(name)
         cells = (f"{own['auc']:.3f}", f"{own['length_auc']:.3f}") if own else ("", "")
-        row(name, f"{auc(scores, good):.3f}", f"{auc(scores[agreed], good[agreed]):.3f}", *cells)
+        low, high = beyond(scores, length, good)
+        above = f"{low:+.3f} to {high:+.3f}" if own else ""
+        row(name, f"{auc(scores, good):.3f}", above, f"{auc(scores[agreed], good[agreed]):.3f}", *cells)
     print_thresholds(shipped, good)
     baseline, trained = auc(length, good), auc(ordered[TRAINED], good)
     return [
@@ -69,8 +80,8 @@ def examples(data: Path, scratch: Path) -> dict[str, tuple[list[str], list[str]]
             file.writelines(orjson.dumps({"text": body(record["text"])}) + b"\n" for record in found)
     wiki, low, crawl = (str(data / name) for name in (WIKI, LOW, CRAWL))
     return {
-        "cs336 high against low": ([wiki], [low]),
-        TRAINED: ([wiki], [low, str(spam)]),
+        TRAINED: ([wiki], [low]),
+        "cs336 high against low and spam": ([wiki], [low, str(spam)]),
         "cs336 high against low, spam and a crawl": ([wiki], [low, str(spam), crawl]),
     }
 
@@ -81,10 +92,33 @@ def body(mail: str) -> str:
     return rest if blank and "\nReceived:" in head else mail
 
 
-def train(good: list[str], bad: list[str], out: Path) -> dict[str, Any]:
+def beyond(scores: NDArray[Any], length: NDArray[np.float64], good: NDArray[np.bool_]) -> tuple[float, float]:
+    """How much larger the AUC is than that of length: 95 % of it, over pages drawn anew (paired bootstrap)."""
+    random = np.random.default_rng(0)
+    found = []
+    while len(found) < 1000:
+        drawn = random.integers(0, len(good), len(good))
+        if 0 < good[drawn].sum() < len(good):
+            found.append(auc(scores[drawn], good[drawn]) - auc(length[drawn], good[drawn]))
+    low, high = np.quantile(found, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def train(good: list[str], bad: list[str], out: Path, *options: str) -> dict[str, Any]:
     """The card of a model made by the command."""
     paths = [word for kind, named in (("--good", good), ("--bad", bad)) for path in named for word in (kind, path)]
-    command = [sys.executable, "-m", "corpusmill.cli", "train", "quality", *paths, "--out", str(out), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "corpusmill.cli",
+        "train",
+        "quality",
+        *paths,
+        "--out",
+        str(out),
+        "--json",
+        *options,
+    ]
     done = subprocess.run([*command, "--documents", "line"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")

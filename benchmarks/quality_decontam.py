@@ -28,7 +28,7 @@ PRECISION, RECALL = 0.99, 0.95
 BOUNDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 OTHERS = (13, 10, 8, 7, 6)  # words of an n-gram
 SHOWN = 12  # false alarms and misses
-AHEAD = 60  # characters by which the text behind a cut is known again
+AHEAD = (60, 1)  # characters by which the text behind a cut is known again; one, where there is another cut so near
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def kept(text: str, after: str) -> NDArray[np.bool_]:
         size = sum(takewhile(bool, same))
         stays[start : start + size] = True
         start, at = start + size, at + size
-        start = text.index(after[at : at + AHEAD], start)
+        start = next(found for ahead in AHEAD if (found := text.find(after[at : at + ahead], start)) >= 0)
     return stays
 
 

@@ -65,7 +65,9 @@ def batch() -> str:
     )
     for i, j in zip(*(found.tolist() for found in np.nonzero(mask))):
         fill = colour[int(drawn["doc_ids"][shown, i])]
-        parts.append(f'<rect x="{beside + j * cell}" y="{top + i * cell}" width="{cell}" height="{cell}" fill="{fill}"/>')
+        parts.append(
+            f'<rect x="{beside + j * cell}" y="{top + i * cell}" width="{cell}" height="{cell}" fill="{fill}"/>'
+        )
     side = length * cell
     parts.append(f'<rect x="{beside}" y="{top}" width="{side}" height="{side}" fill="none" stroke="#222"/>')
     label = "Rows of a batch, a colour for each document, and the mask of one row"

@@ -30,7 +30,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-STEP = re.compile(r"(?<![\w/])((?:annotate|clean|dedup|extract|filter|pack|redact|tokenize)/[a-z0-9][a-z0-9_]*)\b")
+STEP = re.compile(
+    r"(?<![\w/])((?:annotate|clean|decontaminate|dedup|extract|filter|pack|redact|tokenize)/[a-z0-9][a-z0-9_]*)\b"
+)
 
 
 def text_of(page: Path) -> str:

@@ -38,7 +38,7 @@ def test_learns_what_tells_the_sets_apart():
     assert held["documents"] == 36 and held["good"] == 18
     assert held["auc"] == 1.0
     good, bad = model.scores(column(["The cat sat by the fire, and nobody minded.", "Cheap cats now!!! Add to cart"]))
-    assert bad < 0.3 < 0.7 < good
+    assert bad < 0.3 and good > 0.7
 
 
 def test_the_same_texts_in_another_order_give_the_same_bytes(tmp_path):

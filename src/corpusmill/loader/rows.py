@@ -39,14 +39,14 @@ class Part(NamedTuple):
     shard    its place in the index
     first    first token in the shard, of each row …
     at       … where that stands in the row …
-    count    … and how many there are
+    size     … and how many there are
     """
 
     places: Int64s
     shard: int
     first: Int64s
     at: Int64s
-    count: Int64s
+    size: Int64s
 
 
 class Rows:
@@ -124,7 +124,7 @@ class Rows:
         """(rows, length + 1) as they are stored: one token more than a row has, as its last one's target."""
         size = self.length + 1
         parts = list(self._parts(rows, size))
-        if len(parts) == 1 and (parts[0].count == size).all():
+        if len(parts) == 1 and (parts[0].size == size).all():
             _, shard, first, _, _ = parts[0]
             return np.lib.stride_tricks.sliding_window_view(self.shards.mapped(shard), size)[first]
         out = np.full((len(rows), size), self.shards.index.pad_id, self.shards.dtype)
@@ -183,7 +183,7 @@ class Rows:
         )
         begin = np.flatnonzero(~goes_on)
         length = np.add.reduceat(found.length, begin)
-        return Pieces(*(column[begin] for column in found[:4]), length)
+        return Pieces(*(column[begin] for column in found))._replace(length=length)
 
     def _ends(self, rows: Int64s, pieces: Pieces) -> Int64s:
         """Tokens, counted over all rows, after which their document does not go on, and all padding."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.loader.order import Drawn, Int64s, Order
-from corpusmill.loader.rows import FIELDS, PADDING, Rows, check_fields, same_tokenizer
+from corpusmill.loader.rows import FIELDS, Rows, check_fields, same_tokenizer
 from corpusmill.shards import Shards, open_shards
+from corpusmill.shards.layout import PADDING
 
 Path_ = str | Path
 

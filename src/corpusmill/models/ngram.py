@@ -139,9 +139,9 @@ def find(table: Table, n: int, key: np.uint64) -> int:
     while True:
         at = first + np.int64(slot)
         if table.keys[at] == key:
-            return np.int64(at)
+            return int(at)
         if table.keys[at] == NO_BITS:
-            return np.int64(-1)
+            return -1
         slot = (slot + U(1)) & mask
 
 

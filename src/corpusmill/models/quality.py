@@ -64,7 +64,7 @@ class QualityModel:
 
     def save(self, path: Path) -> None:
         """Write the model; the file is there whole or not at all."""
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "weights": self.linear.weights.astype(np.float16),
             "lengths": self.linear.lengths,
             "bias": np.array([self.linear.bias], np.float32),

@@ -148,7 +148,8 @@ def length_place(tokens: int) -> Any:
 
 
 @inlined
-def probability(odds: float) -> float:
+def probability(odds: Any) -> Any:
+    """The logistic function."""
     return 1.0 / (1.0 + np.exp(-odds))
 
 

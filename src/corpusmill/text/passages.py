@@ -82,8 +82,8 @@ def _room(size: int, filled: Stretches | None = None) -> Stretches:
         np.empty(size, np.uint16),
         np.empty(size, np.uint16),
     )
-    for new, old in zip(made, filled or ()):
-        new[:] = old[:size]
+    for name, old in filled._asdict().items() if filled else ():
+        getattr(made, name)[:] = old[:size]
     return made
 
 

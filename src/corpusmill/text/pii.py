@@ -22,7 +22,8 @@ from left to right, ASCII; \\w is Python's):
             one of " " and "-", that pass Luhn's check (ISO/IEC 7812)
     iban    country, check digits and account of the country's length, whole or in groups of four joined by a space,
             that pass the mod 97 check (ISO 13616), in capitals or small letters; no \\w touches it
-    mac     six pairs of hexadecimal digits joined by ":" or by "-"; no \\w and no further pair touches it
+    mac     six pairs of hexadecimal digits, at least one of them a letter, joined by ":" or by "-"; no \\w and no further
+            pair touches it
     wallet, secret, credential   see `corpusmill.text.secrets`
 
 No \\w touches an ipv4, phone, ssn or card, no "+" stands before it, and no "." (nor, but for ipv4, a "-") joins it to
@@ -115,7 +116,7 @@ for _code, _, _lengths in (entry.partition(":") for entry in PLANS.split()):
 
 # No top-level domains, but what files are called: logo@2x.png. In lower case; of at most 8 letters.
 EXTENSIONS = """
-avif bmp cfg class conf css csv doc docx exe gif gz htm html ico ini ipynb jar java jpeg jpg js json jsx log mjs mp3
+avif bmp cfg class conf css csv doc docx exe gif gz htm html ico ini ipynb jar jpeg jpg js json jsx log mjs mp3
 mp4 pdf png ppt pptx scss svg tar tif tiff toml ts tsx txt wav webm webp whl xls xlsx xml yaml yml""".split()
 # Before a version number.
 VERSION_WORDS = """
@@ -371,10 +372,12 @@ def _mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes)
         return 0, 0
     if end + 1 < hi and load8(data, end) == separator and _is(data, end + 1, HEX):
         return 0, 0
+    letters = 0
     for i in range(start, end, 3):
         if not (_is(data, i, HEX) and _is(data, i + 1, HEX)):
             return 0, 0
-    return start, end
+        letters += _is(data, i, LETTER) + _is(data, i + 1, LETTER)
+    return (start, end) if letters > 0 else (0, 0)
 
 
 @kernel

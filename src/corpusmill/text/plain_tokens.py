@@ -126,7 +126,7 @@ def stands_alone(code_point: Any) -> bool:
     """Whether a character is in ALONE."""
     if code_point < ALONE[0][0]:
         return False
-    for first, last in ALONE:  # noqa: SIM110 - numba compiles no generator here
+    for first, last in ALONE:
         if first <= code_point <= last:
             return True
     return False

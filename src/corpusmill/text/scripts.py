@@ -63,8 +63,8 @@ def _spans() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         for part in ranges.split():
             first, _, last = part.partition("-")
             found.append((int(first, 16), int(last or first, 16) + 1, number))
-    first, stop, script = (np.array(column, np.int32) for column in zip(*sorted(found)))
-    return first, stop, script
+    table = np.array(sorted(found), np.int32)
+    return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
 
 
 FIRST, STOP, SCRIPT = _spans()

@@ -74,7 +74,9 @@ FORMATS = (
     Format("github_token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{36,255}"),
     Format("github_fine_token", ("github_pat_",), r"[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
     Format("gitlab_token", ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"), r"[A-Za-z0-9_-]{20,}"),
-    Format("slack_token", ("xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"), r"[A-Za-z0-9-]{16,}"),
+    Format(
+        "slack_token", ("xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"), r"[A-Za-z0-9-]{16,}"
+    ),
     Format("slack_webhook", ("slack.com/services/",), r"T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/(?P<value>[A-Za-z0-9]{20,})"),
     Format("stripe_key", ("sk_live_", "sk_test_", "rk_live_", "rk_test_"), r"[A-Za-z0-9]{16,}"),
     Format("stripe_webhook", ("whsec_",), r"[A-Za-z0-9+/]{32,}={0,2}"),
@@ -133,7 +135,7 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
     if not found:
         return np.empty((0, 4), np.int64)
     spans = np.empty((0, 4), np.int64)
-    whole = memoryview(text.data)
+    whole = text.data.data
     for family in (SECRET, WALLET, CREDENTIAL):
         here = places[:found][places[:found, 2] == family]
         here = np.unique(here[:, 0] << 31 | here[:, 1])  # a document has less than 2**31 bytes
@@ -355,7 +357,7 @@ def _stretch(
     while end < hi and _is(data, end, TOKEN):
         now = _BYTES[load8(data, end)] & SORTS
         if now:
-            changes += sort != NO_SORT and now != sort and not (sort == CAPITAL and now == SMALL)
+            changes += sort not in (NO_SORT, now) and not (sort == CAPITAL and now == SMALL)
             digits |= now == DIGIT
             letters += 1
             sort = now

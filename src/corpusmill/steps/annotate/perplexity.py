@@ -76,7 +76,9 @@ class Perplexity:
         return (self.model,)
 
     def _model(self) -> NgramModel | KenLM:
-        return assets.load(self.model, KenLM.load if self.model.endswith(SUFFIXES) else NgramModel.load)
+        if self.model.endswith(SUFFIXES):
+            return assets.load(self.model, KenLM.load)
+        return assets.load(self.model, NgramModel.load)
 
 
 def sentences(texts: pa.LargeStringArray) -> tuple[pa.LargeStringArray, np.ndarray]:

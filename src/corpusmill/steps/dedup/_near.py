@@ -261,7 +261,9 @@ def _without(pairs: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.
 def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:
     """Sorted and without doubles, as by np.unique, which hashes (numpy 2.3 and later): 10 times slower on millions."""
     numbers = np.sort(numbers)
-    return numbers[np.concatenate([np.ones(min(1, len(numbers)), bool), numbers[1:] != numbers[:-1]])]
+    new = np.ones(len(numbers), bool)
+    new[1:] = numbers[1:] != numbers[:-1]
+    return numbers[new]
 
 
 def _within(numbers: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """What the steps that find personal data do with it: count it, say where it is, put something else in its place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -67,7 +67,9 @@ class Found:
         if (mask := np.isin(spans[:, 1], single)).any():
             secret = assets.key(key) if key is not None else b""
             texts = [
-                pseudonym(name, value, secret) if actions[name] == "pseudonym" else f"<{name.upper()}>{value}</{name.upper()}>"
+                pseudonym(name, value, secret)
+                if actions[name] == "pseudonym"
+                else f"<{name.upper()}>{value}</{name.upper()}>"
                 for name, value in self._values(spans[mask])
             ]
             new = pc.replace_with_mask(new, pa.array(mask), pa.array(texts, pa.large_string()))
@@ -94,7 +96,7 @@ def placeholder_of(kinds: tuple[str, ...], placeholders: ByKind) -> dict[str, st
     return {kind: dict(placeholders).get(kind, f"<{kind.upper()}>") for kind in kinds}
 
 
-def drop_reasons(dropping: list[str], max_spans: int | None, signals: Columns) -> pa.Array:
+def drop_reasons(dropping: Sequence[str], max_spans: int | None, signals: Columns) -> pa.Array:
     """(documents,) the kinds that drop a document and that it has, then max_spans if it has more of all; null keeps."""
     zero = pa.scalar(0, pa.int32())
     hits = {kind: pc.greater(signals[f"{kind}s"], zero) for kind in dropping if f"{kind}s" in signals}
@@ -124,13 +126,17 @@ def check(
         for kind, value in by_kind:
             if kind not in kinds:
                 near = did_you_mean(kind, kinds) or "."
-                raise RecipeError(f'{step}: {name} has "{kind}", which is none of kinds{near} These are: {", ".join(kinds)}')
+                raise RecipeError(
+                    f'{step}: {name} has "{kind}", which is none of kinds{near} These are: {", ".join(kinds)}'
+                )
             if name == "actions" and value not in get_args(Action):
                 near = did_you_mean(value, get_args(Action)) or "."
                 raise RecipeError(f'{step}: no action "{value}"{near} There are: {", ".join(get_args(Action))}')
     pseudonyms = "pseudonym" in action_of(kinds, action, actions).values()
     if pseudonyms and key is None:
-        raise RecipeError(f"{step}: pseudonyms need a key: key: env:NAME, or the path of a file. See `corpusmill steps {step}`")
+        raise RecipeError(
+            f"{step}: pseudonyms need a key: key: env:NAME, or the path of a file. See `corpusmill steps {step}`"
+        )
     if key is not None and not pseudonyms:
         raise RecipeError(f"{step}: there is a key, but no action is pseudonym")
     if max_spans is not None and max_spans < 0:

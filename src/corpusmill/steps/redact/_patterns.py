@@ -24,7 +24,7 @@ def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], public_only: bool)
     if public_only:
         spans = spans[~nobodys(texts, spans)]
     asked = tuple(kind for kind in NAMED if kind in kinds)
-    number = [asked.index(KIND_OF[name]) if KIND_OF[name] in asked else -1 for name in KINDS]  # type: ignore[arg-type]
+    number = [asked.index(KIND_OF[name]) if KIND_OF[name] in asked else -1 for name in KINDS]
     spans[:, 1] = np.array(number, np.int64)[spans[:, 1]]
     return Found(texts, spans, asked)
 
