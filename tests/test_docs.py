@@ -31,7 +31,7 @@ BLOCK = re.compile(r"^```(\w*)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 STEP = re.compile(
-    r"(?<![\w/])((?:annotate|clean|decontaminate|dedup|extract|filter|pack|redact|tokenize)/[a-z0-9][a-z0-9_]*)\b"
+    r"(?<![\w/])((?:annotate|clean|decontaminate|dedup|extract|filter|mix|pack|redact|tokenize)/[a-z0-9][a-z0-9_]*)\b"
 )
 
 
@@ -68,6 +68,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("docs")
     for name in ("demo", "recipes"):
         shutil.copytree(ROOT / name, place / name)
+    shutil.copy(ROOT / "tests" / "data" / "river.ngram", place / "wiki.lm")  # the model that pages speak of
     with contextlib.chdir(place):
         corpusmill.run("recipes/demo.yaml", executor=Serial())
     return place

@@ -28,10 +28,14 @@ from corpusmill.steps import CorpusStep, Filter, Transform
 from corpusmill.steps.describe import describe, kinds
 from corpusmill.tokens.packing import Method, Remainder
 
+DATA = Path(__file__).parent / "data"
+
 # Parameters for the steps that cannot be made without any.
 SAMPLES: dict[str, dict[str, Any]] = {
     "filter/keep_where": {"condition": "bytes > 20 and url is not null"},
-    "decontaminate/ngrams": {"benchmarks": str(Path(__file__).parent / "data" / "benchmark.jsonl")},
+    "decontaminate/ngrams": {"benchmarks": str(DATA / "benchmark.jsonl")},
+    "annotate/perplexity": {"model": str(DATA / "river.ngram")},
+    "mix/sources": {"temperature": 2.0, "unit": "bytes"},
 }
 
 # Bounds that no document is dropped by: they are about lines that go.

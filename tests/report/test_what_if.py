@@ -80,10 +80,13 @@ def other_thresholds(folder, seed):
     """A few rules of different steps, each with a bound that some documents are near, or switched off."""
     random = Random(seed)
     recipe = RunTables(folder).recipe
-    ruled = [(label, step) for label, step in zip(labels(recipe.steps), recipe.steps) if getattr(step, "RULES", ())]
+    ruled = []
+    for label, step in zip(labels(recipe.steps), recipe.steps):
+        if rules := [rule for rule in getattr(step, "RULES", ()) if getattr(step, rule.parameter) is not None]:
+            ruled.append((label, step, rules))
     settings = []
-    for label, step in random.sample(ruled, 3):
-        rule = random.choice([rule for rule in step.RULES if getattr(step, rule.parameter) is not None])
+    for label, step, rules in random.sample(ruled, 3):
+        rule = random.choice(rules)
         whole = isinstance(getattr(step, rule.parameter), int) and not rule.parameter.endswith("word_length")
         value = random.choice([*random.sample(signal(folder, f"{label}.{rule.signal}"), 4), None])
         value = value if value is None else round(value) if whole else float(value)

@@ -31,6 +31,12 @@ def tables(page: Path) -> list[tuple[str, dict[str, tuple[str, list[str]]]]]:
     return found
 
 
+OF_MODELS = {
+    "filter/language": "language.md",
+    "filter/pareto": "quality.md",
+    "filter/top": "quality.md",
+    "filter/toxicity": "toxicity.md",
+}
 TABLES = [table for page in PAGES for table in tables(page)]
 OF_RULES = [table for page in RULES for table in tables(page)]
 
@@ -51,14 +57,14 @@ def test_the_guide_has_a_table_for_each_family():
 
 
 def test_every_filter_has_a_page_and_the_overview_leads_there():
-    """filter/language has the page on languages."""
-    pages = {*(f"rules/{name.partition('/')[2]}.md" for name, _ in OF_RULES), "language.md"}
+    """Those that judge by a model have the page of the model."""
+    pages = {*(f"rules/{name.partition('/')[2]}.md" for name, _ in OF_RULES), *OF_MODELS.values()}
     wanted = {name for name in steps.names() if name.startswith("filter/")} | {"clean/refinedweb_lines"}
-    assert {name for name, _ in OF_RULES} == wanted - {"filter/language"}
+    assert {name for name, _ in OF_RULES} == wanted - set(OF_MODELS)
     assert len(OF_RULES) == len(RULES)
     linked = dict(re.findall(r"^\| \[(\w+/\w+)\]\((\S+)\)", (GUIDE / "rules.md").read_text("utf-8"), re.MULTILINE))
     assert set(linked) == wanted and set(linked.values()) == pages
-    assert all(path in ("language.md", f"rules/{name.partition('/')[2]}.md") for name, path in linked.items())
+    assert all(path == OF_MODELS.get(name, f"rules/{name.partition('/')[2]}.md") for name, path in linked.items())
 
 
 @pytest.mark.parametrize(("name", "table"), TABLES, ids=[name for name, _ in TABLES])

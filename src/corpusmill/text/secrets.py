@@ -357,7 +357,8 @@ def _stretch(
     while end < hi and _is(data, end, TOKEN):
         now = _BYTES[load8(data, end)] & SORTS
         if now:
-            changes += sort not in (NO_SORT, now) and not (sort == CAPITAL and now == SMALL)
+            changed = sort != NO_SORT and now != sort  # noqa: PLR1714 - numba knows no `in` over two types of number
+            changes += changed and not (sort == CAPITAL and now == SMALL)
             digits |= now == DIGIT
             letters += 1
             sort = now
