@@ -10,7 +10,15 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import quality_classifier, quality_decontam, quality_dedup, quality_language, quality_perplexity
+from benchmarks import (
+    quality_classifier,
+    quality_decontam,
+    quality_dedup,
+    quality_language,
+    quality_perplexity,
+    quality_pii,
+    quality_toxicity,
+)
 from benchmarks.__main__ import verdict
 from benchmarks._common import Figure, heading
 from corpusmill.text import compile as kernels
@@ -20,7 +28,9 @@ NAMES = {
     "dedup": quality_dedup.run,
     "language": quality_language.run,
     "perplexity": quality_perplexity.run,
+    "pii": quality_pii.run,
     "decontam": quality_decontam.run,
+    "toxicity": quality_toxicity.run,
 }
 
 

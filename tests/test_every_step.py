@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,13 +100,28 @@ def judged(step: Any, documents: pa.RecordBatch) -> dict[str, list[Any]]:
         pytest.skip(str(error))
 
 
+class Score:
+    """What stands for a score that an earlier step leaves."""
+
+    def signals(self, docs: pa.RecordBatch) -> dict[str, pa.Array]:
+        return {"score": pc.divide(pc.cast(pc.utf8_length(docs["text"]), pa.float64()), 300.0)}
+
+
+def measured(documents: pa.RecordBatch, step: Any) -> Batch:
+    """A batch that is ready for a step, with the score if the step judges by it."""
+    ready = Batch(documents)
+    if "quality.score" in getattr(step, "needs", ()):
+        ready.apply(0, "quality", Score())
+    return ready
+
+
 def answers(step: Any, documents: pa.RecordBatch) -> dict[str, list[Any]]:
     """column -> what the step makes of each document: its text, its signals, why it is dropped."""
-    through = Batch(documents)
+    through = measured(documents, step)
     through.apply(0, "step", step)
     assert not through.failed, through.failed
     found = {name: through.docs[name].to_pylist() for name in DOCUMENT.names if name != "position"}
-    found |= {name: column.to_pylist() for name, column in through.signals.items()}
+    found |= {name: column.to_pylist() for name, column in through.signals.items() if name.startswith("step.")}
     found["dropped"] = through.dropped.tolist()
     return found | {f"reasons {at}": column.to_pylist() for at, (_, column) in enumerate(through.reasons)}
 
@@ -220,7 +236,7 @@ def test_every_bound_is_a_reason_and_none_switches_it_off(step):
 
 def own_signals(step: Any, documents: pa.RecordBatch) -> dict[str, pa.Array]:
     """The signals that a step's own parts make, under plain names."""
-    through = Batch(documents)
+    through = measured(documents, step)
     through.apply(0, "step", step)
     return {name.removeprefix("step."): column for name, column in through.signals.items()}
 
@@ -233,7 +249,7 @@ def test_keys_depend_on_each_document_alone(step, first, second):
     both = batch(first + second, pages=False)
 
     def keys(documents: pa.RecordBatch) -> Keys:
-        return step.keys(documents, Batch(documents).needed("step", step.needs))
+        return step.keys(documents, measured(documents, step).needed("step", step.needs))
 
     whole, cut = keys(both), [keys(both.slice(0, len(first))), keys(both.slice(len(first)))]
     assert whole.bands.dtype == np.uint64

@@ -1,13 +1,21 @@
 import doctest
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill.errors import RecipeError
-from corpusmill.steps.redact import pii as module
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.steps.redact import _patterns, pii
 from corpusmill.steps.redact.pii import Pii
+
+KEY = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def a_key(monkeypatch):
+    monkeypatch.setenv("PII_KEY", KEY)
 
 
 def redacted(step: Pii, text: str | None) -> str | None:
@@ -64,8 +72,19 @@ def test_only_addresses_that_can_be_somebodys_go(address, goes):
 
 def test_what_was_replaced_is_counted_for_each_kind_asked_for():
     found = Pii(kinds=("ip", "email")).transform(docs("a@b.org c@d.org 8.8.8.8 10.0.0.1", "", None))
-    assert found.schema.names[-2:] == ["emails", "ips"]
+    assert found.schema.names[-3:] == ["emails", "ips", "found"]
     assert (found["emails"].to_pylist(), found["ips"].to_pylist()) == ([2, 0, 0], [1, 0, 0])
+    assert found["found"].to_pylist() == [3, 0, 0]
+
+
+def test_spans_are_bytes_of_the_text_that_came_in():
+    text = "日本 a@b.org, 8.8.8.8"
+    (spans,) = Pii(spans=True).transform(docs(text))["spans"].to_pylist()
+    assert [(s["kind"], text.encode()[s["start"] : s["end"]]) for s in spans] == [
+        ("email", b"a@b.org"),
+        ("ip", b"8.8.8.8"),
+    ]
+    assert Pii(spans=True).transform(docs(None, "", "none"))["spans"].to_pylist() == [[], [], []]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +94,10 @@ def test_what_was_replaced_is_counted_for_each_kind_asked_for():
         ("ssn", "SSN 219-09-9999", "SSN <SSN>"),
         ("card", "pay with 4111 1111 1111 1111, not 4111 1111 1111 1112", "pay with <CARD>, not 4111 1111 1111 1112"),
         ("iban", "to GB82 WEST 1234 5698 7654 32", "to <IBAN>"),
+        ("mac", "at 00:1A:2B:3C:4D:5E", "at <MAC>"),
+        ("secret", "key AKIAIOSFODNN7EXAMPLE.", "key <SECRET>."),
+        ("wallet", "to 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "to <WALLET>"),
+        ("credential", "password=wJalrXUtnFEMIK7MDENGb", "password=<CREDENTIAL>"),
     ],
 )
 def test_other_kinds_are_replaced_when_asked_for(kind, before, after):
@@ -83,8 +106,98 @@ def test_other_kinds_are_replaced_when_asked_for(kind, before, after):
 
 
 def test_placeholders_are_a_choice():
-    step = Pii(email_placeholder="email@example.com", ip_placeholder="")
+    step = Pii(placeholders=(("email", "email@example.com"), ("ip", "")))
     assert redacted(step, "jane@host.example at 8.8.8.8.") == "email@example.com at ."
+
+
+def test_each_kind_has_its_action():
+    step = Pii(
+        kinds=("email", "ip", "phone", "ssn"),
+        action="tag",
+        actions=(("ip", "placeholder"), ("phone", "leave"), ("ssn", "drop")),
+    )
+    text = "a@b.org 8.8.8.8 +49 30 901820"
+    assert redacted(step, text) == "<EMAIL>a@b.org</EMAIL> <IP> +49 30 901820"
+    assert redacted(step, "SSN 219-09-9999, a@b.org") == "SSN 219-09-9999, <EMAIL>a@b.org</EMAIL>"
+
+
+def reasons(step: Pii, *texts: str | None) -> list[str | None]:
+    out = step.transform(docs(*texts))
+    signals = {name: out[name] for name in out.schema.names if name not in docs().schema.names}
+    found: list[str | None] = step.reasons(out, signals).to_pylist()
+    return found
+
+
+def test_a_document_goes_for_the_kinds_that_drop_it_and_is_told_which():
+    step = Pii(kinds=("email", "ssn", "card"), actions=(("ssn", "drop"), ("card", "drop")))
+    both = "219-09-9999 4111 1111 1111 1111"
+    assert reasons(step, "219-09-9999", "a@b.org", None, both) == ["ssn", None, None, "ssn,card"]
+    assert reasons(Pii(action="drop"), "a@b.org", "10.0.0.1", "8.8.8.8") == ["email", None, "ip"]
+
+
+def test_a_document_goes_with_more_than_max_spans_of_all_kinds():
+    step = Pii(max_spans=2)
+    assert reasons(step, "a@b.org 8.8.8.8", "a@b.org 8.8.8.8 c@d.org", "") == [None, "max_spans", None]
+    assert reasons(Pii(max_spans=0, action="drop"), "a@b.org", "none") == ["email,max_spans", None]
+    assert reasons(Pii(), "a@b.org " * 50) == [None]
+
+
+def test_a_value_has_one_pseudonym_in_every_document_and_batch():
+    step = Pii(action="pseudonym", key="env:PII_KEY")
+    one, two, other = step.transform(docs("jane@host.example", "x Jane@host.example y", "joe@host.example"))[
+        "text"
+    ].to_pylist()
+    assert two == f"x {one} y" and other != one
+    assert redacted(step, "jane@host.example") == one
+
+
+def test_another_key_makes_other_pseudonyms_and_a_file_the_same_as_a_variable(monkeypatch, tmp_path):
+    step = Pii(action="pseudonym", key="env:PII_KEY")
+    first = redacted(step, "jane@host.example")
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    assert redacted(Pii(action="pseudonym", key=str(tmp_path / "key")), "jane@host.example") == first
+    monkeypatch.setenv("PII_KEY", KEY[::-1])
+    assert redacted(step, "jane@host.example") != first
+    assert first.endswith("@example.com") and "jane" not in first
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("env:NO_SUCH_KEY", "environment variable NO_SUCH_KEY is not set. Make a key: openssl rand"),
+        ("env:SHORT_KEY", "env:SHORT_KEY has 5 bytes; .* takes 16 or more"),
+        ("no/such/file", 'no asset "no/such/file"'),
+    ],
+)
+def test_a_key_that_is_missing_or_short_is_told(monkeypatch, key, words):
+    monkeypatch.setenv("SHORT_KEY", "12345")
+    with pytest.raises(AssetError, match=words) as raised:
+        Pii(action="pseudonym", key=key).transform(docs("a@b.org"))
+    assert "12345" not in str(raised.value)
+
+
+def test_a_key_is_an_asset_of_the_step_and_nothing_else_is():
+    assert Pii(action="pseudonym", key="env:PII_KEY").assets == ("env:PII_KEY",)
+    assert Pii().assets == ()
+
+
+ACTIONS = ("placeholder", "pseudonym", "tag", "leave")
+
+
+@pytest.mark.parametrize("pair", list(combinations(ACTIONS, 2)), ids="-".join)
+def test_what_becomes_of_one_kind_does_not_depend_on_the_other(pair):
+    """Both are replaced at once, so places in the text must not shift."""
+    first, second = pair
+    key = "env:PII_KEY" if "pseudonym" in pair else None
+    step = Pii(actions=(("email", first), ("ip", second)), key=key)
+
+    def alone(value: str, action: str) -> str | None:
+        return redacted(Pii(action=action, key="env:PII_KEY" if action == "pseudonym" else None), value)
+
+    parts = {"a@b.org": alone("a@b.org", first), "8.8.8.8": alone("8.8.8.8", second)}
+    assert redacted(step, "é a@b.org, 8.8.8.8 – a@b.org") == "é {}, {} – {}".format(
+        parts["a@b.org"], parts["8.8.8.8"], parts["a@b.org"]
+    )
 
 
 @given(
@@ -94,19 +207,30 @@ def test_placeholders_are_a_choice():
 )
 @settings(max_examples=100)
 def test_a_second_pass_finds_nothing(parts):
-    step = Pii(kinds=("email", "ip", "phone", "ssn", "card", "iban"))
+    step = Pii(kinds=_patterns.NAMED)
     once = step.transform(docs("".join(parts))).select(docs().schema.names)
     again = step.transform(once)
     assert again["text"] == once["text"]
 
 
 @pytest.mark.parametrize(
-    ("kinds", "words"), [((), "kinds is empty"), (("e-mail",), 'no kind "e-mail"; did you mean "email"')]
+    ("parameters", "words"),
+    [
+        ({"kinds": ()}, "kinds is empty. It takes any of email, ip"),
+        ({"kinds": ("e-mail",)}, 'no kind "e-mail"; did you mean "email"'),
+        ({"actions": (("phone", "drop"),)}, 'actions has "phone", which is none of kinds. These are: email, ip'),
+        ({"actions": (("email", "dropp"),)}, 'no action "dropp"; did you mean "drop"'),
+        ({"placeholders": (("emails", "x"),)}, 'placeholders has "emails", .*; did you mean "email"'),
+        ({"action": "pseudonym"}, "pseudonyms need a key: key: env:NAME"),
+        ({"actions": (("ip", "pseudonym"),)}, "pseudonyms need a key"),
+        ({"key": "env:PII_KEY"}, "there is a key, but no action is pseudonym"),
+        ({"max_spans": -1}, "max_spans must be at least 0, got -1"),
+    ],
 )
-def test_kinds_that_do_not_exist_fail_when_the_step_is_made(kinds, words):
-    with pytest.raises(RecipeError, match=words):
-        Pii(kinds=kinds)
+def test_wrong_parameters_fail_when_the_step_is_made(parameters, words):
+    with pytest.raises(RecipeError, match=f"redact/pii: {words}"):
+        Pii(**parameters)
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(pii).failed + doctest.testmod(_patterns).failed == 0

@@ -115,9 +115,10 @@ def twins(draw):
 def test_a_document_goes_only_for_a_verified_twin_that_stays(case, random):
     n, pairs = case
     random.shuffle(pairs)
-    arrays = [np.array([p[k] for p in pairs], dtype) for k, dtype in ((0, np.int64), (1, np.int64), (2, np.float64))]
-    twin = survivors(n, *arrays).tolist()
+    arrays = [np.array([p[k] for p in pairs], dtype) for k, dtype in ((0, np.int32), (1, np.int32), (2, np.float64))]
+    twin, how = (found.tolist() for found in survivors(n, *arrays))
     verified = {(a, b): s for a, b, s in pairs}
     for d in range(n):
         standing = [(-verified[a, d], a) for a in range(d) if (a, d) in verified and twin[a] < 0]
         assert twin[d] == (min(standing)[1] if standing else -1)
+        assert how[d] == (-min(standing)[0] if standing else 0)

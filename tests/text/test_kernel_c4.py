@@ -1,4 +1,4 @@
-"""C4's line rules, each switched on or off, against the rules read aloud; and how sentences are counted."""
+"""C4's line rules, each switched on or off, against the rules read aloud; and what sentences are."""
 
 import re
 from random import Random
@@ -10,7 +10,7 @@ from text_strategies import WHITE, strings, texts
 
 from corpusmill.text import unicode
 from corpusmill.text.c4 import LINE_REASONS, POLICY_PHRASES, VERDICTS, clean_lines
-from corpusmill.text.sentences import ABBREVIATIONS, sentence_counts
+from corpusmill.text.sentences import ABBREVIATIONS, sentence_counts, sentence_spans
 
 ASCII_LOWER = str.maketrans({c: c.lower() for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
 
@@ -141,9 +141,15 @@ def test_nulls_stay_null_and_long_words_are_counted_in_characters():
 
 
 def slow_sentences(text):
+    return len(slow_spans(text))
+
+
+def slow_spans(text):
+    """First character and end of each sentence, without the white space around it."""
     terminal = "".join(map(re.escape, unicode.terminal()))
     runs = re.compile(rf"[{terminal}][{terminal}\"')\]}}»’”]*")
-    sentences = 0
+    spans = []
+    start = 0  # of the line
     for line in text.split("\n"):
         begin = 0
         for run in runs.finditer(line):
@@ -159,10 +165,12 @@ def slow_sentences(text):
                     following = after.lstrip()[:1]
                     if following and (following.islower() or (following.istitle() and not following.isupper())):
                         continue
-            sentences += bool(line[begin : run.end()].strip())
+            spans.append((start + begin, start + run.end()))
             begin = run.end()
-        sentences += bool(line[begin:].strip())
-    return sentences
+        spans.append((start + begin, start + len(line)))
+        start += len(line) + 1
+    trimmed = [(end - len(text[begin:end].lstrip()), begin + len(text[begin:end].rstrip())) for begin, end in spans]
+    return [(begin, end) for begin, end in trimmed if begin < end]
 
 
 SENTENCES = [
@@ -194,6 +202,10 @@ SENTENCES = [
 @example("Dr. Who. 1é.\nAé. B")
 def test_sentences_are_counted_as_defined(text):
     assert sentence_counts(strings(text)).tolist() == [slow_sentences(text)], text
+    spans, offsets = sentence_spans(strings("One. Two", text, None))
+    expected = [[len(text[:begin].encode()), len(text[:end].encode())] for begin, end in slow_spans(text)]
+    assert spans.tolist() == [[0, 4], [5, 8], *expected]
+    assert offsets.tolist() == [0, 2, len(spans), len(spans)]
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.hashing import K0, K1, K2, K3, mix
-from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load8, load64
+from corpusmill.text.folded_hash import word_hash
+from corpusmill.text.hashing import K2, K3, mix
+from corpusmill.text.lowlevel import Bits, U, load8
 from corpusmill.text.plain_tokens import next_token
 from corpusmill.text.unicode import Classes, classes
 
-FOLD = U(
-    0x2020202020202020
-)  # set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart
 LINE_END = U(0x0A0D0A0D0A0D0A0D)  # stands for the hash of a line break
 NO_WORD = U(0)  # before the first token
 LINE_FEED = ord("\n")
@@ -99,20 +97,6 @@ def find_features(
 def room_for(size: int) -> int:
     """How many features a document of `size` bytes can have: every byte is a token or the end of a line."""
     return 2 * size + 4
-
-
-@inlined
-def word_hash(data: NDArray[np.uint8], start: int, end: int) -> Bits:
-    """A hash of the token data[start:end], the same for capitals; reads up to 7 bytes past the end."""
-    size = end - start
-    if size <= 8:
-        return mix(((load64(data, start) | FOLD) & (ALL_BITS >> U(64 - 8 * size))) ^ K1, U(size) ^ K0)
-    h = U(size) ^ K0
-    at = start
-    while at + 8 < end:
-        h = mix((load64(data, at) | FOLD) ^ K1, h)
-        at += 8
-    return mix((load64(data, end - 8) | FOLD) ^ K2, h)
 
 
 @inlined

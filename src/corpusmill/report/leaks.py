@@ -43,7 +43,7 @@ def leaks(tables: RunTables) -> list[Leaks]:
     found = []
     for at, (_, labels) in enumerate(tables.passes):
         for step in labels:
-            if f"{step}.hits" not in tables.columns(at):
+            if not {f"{step}.hits", f"{step}.passage"} <= set(tables.columns(at)):
                 continue
             before = labels[: labels.index(step)]
             came = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"

@@ -237,27 +237,36 @@ def _distinct(
 
 
 def survivors(
-    documents: int, earlier: NDArray[np.int64], later: NDArray[np.int64], similarity: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Which document each one is dropped for: a twin that stays itself, or -1 for those that stay.
+    documents: int, earlier: NDArray[np.int32], later: NDArray[np.int32], similarity: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Which document each one is dropped for, a twin that stays itself, and how alike the two are.
 
     documents    how many there are; a smaller number is preferred
     earlier, later, similarity   (pairs,) verified twins, `earlier` < `later`
-    returns      (documents,) the most similar twin that stays (the earliest on a tie), -1 where none does
+    returns      (documents,) the most similar twin that stays (the earliest on a tie), -1 where none does; (documents,)
+                 their similarity, 0 where there is none
 
     Documents are decided in order, so no document goes for one that goes itself: there are no chains.
     """
     order = np.lexsort((earlier, -similarity, later))
-    twin = np.full(documents, -1, np.int64)
-    _survivors(earlier[order], later[order], twin)
-    return twin
+    twin, how = np.full(documents, -1, np.int32), np.zeros(documents)
+    _survivors(order, earlier, later, similarity, twin, how)
+    return twin, how
 
 
 @kernel
-def _survivors(earlier: NDArray[np.int64], later: NDArray[np.int64], twin: NDArray[np.int64]) -> None:
-    for p in range(len(later)):
+def _survivors(
+    order: NDArray[np.int64],
+    earlier: NDArray[np.int32],
+    later: NDArray[np.int32],
+    similarity: NDArray[np.float64],
+    twin: NDArray[np.int32],
+    how: NDArray[np.float64],
+) -> None:
+    for p in order:
         if twin[later[p]] < 0 and twin[earlier[p]] < 0:
             twin[later[p]] = earlier[p]
+            how[later[p]] = similarity[p]
 
 
 def warm_up() -> None:
@@ -268,4 +277,4 @@ def warm_up() -> None:
     candidates(bucket, buckets, np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9)
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
     similarity = jaccard(np.array([0]), np.array([1]), *sets)
-    survivors(2, np.array([0]), np.array([1]), similarity)
+    survivors(2, np.array([0], np.int32), np.array([1], np.int32), similarity)

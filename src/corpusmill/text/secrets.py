@@ -127,8 +127,12 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
     returns   (spans, 4) int64: document, family (an index of FAMILIES), first byte and end, counted in bytes from the
               beginning of the document; in order, without overlap
     """
+    return secrets_in(view(texts), families)
+
+
+def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
+    """`secret_spans` of documents that are viewed already: a view can be a copy."""
     wanted = sum(1 << FAMILIES.index(family) for family in set(families))
-    text = view(texts)
     places = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 10), 3), np.int64)
     while (found := _propose_all(text, wanted, places)) < 0:
         places = np.empty((2 * len(places), 3), np.int64)
@@ -363,6 +367,8 @@ def _stretch(
             letters += 1
             sort = now
         end += 1
+    if letters == 0:
+        return n  # a line of dashes
     name = link = start
     given = False
     while link > lo and start - link < LONGEST_LINK and _is(data, link - 1, LINK):

@@ -1,4 +1,4 @@
-"""How many sentences a text has."""
+"""How many sentences a text has, and where they stand."""
 
 from typing import Any
 
@@ -39,14 +39,37 @@ def sentence_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
     return out
 
 
+def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the sentences of `sentence_counts` stand, without the white space around them.
+
+    returns   (sentences, 2) first byte and end, from the beginning of the text; and (documents + 1,) where each
+              document's sentences begin
+    """
+    text = view(texts)
+    offsets = np.zeros(len(text.offsets), np.int64)
+    _count_all(text, classes(), offsets[1:])
+    np.cumsum(offsets, out=offsets)
+    spans = np.empty((int(offsets[-1]), 2), np.int64)
+    _spans_all(text, offsets, classes(), spans)
+    return spans, offsets
+
+
 @kernel
 def _count_all(text: Text, classes: Classes, out: NDArray[np.int64]) -> None:
+    nowhere = np.empty((0, 2), np.int64)
     for d in range(len(out)):
-        out[d] = _count(text.data, text.offsets[d], text.offsets[d + 1], classes)
+        out[d] = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, nowhere)
 
 
 @kernel
-def _count(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes) -> int:
+def _spans_all(text: Text, offsets: NDArray[np.int64], classes: Classes, spans: NDArray[np.int64]) -> None:
+    for d in range(len(offsets) - 1):
+        _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] : offsets[d + 1]])
+
+
+@kernel
+def _walk(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, spans: NDArray[np.int64]) -> int:
+    """How many sentences data[lo:hi] has; those that `spans` has room for, (sentences, 2), are written there."""
     sentences = 0
     begin = done = lo
     for block in range(lo, hi, 64):
@@ -67,9 +90,33 @@ def _count(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes) -> int:
                 end = done = _run_end(data, at + size, hi, classes)
                 if not _is_end(data, lo, at, end, hi, classes):
                     continue
-            sentences += not _is_blank(data, begin, end, classes)
+            sentences += _add(data, lo, begin, end, classes, spans, sentences)
             begin = done
-    return sentences + (not _is_blank(data, begin, hi, classes))
+    return sentences + _add(data, lo, begin, hi, classes, spans, sentences)
+
+
+@inlined
+def _add(
+    data: NDArray[np.uint8],
+    lo: int,
+    begin: int,
+    end: int,
+    classes: Classes,
+    spans: NDArray[np.int64],
+    sentences: int,
+) -> int:
+    """1 if data[begin:end] is a sentence, which is written if there is room; 0 if it is blank."""
+    first = _skip_space(data, begin, end, classes)
+    if first >= end:
+        return 0
+    if sentences < len(spans):
+        last = end
+        while last_class(data, first, last, classes) & SPACE:
+            last -= 1
+            while (load8(data, last) & 0xC0) == 0x80:
+                last -= 1
+        spans[sentences, 0], spans[sentences, 1] = first - lo, last - lo
+    return 1
 
 
 @inlined
@@ -128,14 +175,16 @@ def _abbreviates(data: NDArray[np.uint8], lo: int, dot: int, classes: Classes) -
 
 
 @inlined
-def _is_blank(data: NDArray[np.uint8], at: int, end: int, classes: Classes) -> bool:
+def _skip_space(data: NDArray[np.uint8], at: int, end: int, classes: Classes) -> int:
+    """The first character of data[at:end] that is no white space; the end if there is none."""
     while at < end:
         code_point, size = decode(data, at)
         if class_of(classes, code_point) & SPACE == 0:
-            return False
+            break
         at += size
-    return True
+    return min(at, end)
 
 
 def warm_up() -> None:
     sentence_counts(pa.array(["Mr. A. is. here"], pa.large_string()))
+    sentence_spans(pa.array(["Mr. A. is. here"], pa.large_string()))

@@ -15,7 +15,7 @@ class Pii:
 
     The kinds are those of redact/pii, and mean the same. Signals: `emails`, `ips`, `phones`, …, one for each kind asked
     for, and `found`, all of them together. With `spans=True`, `spans` is a list of kind, start and end of each, in bytes
-    of the text. A filter such as filter/keep_where can judge by them.
+    of the text. A filter such as filter/keep_where can judge by them; docs/guide/personal-data.md has an example.
 
     Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159
     """

@@ -8,6 +8,7 @@ Only keys, sketches and the hashes of candidates are read; the text of candidate
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,14 +143,15 @@ class Decide:
         sets = Sets.open(io, unit.inputs[1])
         documents = sets.documents
         pairs = _met(io, unit.inputs[0], documents)
-        place = preference(io, files, documents)
         similarity = sets.jaccard(pairs)
+        place = preference(io, files, documents).astype(np.int32)
         io.facts["candidates"], io.facts["verified"] = len(pairs), int((similarity >= self.threshold).sum())
         while True:
             twin, alike = self.decide(pairs, similarity, place)
             # One whose twin goes may be like the document that its twin goes for, which it was not compared with.
             through = (twin[pairs] >= 0) & (similarity >= self.threshold)[:, None] & (twin[pairs[:, ::-1]] < 0)
             which, side = np.nonzero(through)
+            del through
             more = np.stack([pairs[which, 1 - side], twin[pairs[which, side]]], axis=1)
             more.sort(axis=1)
             more = _without(np.unique(more[more[:, 0] != more[:, 1]], axis=0), pairs)
@@ -162,64 +164,67 @@ class Decide:
         return documents[gone], documents[twin[gone]], alike[gone]
 
     def decide(
-        self, pairs: NDArray[np.int64], similarity: NDArray[np.float64], place: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, pairs: NDArray[np.int32], similarity: NDArray[np.float64], place: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """(documents,) the twin that each goes for, -1 where it stays, and how alike they are."""
         alike = similarity >= self.threshold
-        ordered = np.sort(place[pairs[alike]], axis=1)
-        twin = survivors(len(place), ordered[:, 0], ordered[:, 1], similarity[alike])
-        back = np.argsort(place)  # place -> document
-        gone = np.flatnonzero(twin >= 0)
-        twins = np.full(len(place), -1, np.int64)
-        twins[back[gone]] = back[twin[gone]]
-        # The similarity of a document with its twin is that of one of the verified pairs.
-        order = np.lexsort((ordered[:, 0], ordered[:, 1]))
-        keyed = ordered[order, 1] * len(place) + ordered[order, 0]
-        found = order[np.searchsorted(keyed, gone * len(place) + twin[gone])]
-        how = np.zeros(len(place))
-        how[back[gone]] = similarity[alike][found]
-        return twins, how
+        one, other = place[pairs[alike, 0]], place[pairs[alike, 1]]
+        twin, how = survivors(len(place), np.minimum(one, other), np.maximum(one, other), similarity[alike])
+        del one, other
+        gone = np.flatnonzero(twin[place] >= 0)
+        back = np.empty(len(place), np.int32)
+        back[place] = np.arange(len(place), dtype=np.int32)  # place -> document
+        twins = np.full(len(place), -1, np.int32)
+        twins[gone] = back[twin[place[gone]]]
+        return twins, how[place]
 
 
 class Sets(NamedTuple):
     """The distinct n-gram hashes of all candidates, in files: what is read of them is given back at once.
 
     documents   (candidates,) their numbers, rising
-    sizes       (candidates,) of their sets
+    sizes       (candidates,) int32: of their sets
     first       (files + 1,) index of each file's first candidate
     """
 
     io: UnitIO
     files: tuple[str, ...]
     documents: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int32]
     first: NDArray[np.int64]
 
     @staticmethod
     def open(io: UnitIO, files: tuple[str, ...]) -> "Sets":
-        found = [(np.array(arrays["documents"]), np.diff(arrays["offsets"])) for arrays in map(io.arrays, files)]
+        found = [
+            (np.array(arrays["documents"]), np.diff(arrays["offsets"]).astype(np.int32))
+            for arrays in map(io.arrays, files)
+        ]
         first = np.cumsum([0, *(len(documents) for documents, _ in found)])
         documents, sizes = (np.concatenate(parts) for parts in zip(*found))
         return Sets(io, files, documents, sizes, first)
 
-    def jaccard(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(pairs,) the exact similarity of pairs of candidates, which are given by index, with HASHES in memory.
+    def jaccard(self, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+        """(pairs,) the exact similarity of pairs of candidates, which are given by index and rise, with HASHES in memory.
 
         A document without n-grams is like none: it can only have met itself, read again in a later run.
         """
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         similarity = np.zeros(len(pairs))
         # A block's sets are at most those of both sides of its pairs.
-        blocks = np.cumsum(self.sizes[pairs[order]].sum(axis=1)) // HASHES if len(pairs) else np.empty(0, np.int64)
-        for block in np.split(order, np.flatnonzero(np.diff(blocks)) + 1):
-            wanted, at = np.unique(pairs[block], return_inverse=True)
+        ends = np.cumsum(self.sizes[pairs[:, 0]], dtype=np.int64)
+        ends += np.cumsum(self.sizes[pairs[:, 1]], dtype=np.int64)
+        cuts = np.searchsorted(ends, np.arange(HASHES, ends[-1] if len(pairs) else 0, HASHES))
+        del ends
+        for first, stop in pairwise(np.unique([0, *cuts.tolist(), len(pairs)]).tolist()):
+            block = pairs[first:stop]
+            wanted, at = np.unique(block, return_inverse=True)
             at = at.reshape(-1, 2)
             hashes, offsets = self.gather(wanted)
-            similarity[block] = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), hashes, offsets)
-        similarity[(self.sizes[pairs] == 0).any(axis=1)] = 0
+            found = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), hashes, offsets)
+            found[(self.sizes[block] == 0).any(axis=1)] = 0
+            similarity[first:stop] = found
         return similarity
 
-    def gather(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def gather(self, wanted: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The sets of some candidates, by rising index."""
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.sizes[wanted]]))
         hashes = np.empty(offsets[-1], np.uint64)
@@ -233,7 +238,7 @@ class Sets(NamedTuple):
         return hashes, offsets
 
 
-def _met(io: UnitIO, files: tuple[str, ...], documents: NDArray[np.int64]) -> NDArray[np.int64]:
+def _met(io: UnitIO, files: tuple[str, ...], documents: NDArray[np.int64]) -> NDArray[np.int32]:
     """(pairs, 2) all pairs of some files, as indices into the sorted documents, rising and distinct.
 
     A pair may be in as many files as there are bands, so doubles go before all files are read.
@@ -248,14 +253,19 @@ def _met(io: UnitIO, files: tuple[str, ...], documents: NDArray[np.int64]) -> ND
             found = _without_doubles(np.concatenate([found, *waiting]))
             waiting = []
     found = _without_doubles(np.concatenate([found, *waiting]))
-    return np.stack([found >> np.uint64(32), found & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
+    del waiting
+    pairs = np.empty((len(found), 2), np.int32)
+    pairs[:, 0] = found >> np.uint64(32)
+    pairs[:, 1] = found & np.uint64(0xFFFFFFFF)
+    return pairs
 
 
-def _without(pairs: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+def _without(pairs: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]:
     """The pairs that are not among the others."""
-    one = np.ascontiguousarray(pairs).view("i8,i8").ravel()
-    two = np.ascontiguousarray(others).view("i8,i8").ravel()
-    return pairs[~np.isin(one, two)] if len(pairs) else pairs
+    if not len(pairs):
+        return pairs
+    one, two = (np.ascontiguousarray(both).view(np.int64).ravel() for both in (pairs, others))
+    return pairs[~np.isin(one, two)]
 
 
 def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:

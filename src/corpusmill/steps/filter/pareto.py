@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.verdict import join_reasons
+from corpusmill.tokens.chance import luck
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +42,7 @@ class Pareto:
         return (self.by,)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        bits = np.array([int(name[:16], 16) for name in docs["id"].to_pylist()], np.uint64)
-        x = bits ^ (np.uint64(self.seed % 2**64) * np.uint64(0x9E3779B97F4A7C15))
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-        x ^= x >> np.uint64(31)
+        x = luck(docs["id"], self.seed)
         return {"draw": pa.array((x >> np.uint64(11)).astype(np.float64) / 2**53)}
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:

@@ -42,8 +42,11 @@ NOBODYS = tuple(
 def nobodys(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(spans,) whether each is an IP address that can be nobody's; the kinds are those of `corpusmill.text.pii`."""
     found = np.zeros(len(spans), bool)
+    addresses = np.flatnonzero(np.isin(spans[:, 1], [IPV4, IPV6])).tolist()
+    if not addresses:
+        return found
     data, offsets = view(texts)
-    for at in np.flatnonzero(np.isin(spans[:, 1], [IPV4, IPV6])).tolist():
+    for at in addresses:
         document, _, start, end = spans[at].tolist()
         found[at] = is_nobodys(data[offsets[document] + start : offsets[document] + end].tobytes().decode("ascii"))
     return found

@@ -29,7 +29,7 @@ NEEDED = ("tok2vec", "transformer", "ner")
 class Names:
     """Replace names of people, and of places if asked for, by placeholders, pseudonyms or tags, or drop the document.
 
-    A spaCy model finds them: some 20 KB/s a core, so this is for small corpora and samples. It misses names and takes
+    A spaCy model finds them: some 20 to 40 KB/s a core, so this is for small corpora and samples. It misses names and takes
     other words for names; docs/guide/personal-data.md says how often. Places are countries, towns, regions and
     buildings; a street and its number are seldom found. Each document is read alone, in pieces of whole lines, so that
     the result never depends on what else is in a batch.

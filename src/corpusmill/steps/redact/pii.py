@@ -42,6 +42,8 @@ class Pii:
     The signals `emails`, `ips`, `phones`, … count what was found, one for each kind asked for, and `found` all of it.
     With `spans=True` the signal `spans` is a list of kind, start and end of each: bytes of the text that came in.
 
+    How often each kind is right, and which action to choose, is in docs/guide/personal-data.md.
+
     Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, for e-mail and public IP addresses; Soldaini et al. 2024
     (Dolma), arXiv:2402.00159, for telephone numbers too
     """

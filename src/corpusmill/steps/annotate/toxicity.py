@@ -1,0 +1,51 @@
+"""How much insult and obscenity is in a document, and where?"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.models.toxicity import WORDS_EN, Rater
+from corpusmill.steps import Columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toxicity:
+    """Score insults and obscenity in English by the words of a document; nothing is judged.
+
+    Signals of a model of single words (the one of alt-profanity-check), null for a text without a word:
+
+        score         of the document as one text, 0 to 1: long or short, it is the bag of all its words, so that a few bad
+                      sentences of a long page hardly count
+        worst         the highest score of a sentence; worst_start, worst_end: its bytes in the text
+        bad           the share of words that stand in sentences of `sentence_score` or more; 0.0 without a word
+
+    and of a list of words, which are also found as "sh1t", "f u c k", "f.u.c.k", "f*ck", "fuuuck", but never inside others:
+
+        found         how many
+        share         found / words
+
+    With `spans=True`, `sentences` is a list of start, end and score of the bad sentences, and `words` of start and end of the
+    words found; all in bytes of the text. A list of your own is a file of words, separated by white space; "#" begins a
+    comment. What both see and what they cannot is measured in docs/guide/toxicity.md: they know words, not what is meant.
+    `filter/toxicity` judges by these signals.
+
+    Source: the share of words of a list: after Raffel et al. 2020 (C4), arXiv:1910.10683, which drops pages with any; the
+    model: scikit-learn's TF-IDF and linear SVMs, https://github.com/dimitrismistriotis/alt-profanity-check
+    """
+
+    lexicon: str = WORDS_EN  # an asset's name, or the path of a list
+    sentence_score: float = 0.7
+    spans: bool = False
+
+    def __post_init__(self) -> None:
+        self._rater()
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return self._rater().columns(docs["text"], self.spans)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return self._rater().assets
+
+    def _rater(self) -> Rater:
+        return Rater(lexicon=self.lexicon, sentence_score=self.sentence_score)

@@ -1,0 +1,59 @@
+"""Drop documents full of insult and obscenity."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError
+from corpusmill.models.toxicity import WORDS_EN, Rater
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import Rule, failing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toxicity:
+    """Drop documents with too many words of a list, or of too high a score.
+
+    The signals are those of annotate/toxicity; each bound still passes, and None switches its rule off. `max_share` of
+    0.001 is one word of the list in a thousand: a document of fewer words goes for a single one. `max_worst` judges a
+    document by its worst sentence alone, which of long pages takes most.
+
+    Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159, drops by the scores of classifiers of sentences; the
+    bounds are ours, see docs/guide/toxicity.md
+    """
+
+    max_share: float | None = 0.001  # of words that are in the list
+    max_score: float | None = 0.9  # of the document
+    max_worst: float | None = None  # of a sentence
+    max_bad: float | None = None  # share of words in bad sentences
+    lexicon: str = WORDS_EN  # an asset's name, or the path of a list
+    sentence_score: float = 0.7  # from which on a sentence is bad
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("max_share", "share", ">"),
+        Rule("max_score", "score", ">"),
+        Rule("max_worst", "worst", ">"),
+        Rule("max_bad", "bad", ">"),
+    )
+
+    def __post_init__(self) -> None:
+        for rule in self.RULES:
+            bound = getattr(self, rule.parameter)
+            if bound is not None and not 0 <= bound <= 1:
+                raise RecipeError(f"{rule.parameter} is from 0 to 1, got {bound}")
+        self._rater()
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return self._rater().columns(docs["text"], spans=False)
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        return failing(self, self.RULES, signals)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return self._rater().assets
+
+    def _rater(self) -> Rater:
+        return Rater(lexicon=self.lexicon, sentence_score=self.sentence_score)

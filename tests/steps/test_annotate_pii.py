@@ -1,0 +1,42 @@
+import pytest
+
+from conftest import docs
+from corpusmill.errors import RecipeError
+from corpusmill.steps.annotate.pii import Pii
+from corpusmill.steps.redact.pii import Pii as Redact
+
+TEXTS = ("a@b.org, 8.8.8.8 and c@d.org", None, "日本 +49 30 901820 at 10.0.0.1, version 3.3.3.0 at 12:30:45")
+
+
+def test_each_kind_is_counted_and_the_text_stays():
+    documents = docs(*TEXTS)
+    found = Pii(kinds=("phone", "ip", "email")).signals(documents)
+    assert {name: column.to_pylist() for name, column in found.items()} == {
+        "emails": [2, 0, 0],
+        "ips": [1, 0, 0],
+        "phones": [0, 0, 1],
+        "found": [3, 0, 1],
+    }
+    assert documents["text"].to_pylist() == list(TEXTS)
+
+
+def test_spans_say_kind_first_byte_and_end_in_order():
+    spans = Pii(spans=True).signals(docs(*TEXTS))["spans"].to_pylist()
+    raw = [(text or "").encode() for text in TEXTS]
+    assert [[(s["kind"], raw[row][s["start"] : s["end"]]) for s in these] for row, these in enumerate(spans)] == [
+        [("email", b"a@b.org"), ("ip", b"8.8.8.8"), ("email", b"c@d.org")],
+        [],
+        [("phone", b"+49 30 901820")],
+    ]
+
+
+def test_it_finds_what_redacting_replaces():
+    kinds = ("email", "ip", "phone")
+    redacted = Redact(kinds=kinds, spans=True, public_only=False).transform(docs(*TEXTS))
+    for name, column in Pii(kinds=kinds, spans=True, public_only=False).signals(docs(*TEXTS)).items():
+        assert redacted[name].to_pylist() == column.to_pylist()
+
+
+def test_kinds_that_do_not_exist_fail_when_the_step_is_made():
+    with pytest.raises(RecipeError, match='annotate/pii: no kind "mail"'):
+        Pii(kinds=("mail",))

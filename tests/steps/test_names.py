@@ -1,0 +1,92 @@
+"""The model finds names where the extra is installed; what is done with them is tried with a reader of a known list."""
+
+import doctest
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill.errors import AssetError, MissingExtraError, RecipeError
+from corpusmill.steps.redact import names
+from corpusmill.steps.redact.names import ENGLISH, Names, data_of, names_in, pieces
+
+
+def read_capitals(text: str) -> SimpleNamespace:
+    """Words with a capital are people, and what has two are places; with the blank before, as models may have it."""
+    found = [
+        SimpleNamespace(label_="GPE" if re.search("[A-Z]{2}", m[0]) else "PER", start_char=m.start(), end_char=m.end())
+        for m in re.finditer(r" ?[A-Z]\w+", text)
+    ]
+    found.append(SimpleNamespace(label_="DATE", start_char=0, end_char=len(text)))
+    return SimpleNamespace(ents=found)
+
+
+def test_a_name_is_told_by_its_bytes_without_blanks_around_it():
+    text = "日本 Jané met ROME"
+    found = [(kind, text.encode()[start:end].decode()) for kind, start, end in names_in(text, read_capitals)]
+    assert found == [("person", "Jané"), ("place", "ROME")]
+
+
+@given(st.text(st.sampled_from("ab \né日"), max_size=60), st.integers(1, 12))
+@settings(max_examples=100)
+def test_pieces_are_the_text_and_none_is_longer_than_asked(text, size):
+    found = list(pieces(text, size))
+    assert "".join(found) == text
+    assert all(0 < len(piece) <= size for piece in found[:-1]) and len(found[-1]) <= size
+
+
+def test_names_in_a_long_text_are_found_where_they_stand():
+    text = ("ü word " * 2500 + "\n") * 3 + "Jane"
+    raw = text.encode()
+    assert [raw[start:end] for _, start, end in names_in(text, read_capitals)] == [b"Jane"]
+
+
+def test_without_the_extra_the_step_says_what_to_install(monkeypatch):
+    names._load.cache_clear()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError, match=r"redact/names .* pip install 'corpusmill\[pii-names\]'"):
+        Names().transform(docs("Jane"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"kinds": ("people",)}, 'no kind "people"'),
+        ({"action": "pseudonym"}, "pseudonyms need a key"),
+        ({"max_spans": -1}, "max_spans must be at least 0"),
+    ],
+)
+def test_wrong_parameters_fail_when_the_step_is_made(parameters, words):
+    with pytest.raises(RecipeError, match=f"redact/names: {words}"):
+        Names(**parameters)
+
+
+def test_the_model_that_ships_with_the_extra_finds_names():
+    pytest.importorskip("spacy")
+    if data_of(ENGLISH) is None:
+        pytest.skip("no model of English is installed")
+    texts = ("Barack Obama met Angela Merkel in Berlin.", None, "nothing")
+    assert Names(kinds=("person", "place")).transform(docs(*texts))["text"].to_pylist() == [
+        "<PERSON> met <PERSON> in <PLACE>.",
+        None,
+        "nothing",
+    ]
+    dropping = Names(action="drop")
+    out = dropping.transform(docs(*texts))
+    assert out["text"].to_pylist() == list(texts)
+    assert dropping.reasons(out, {n: out[n] for n in ("persons", "found")}).to_pylist() == ["person", None, None]
+    assert any(ENGLISH in asset for asset in Names().assets)
+
+
+def test_a_model_that_is_not_there_is_told():
+    pytest.importorskip("spacy")
+    with pytest.raises(AssetError, match='no spaCy model "xx_no_such_model" is installed, nor is it a folder'):
+        Names(model="xx_no_such_model").transform(docs("Jane"))
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(names).failed == 0

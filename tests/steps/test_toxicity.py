@@ -1,0 +1,106 @@
+"""annotate/toxicity and filter/toxicity: what they say of documents, and which go."""
+
+import pytest
+
+from conftest import docs
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.steps import Annotate, Filter
+from corpusmill.steps.annotate.toxicity import Toxicity as Annotated
+from corpusmill.steps.filter.toxicity import Toxicity as Filtered
+
+CALM = "The ferry leaves at nine from the small harbour, and the river runs past the old mill. "
+RUDE = "You are a stupid moron and everybody knows it!"
+HIDDEN = "Some sh1t and f.u.c.k.i.n.g m0r0ns here."
+
+
+def signals(step, *texts):
+    return {name: column.to_pylist() for name, column in step.signals(docs(*texts)).items()}
+
+
+def reasons(step, *texts):
+    documents = docs(*texts)
+    return step.reasons(documents, step.signals(documents)).to_pylist()
+
+
+def test_scores_each_document_and_judges_none():
+    found = signals(Annotated(), CALM, RUDE, None, "!!!")
+    assert list(found) == ["score", "worst", "worst_start", "worst_end", "bad", "found", "share"]
+    assert found["score"][0] < 0.1 and found["score"][1] > 0.9
+    assert found["found"] == [0, 1, 0, 0]
+    assert found["share"] == [0.0, 1 / 9, 0.0, 0.0]
+    assert found["bad"] == [0.0, 1.0, 0.0, 0.0]
+    assert [found[name][2:] for name in ("score", "worst", "worst_start")] == [[None, None]] * 3
+    assert isinstance(Annotated(), Annotate) and not isinstance(Annotated(), Filter)
+
+
+def test_says_where_the_worst_sentence_is_and_how_much_of_a_document_is_like_that():
+    text = f"Érik: {CALM}\n  {RUDE} \n{CALM}"
+    found = signals(Annotated(spans=True), text, CALM)
+    start, end = found["worst_start"][0], found["worst_end"][0]
+    assert text.encode()[start:end].decode() == RUDE
+    assert found["worst"][0] > 0.9 and found["score"][0] < 0.5
+    assert found["bad"][0] == pytest.approx(9 / (1 + 17 + 9 + 17))
+    assert found["sentences"] == [[{"start": start, "end": end, "score": found["worst"][0]}], []]
+    assert [text.encode()[hit["start"] : hit["end"]] for hit in found["words"][0]] == [b"moron"]
+
+
+def test_a_lower_bound_makes_more_sentences_bad():
+    shares = [signals(Annotated(sentence_score=bound), RUDE + " " + CALM)["bad"][0] for bound in (0.0, 0.7, 1.0)]
+    assert shares[0] == 1.0 > shares[1] > shares[2] == 0.0
+    at_the_bound = signals(Annotated(), RUDE)["worst"][0]
+    assert signals(Annotated(sentence_score=at_the_bound), RUDE)["bad"] == [1.0]
+
+
+def test_the_list_sees_through_what_the_model_does_not():
+    found = signals(Annotated(), HIDDEN)
+    assert found["found"] == [3] and found["score"][0] < 0.1
+
+
+@pytest.mark.parametrize(
+    "text", ["Scunthorpe", "assess the class", "cockpit", "Dickens", "shiitake", "a title", "Essex", "analysis"]
+)
+def test_innocent_words_hold_none(text):
+    assert signals(Annotated(), text)["found"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "reason"),
+    [
+        (Filtered(), CALM, None),
+        (Filtered(), RUDE, "max_share,max_score"),
+        (Filtered(), HIDDEN, "max_share"),
+        (Filtered(), None, None),
+        (Filtered(), "!!!", None),
+        (Filtered(max_score=None), RUDE, "max_share"),
+        (Filtered(max_share=None), RUDE, "max_score"),
+        (Filtered(max_share=None), CALM * 20 + RUDE, None),
+        (Filtered(max_share=None, max_worst=0.9), CALM * 20 + RUDE, "max_worst"),
+        (Filtered(max_share=None, max_bad=0.02), CALM * 20 + RUDE, "max_bad"),
+        (Filtered(max_share=None, max_score=None, max_bad=1.0), RUDE, None),
+        (Filtered(max_share=None, max_bad=0.03), CALM * 20 + RUDE, None),
+    ],
+)
+def test_drops_a_document_for_this_reason(step, text, reason):
+    assert reasons(step, text) == [reason]
+
+
+def test_a_share_at_the_bound_still_passes():
+    text = "word " * 999 + "shit"
+    assert reasons(Filtered(), text, text[5:]) == [None, "max_share"]
+
+
+def test_a_list_of_your_own(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("ferry  # ours\n", "utf-8")
+    step = Filtered(lexicon=str(path), max_score=None)
+    assert reasons(step, CALM, "The f3rry", "Ferryman.", "shit") == ["max_share", "max_share", None, None]
+    assert step.assets == ("toxicity-en", str(path)) == Annotated(lexicon=str(path)).assets
+
+
+def test_wrong_parameters_are_told_when_the_step_is_made(tmp_path):
+    with pytest.raises(RecipeError, match=r"max_share is from 0 to 1, got -0\.1"):
+        Filtered(max_share=-0.1)
+    with pytest.raises(RecipeError, match="sentence_score is from 0 to 1"):
+        Annotated(sentence_score=2)
+    with pytest.raises(AssetError, match="no asset"):
+        Annotated(lexicon=str(tmp_path / "none.txt"))
