@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint setup bench quality parity scale scale-long chaos golden clean
+.PHONY: demo test lint setup bench quality parity interop torch scale scale-long chaos golden clean
 
 demo: $(READY)
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -55,11 +55,21 @@ DATA ?= ../shared/data
 PEER := build/parity/bin/python
 bench: $(READY) build/parity/.ready
 	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
-	$(BIN)/python -m benchmarks --workload $(WORKLOAD) --peer $(PEER) $(if $(wildcard $(DATA)/warc/crawl),--data $(DATA))
+	$(BIN)/python -m benchmarks --workload $(WORKLOAD) --peer $(PEER) $(if $(wildcard $(INTEROP)),--formats $(INTEROP)) $(if $(wildcard $(DATA)/warc/crawl),--data $(DATA))
 
 # Do our rules decide as datatrove's? It lives in an environment of its own, and needs real documents: DATA=DIR.
 parity: $(READY) build/parity/.ready
 	$(BIN)/python benchmarks/parity.py --data $(DATA) --peer $(PEER)
+
+# Do the readers that trainers use read what we write? Each by its own library, in an environment of their own.
+INTEROP := build/interop/bin/python
+interop: build/interop/.ready
+	$(INTEROP) -m benchmarks.interop
+
+# What needs PyTorch: masks in a real model, the DataLoader, DoReMi, the example. `make test` skips it and says so.
+TORCH_PYTHON := build/torch/bin/python
+torch: build/torch/.ready
+	$(TORCH_PYTHON) -m pytest tests/with_torch
 
 # Is what is dropped a copy, and is every copy dropped? Needs real and labelled documents, DATA=DIR, and takes the
 # workload too if it is there.
@@ -71,6 +81,27 @@ build/parity/.ready: Makefile
 	$(PEER) -m pip install --quiet --disable-pip-version-check \
 		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean \
 		'datasketch==2.0.*' 'rensa==0.5.*' 'gaoya==0.2.*' orjson
+	@touch $@
+
+# PyTorch without CUDA where there is such a wheel: 0.2 instead of several GB. Of the three libraries only what reads
+# local files is used, so their clients of clouds are left out; torchvision is not wanted for text.
+TORCH ?= torch==2.13.0+cpu
+build/torch/.ready: Makefile pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/torch
+	$(TORCH_PYTHON) -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
+		$(TORCH_PYTHON) -m pip install --quiet --disable-pip-version-check torch
+	$(TORCH_PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . pytest hypothesis
+	@touch $@
+
+build/interop/.ready: Makefile pyproject.toml
+	$(PYTHON) -m venv build/interop
+	$(INTEROP) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . 'datasets==5.*' 'transformers>=5'
+	$(INTEROP) -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
+		$(INTEROP) -m pip install --quiet --disable-pip-version-check torch
+	$(INTEROP) -m pip install --quiet --disable-pip-version-check --no-deps \
+		'mosaicml-streaming==0.13.*' 'litdata==0.2.*' 'megatron-core==0.16.*'
+	$(INTEROP) -m pip install --quiet --disable-pip-version-check \
+		boto3 brotli catalogue lightning-utilities matplotlib obstore pillow python-snappy requests tifffile zstd
 	@touch $@
 
 clean:

@@ -12,11 +12,22 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import map_pass, measures, models, peers_dedup, peers_rules, startup, what_if, whole_run
+from benchmarks import loader, map_pass, measures, models, peers_dedup, peers_rules, startup, tokens, what_if, whole_run
 from benchmarks._common import Figure, Workload, heading, row, table
 from corpusmill.text import compile as kernels
 
-NAMES = ("measures", "models", "peers_rules", "peers_dedup", "what_if", "map_pass", "whole_run", "startup")
+NAMES = (
+    "measures",
+    "models",
+    "tokens",
+    "loader",
+    "peers_rules",
+    "peers_dedup",
+    "what_if",
+    "map_pass",
+    "whole_run",
+    "startup",
+)
 
 
 def main() -> int:
@@ -24,7 +35,10 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which; all if none is named: {', '.join(NAMES)}")
     parser.add_argument("--workload", type=Path, required=True)
     parser.add_argument("--big", type=Path, help="a larger workload, for whole_run")
-    parser.add_argument("--peer", type=Path, help="the python of an environment with the peers, for those two")
+    parser.add_argument(
+        "--peer", type=Path, help="the python of an environment with the peers, for those two and tokens"
+    )
+    parser.add_argument("--formats", type=Path, help="the python of one with other loaders, for loader: `make interop`")
     parser.add_argument("--data", type=Path, help="folder of real documents, as for parity")
     parser.add_argument("--runs", type=int, default=3, help="of which the median is taken; whole runs and peers once")
     parser.add_argument("--scratch", type=Path, help="folder for what runs write; a temporary one if not given")
@@ -45,6 +59,10 @@ def main() -> int:
                 figures += measures.run(workload, options.runs, scratch / name, options.data)
             elif name == "models":
                 figures += models.run(workload, options.runs, scratch / name)
+            elif name == "tokens":
+                figures += tokens.run(workload, options.runs, scratch / name, options.peer)
+            elif name == "loader":
+                figures += loader.run(workload, options.runs, scratch / name, options.formats)
             elif name == "peers_rules":
                 figures += peers_rules.run(workload, options.runs, scratch / name, options.peer, options.data)
             elif name == "peers_dedup":

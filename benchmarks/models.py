@@ -10,14 +10,19 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks._common import Figure, Workload, row, table
+from corpusmill import assets
 from corpusmill.models.language import LID_176
+from corpusmill.models.toxicity import TOXICITY_EN, WORDS_EN, ToxicityModel
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.quality import Quality
+from corpusmill.steps.annotate.toxicity import Toxicity
 from corpusmill.steps.decontaminate.ngrams import Ngrams
+from corpusmill.text.lexicon import find_words, read_words
 from corpusmill.train.lm import Settings, train
 
 ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s a core
 QUALITY = 50.0  # MB/s a core
+LEXICON = 100.0  # MB/s a core
 
 
 def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
@@ -97,4 +102,22 @@ def quality(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     return [Figure("models: annotate/quality", speed, "MB/s", QUALITY)]
 
 
-PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (decontamination, perplexity, quality)
+def toxicity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+    """MB/s of text looked through for a list of words, scored by the model that ships, and both, as in a run."""
+    sample = samples.all_kinds(workload)
+    words, model = assets.load(WORDS_EN, read_words), assets.load(TOXICITY_EN, ToxicityModel.load)
+    lexicon = sample.speed(lambda batch: find_words(batch["text"], words), runs)
+    scored = sample.speed(lambda batch: model.score(batch["text"]), runs)
+    both = sample.speed(Toxicity().signals, runs)
+    table("annotate/toxicity", "MB/s a core")
+    row(f"the list of {len(words.start) - 1} words, written forms too", f"{lexicon:,.0f}")
+    row("the model, by document and by sentence", f"{scored:,.0f}")
+    row("all signals", f"{both:,.0f}")
+    print()
+    return [
+        Figure("models: annotate/toxicity, the list", lexicon, "MB/s", LEXICON),
+        Figure("models: annotate/toxicity, all signals", both, "MB/s"),
+    ]
+
+
+PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (decontamination, perplexity, quality, toxicity)

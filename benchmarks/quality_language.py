@@ -34,6 +34,7 @@ MACRO = (
     {"ar", "arz"},
     {"ku", "ckb"},
 )
+THRESHOLDS = (0.0, 0.3, 0.5, 0.65, 0.8, 0.9, 0.95)
 SETS = ("ntrex_docs", "lingua_sentences", "masakhanews")  # documents, sentences, news in African languages
 
 
@@ -42,39 +43,56 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     print("## language\n")
     table("set", "languages", "known", "texts of these", "as labelled", "macrolanguage", "below 0.9, as labelled")
     figures = []
+    scored = {}
     for file in SETS:
         path = data / "lang" / f"{file}.jsonl.gz"
         if not path.is_file():
             raise SystemExit(f"{path}: not there. Name the folder of labelled documents with --data.")
-        by_language = judge(path)
+        by_language, strangers = judge(path)
+        scored[file] = [judged for found in by_language.values() for judged in found], strangers
         known = {language: found for language, found in by_language.items() if found}
-        strict = {language: mean(exact for exact, _ in found) for language, found in known.items()}
-        merged = mean(mean(near for _, near in found) for found in known.values())
+        strict = {language: mean(exact for exact, *_ in found) for language, found in known.items()}
+        merged = mean(mean(near for _, near, _ in found) for found in known.values())
         said = ", ".join(f"{name} {share:.2f}" for name, share in sorted(strict.items()) if share < FAILS) or "none"
         texts = sum(map(len, known.values()))
         row(file, len(by_language), len(known), f"{texts:,}", f"{mean(strict.values()):.4f}", f"{merged:.4f}", said)
         bar = BAR if file == "ntrex_docs" else None
         figures.append(Figure(f"language of {file}, mean over languages, macrolanguages", merged, "", bar, digits=4))
     print("\nLanguages that the model has no label for are left out: it gives them the name of another one.\n")
+    print(
+        "By `min_score`: texts of known languages kept; of these, named rightly (macrolanguage); texts of others kept\n"
+    )
+    table("at least", *(f"{file}, {what}" for file in SETS for what in ("kept", "right", "others kept")))
+    for bound in THRESHOLDS:
+        cells = []
+        for judged, strangers in scored.values():
+            kept = [near for _, near, score in judged if score >= bound]
+            foreign = mean(score >= bound for score in strangers)
+            cells += [f"{len(kept) / len(judged):.3f}", f"{mean(kept):.3f}", f"{foreign:.3f}"]
+        row(f"{bound:g}", *cells)
+    print()
     return figures
 
 
-def judge(path: Path) -> dict[str, list[tuple[bool, bool]]]:
-    """By language of each text: whether its name is right, and whether it is of the right macrolanguage. Nothing of
-    languages that the model does not know, and of texts without a letter."""
+def judge(path: Path) -> tuple[dict[str, list[tuple[bool, bool, float]]], list[float]]:
+    """By language of each text: whether its name is right, whether it is of the right macrolanguage, and the score; and
+    the scores of texts of languages that the model does not know. Nothing of texts without a letter."""
     names = {code: tuple(labels.split(",")) for code, labels in (pair.split(":") for pair in CODES.split())}
     identifier = Identifier()
     labels = set(identifier.labels())
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
     records = [record for record in records if any(map(str.isalpha, record["text"]))]
-    found = identifier.columns(pa.array([record["text"] for record in records], pa.large_string()))["label"].to_pylist()
-    by_language: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for record, label in zip(records, found):
+    found = identifier.columns(pa.array([record["text"] for record in records], pa.large_string()))
+    by_language: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
+    strangers = []
+    for record, label, score in zip(records, found["label"].to_pylist(), found["score"].to_pylist()):
         code = record["lang"].partition("-")[0]
         wanted = set(names.get(code, (code,))) & labels
         judged = by_language[record["lang"]]
         if wanted:
             near = wanted.union(*(group for group in MACRO if group & wanted))
-            judged.append((label in wanted, label in near))
-    return dict(by_language)
+            judged.append((label in wanted, label in near, score))
+        else:
+            strangers.append(score)
+    return dict(by_language), strangers

@@ -34,7 +34,7 @@ from corpusmill.keys import Keys, Signed
 from corpusmill.recipe.lower import SLICE, PassInfo, Plan
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.passes import COUNTED, Sign, _write_keys
-from corpusmill.runs import Silent, carry_out, stage_folder, warm_kernels
+from corpusmill.runs import Silent, carry_out, preloaded, stage_folder, warm_kernels
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.units import Stage, Unit, UnitIO
 
@@ -118,7 +118,7 @@ def make(documents: int, root: Path) -> None:
 def carry_out_by_workers(root: Path, stages: Plan) -> None:
     warm_kernels(Silent())
     root.mkdir(parents=True, exist_ok=True)
-    with closing(Processes(os.cpu_count() or 1, preload=("corpusmill.recipe.preload",))) as executor:
+    with closing(Processes(os.cpu_count() or 1, preload=preloaded())) as executor:
         carry_out(root, stages, executor, Silent())
 
 

@@ -1,10 +1,16 @@
-"""What many tests make: a batch of documents."""
+"""What many tests make: a batch of documents; and a run of two sources."""
 
+import json
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import settings
 
+import corpusmill
+from corpusmill.execute.serial import Serial
 from corpusmill.schema import DOCUMENT, document_id
 
 # No deadline: the first call of a kernel may compile it, and machines are noisy.
@@ -32,3 +38,30 @@ def docs(*texts: str | None, **columns: list[Any]) -> pa.RecordBatch:
 def pytest_addoption(parser: Any) -> None:
     parser.addoption("--write-golden", action="store_true", help="keep what the demo gives as what it must give")
     parser.addoption("--kills", type=int, default=10, help="how often runs are killed in the test of kill -9")
+
+
+WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
+
+
+@pytest.fixture(scope="session")
+def two_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run: 60 documents of `news` and 60 of `code`, which mix in the rows."""
+    folder = tmp_path_factory.mktemp("two")
+    for name in ("news", "code"):
+        random = Random(name)
+        texts = [" ".join(random.choices(WORDS, k=random.randint(2, 40))) for _ in range(60)]
+        lines = [json.dumps({"text": text}) for text in texts]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    recipe = f"""
+name: two
+read:
+  - jsonl: {{paths: {folder}/news.jsonl, source: news}}
+  - jsonl: {{paths: {folder}/code.jsonl, source: code}}
+steps:
+  - tokenize/bpe: {{tokenizer: gpt2}}
+  - pack/concat: {{length: 32}}
+write: [shards]
+"""
+    (folder / "two.yaml").write_text(recipe, "utf-8")
+    corpusmill.run(str(folder / "two.yaml"), folder=str(folder / "run"), executor=Serial())
+    return folder / "run"

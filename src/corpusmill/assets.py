@@ -107,10 +107,14 @@ _loaded: dict[tuple[Callable[[Path], Any], Path], Any] = {}
 
 
 def load(name: str, loader: Callable[[Path], T]) -> T:
-    """`loader(path)` for the asset, called once a process."""
+    """`loader(path)` for the asset, called once a process. Raises AssetError if it is a folder or cannot be read."""
     path = locate(name)
     if (loader, path) not in _loaded:
-        _loaded[loader, path] = loader(path)
+        try:
+            _loaded[loader, path] = loader(path)
+        except OSError as error:
+            why = "it is a folder" if path.is_dir() else error.strerror or str(error)
+            raise AssetError(f"{name}: cannot be read: {why}") from error
     found: T = _loaded[loader, path]
     return found
 

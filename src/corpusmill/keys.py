@@ -59,6 +59,8 @@ class Signed:
     slices        partitions a band, a power of two
     excluded      the verdict stages of corpus steps before this one on the same keys: what they drop is not there
     earlier       what earlier runs kept: documents that come before all of this run, and stay
+    sources       the names of all sources of the recipe, in order
+    around        tokens that begin and end each document, beside those of its text
     """
 
     stage: str
@@ -67,6 +69,8 @@ class Signed:
     slices: int
     excluded: tuple[str, ...]
     earlier: tuple[KeyFile, ...] = ()
+    sources: tuple[str, ...] = ()
+    around: int = 1
 
     @property
     def output(self) -> str:

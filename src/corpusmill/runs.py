@@ -124,7 +124,7 @@ def run(
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         serial = recipe.run.executor == "serial"
-        executor = Serial() if serial else Processes(count, preload=("corpusmill.recipe.preload",))
+        executor = Serial() if serial else Processes(count, preload=preloaded())
     plan.check()
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -154,6 +154,8 @@ def carry_out(root: Path, plan: Plan, executor: Executor, watcher: Watcher) -> d
         done = folder.commits()
         folder.tidy()
         watcher.stage(stage, len(units), len(done))
+        for line in getattr(stage.work, "tell", lambda units: ())(units):
+            watcher.note(line)
 
         def commit(record: Commit, stage: Stage = stage, done: dict[int, Commit] = done) -> None:
             done[record.unit] = record
@@ -225,12 +227,20 @@ def _enough(bad: int, records: int) -> str:
 
 
 def warm_kernels(watcher: Watcher) -> None:
-    """Compile the kernels once, before workers start, and say so: it takes up to a minute on a new machine."""
+    """Compile what the recipe needs once, before workers start, and say so: it takes up to a minute on a new machine."""
     from corpusmill.text import compile as compiled
 
-    if not compiled.is_warm():
+    needed = compiled.imported_kernels()
+    if not compiled.is_warm(needed):
         watcher.compiling()
-        compiled.warm()
+        compiled.warm(needed)
+
+
+def preloaded() -> tuple[str, ...]:
+    """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them."""
+    from corpusmill.text import compile as compiled
+
+    return (*compiled.imported_kernels(), "corpusmill.recipe.preload")
 
 
 @contextmanager

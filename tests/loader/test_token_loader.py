@@ -133,20 +133,23 @@ def test_going_on_with_another_world_neither_repeats_nor_leaves_out(shards, legs
                 rows += ids(next(one))
         for one in running:
             one.close()
-        state = {**ranks[0].state_dict(), "samples": ranks[0].samples + batch * world}
+        state = ranks[0].state_dict()
     single = TokenLoader(shards, batch=len(rows), seed=5)
     assert rows == ids(single.at(0))
     assert state["samples"] == len(rows)
 
 
-def test_the_state_counts_a_batch_when_the_next_is_asked_for(shards):
-    running = TokenLoader(shards, batch=2, seed=1)
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_the_state_counts_a_batch_as_soon_as_it_is_given_out(shards, prefetch):
+    running = TokenLoader(shards, batch=2, seed=1, prefetch=prefetch)
     batches = iter(running)
     next(batches)
-    assert running.state_dict()["samples"] == 0
+    state = running.state_dict()
+    assert state["samples"] == 2
     second = next(batches)
+    batches.close()
     again = TokenLoader(shards, batch=2, seed=1)
-    again.load_state_dict(running.state_dict())
+    again.load_state_dict(state)
     assert ids(next(iter(again))) == ids(second)
 
 

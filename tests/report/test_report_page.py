@@ -92,7 +92,7 @@ def test_the_numbers_of_the_run_are_on_the_page(page):
     assert f"{flow.packed['tokens']:,}" in words
     assert "dropped where content_words below 20" in words
     assert "gopher_quality.max_hash_ratio: hash_ratio 0.143, above 0.1" in words
-    assert "bad_json" in words and "encoded by the reference tokenizer: all agree" in words
+    assert "bad_json" in words and "encoded by the reference tokenizer, tokenizers: all agree" in words
 
 
 def test_the_same_recipe_run_elsewhere_gives_the_same_page(page, tmp_path):

@@ -53,7 +53,12 @@ def shown(value: object) -> str:
 
 
 def test_the_guide_has_a_table_for_each_family():
-    assert {name for name, _ in TABLES} == {*(name for name, _ in OF_RULES), "clean/normalize", "redact/pii", "redact/names"}
+    assert {name for name, _ in TABLES} == {
+        *(name for name, _ in OF_RULES),
+        "clean/normalize",
+        "redact/pii",
+        "redact/names",
+    }
 
 
 def test_every_filter_has_a_page_and_the_overview_leads_there():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.tokens.packing import Layout, Report, best_fit, best_fit_rows, concat, split
+from corpusmill.tokens.packing import Layout, Report, best_fit, best_fit_rows, concat, concat_at, split, split_at
 
 
 def lengths_up_to(most):
@@ -74,9 +74,9 @@ def test_concat_writes_every_token_once_and_in_order(lengths, row):
 @pytest.mark.parametrize(
     ("remainder", "tokens", "report"),
     [
-        ("keep", 10, Report(rows=3, tokens=10, padding=0, cut_documents=1)),
-        ("pad", 12, Report(rows=3, tokens=10, padding=2, cut_documents=1)),
-        ("drop", 8, Report(rows=2, tokens=8, padding=0, cut_documents=1, discarded_tokens=2)),
+        ("keep", 10, Report(rows=3, tokens=10, padding=0, cut_documents=1, context=5)),
+        ("pad", 12, Report(rows=3, tokens=10, padding=2, cut_documents=1, context=5)),
+        ("drop", 8, Report(rows=2, tokens=8, padding=0, cut_documents=1, discarded_tokens=2, context=4)),
     ],
 )
 def test_the_last_row_is_kept_padded_or_dropped_as_asked(remainder, tokens, report):
@@ -116,3 +116,92 @@ def test_reports_of_parts_add_up():
     assert a + b == concat(np.array([3, 5, 2, 2, 4]), 4).report
     assert Report().utilisation == 1.0
     assert Report(rows=2, tokens=6, padding=2).utilisation == 0.75
+
+
+def slow_context(layout: Layout, row: int) -> int:
+    """Of every token, those of its document before it in its row, counted one by one."""
+    places = written(layout)
+    return sum(
+        sum(places[before] is not None and places[before][0] == place[0] for before in range(i // row * row, i))
+        for i, place in enumerate(places)
+        if place
+    )
+
+
+def breaks_in(lengths):
+    """Places within documents: any but their ends."""
+    ends = set(np.cumsum(lengths).tolist())
+    inside = [place for place in range(1, sum(lengths)) if place not in ends]
+    return st.sets(st.sampled_from(inside)).map(sorted) if inside else st.just([])
+
+
+with_breaks = lengths_up_to(40).flatmap(lambda lengths: st.tuples(st.just(lengths), breaks_in(lengths)))
+
+
+def slow_pieces(start, stop, row, ends):
+    """The definition, read aloud: a piece goes to the last end that leaves it `row` tokens at most, or has as many."""
+    found = []
+    while stop - start > row:
+        fitting = [end for end in ends if start < end <= start + row]
+        found.append((start, max(fitting, default=start + row)))
+        start = found[-1][1]
+    return [*found, (start, stop)] if stop > start else found
+
+
+@settings(max_examples=150, deadline=None)
+@given(with_breaks, st.integers(1, 16))
+def test_long_documents_are_split_at_breaks_as_defined(made, row):
+    lengths, breaks = made
+    document, offset, length = split_at(np.array(lengths, np.int64), row, np.array(breaks, np.int64))
+    expected = []
+    for d, (end, n) in enumerate(zip(np.cumsum(lengths).tolist(), lengths)):
+        expected += [(d, a - (end - n), b - a) for a, b in slow_pieces(end - n, end, row, breaks)]
+    assert list(zip(document.tolist(), offset.tolist(), length.tolist())) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(with_breaks, st.integers(1, 16))
+def test_rows_of_a_stream_end_at_breaks_as_defined(made, row):
+    lengths, breaks = made
+    layout = concat_at(np.array(lengths, np.int64), row, np.array(breaks, np.int64))
+    tokens, expected = stream(lengths), []
+    for a, b in slow_pieces(0, len(tokens), row, {*breaks, *np.cumsum(lengths).tolist()}):
+        expected += tokens[a:b] + [None] * (row - (b - a))
+    assert written(layout) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(with_breaks, st.integers(1, 16), st.sampled_from([concat_at, best_fit_rows]))
+def test_every_token_stands_once_and_documents_are_cut_at_breaks_unless_a_stretch_is_longer_than_a_row(made, row, pack):
+    lengths, breaks = made
+    layout = pack(np.array(lengths, np.int64), row, np.array(breaks, np.int64))
+    places = written(layout)
+    assert sorted(place for place in places if place) == stream(lengths)
+    assert layout.report.padding == places.count(None)
+    starts = np.cumsum([0, *lengths])
+    allowed = sorted({*breaks, *starts.tolist()})
+    pieces = zip(layout.start.tolist(), layout.document.tolist(), layout.offset.tolist(), layout.length.tolist())
+    cut = set()
+    for start, document, offset, length in pieces:
+        assert start // row == (start + length - 1) // row, "no piece crosses a row"
+        if offset:
+            cut.add(document)
+            place = int(starts[document]) + offset
+            around = max(a for a in allowed if a < place), min(a for a in allowed if a >= place)
+            assert place in allowed or around[1] - around[0] > row
+    assert layout.report.cut_documents == len(cut)
+    if pack is best_fit_rows:
+        assert cut == {d for d, n in enumerate(lengths) if n > row}
+
+
+@settings(max_examples=80, deadline=None)
+@given(with_breaks, st.integers(1, 16), st.sampled_from(["keep", "pad", "drop"]))
+def test_context_is_what_a_token_has_before_it_of_its_document(made, row, remainder):
+    lengths, breaks = np.array(made[0], np.int64), np.array(made[1], np.int64)
+    for layout in (concat(lengths, row, remainder), concat_at(lengths, row, breaks), best_fit_rows(lengths, row)):
+        assert layout.report.context == slow_context(layout, row)
+
+
+def test_mean_context_is_a_share_of_the_tokens():
+    assert best_fit_rows(np.array([5, 3]), 8).report.mean_context == (10 + 3) / 8
+    assert Report().mean_context == 0.0

@@ -114,10 +114,11 @@ def test_gzip_does_not_say_when_it_was_written(tmp_path):
 
 
 def test_names_lead_to_writers():
-    assert write.names() == ["jsonl", "parquet", "parquet_tokens", "shards"]
+    assert write.names() == ["jsonl", "litdata", "mds", "megatron", "parquet", "parquet_tokens", "shards"]
     for name in write.names():
         writer = write.find(name)()
-        assert isinstance(writer, write.DocumentWriter) != isinstance(writer, write.RowWriter)
+        kinds = (write.DocumentWriter, write.RowWriter, write.TokenWriter)
+        assert sum(isinstance(writer, kind) for kind in kinds) == 1
     with pytest.raises(RecipeError, match='there is no format "parket" to write; did you mean "parquet"'):
         write.find("parket")
 
@@ -128,6 +129,11 @@ def test_names_lead_to_writers():
         (lambda: Jsonl(compression="xz"), 'compression must be one of none, gz, zst, got "xz"'),
         (lambda: Jsonl(level=0), "level must be in 1 to 9, got 0"),
         (lambda: Parquet(rows_per_group=0), "need rows_per_group >= 1"),
+        (lambda: Jsonl(mb_per_file=0), "need mb_per_file >= 1, got 0"),
+        (lambda: Parquet(mb_per_file=9, single_file=True), "contradict each other"),
+        (lambda: write.find("megatron")(tokens_per_shard=0), "need tokens_per_shard >= 1, got 0"),
+        (lambda: write.find("mds")(tokens_per_shard=2**30), "need tokens_per_shard in 1 to 536870912"),
+        (lambda: write.find("litdata")(tokens_per_shard=0), "need tokens_per_shard in 1 to 536870912"),
         (lambda: write.find("shards")(tokens_per_shard=0), "need tokens_per_shard >= 1, got 0"),
         (lambda: write.find("parquet_tokens")(tokens_per_group=0), "need tokens_per_shard >= 1 and tokens_per_group"),
     ],

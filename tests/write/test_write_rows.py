@@ -33,22 +33,27 @@ def test_parquet_and_native_shards_hold_the_same_rows(tmp_path_factory, lengths,
     folder = tmp_path_factory.mktemp("rows")
     shard = packed(lengths, method, row, remainder)
     Shards().write_rows(shard, {".bin": folder / "a.bin", ".idx": folder / "a.idx"})
-    facts = ParquetTokens(tokens_per_group=per_group).write_rows(shard, {".parquet": folder / "a.parquet"})
+    facts = ParquetTokens(tokens_per_group=per_group, position_ids=True).write_rows(
+        shard, {".parquet": folder / "a.parquet"}
+    )
     native = np.fromfile(folder / "a.bin", np.uint16).tolist()
     rows = pq.read_table(folder / "a.parquet").to_pylist()
     assert facts.rows == len(rows) == shard.report.rows
     assert [token for r in rows for token in r["input_ids"]] == native
     assert all(len(r["input_ids"]) == row for r in rows[:-1])
 
-    ends = np.cumsum(lengths)
+    starts = np.cumsum(lengths) - lengths
     for r in rows:
         at = 0
-        for document, length in zip(r["documents"], r["lengths"], strict=True):
-            # A token's value is its place in the stream, so it says whose it is.
-            owner = np.searchsorted(ends, r["input_ids"][at : at + length], "right")
-            assert owner.tolist() == [document] * length
+        for document, length, offset in zip(r["documents"], r["lengths"], r["offsets"], strict=True):
+            # A token's value is its place in the stream, so it says whose it is, and where it stands there.
+            first = int(starts[document]) + offset
+            assert r["input_ids"][at : at + length] == list(range(first, first + length))
+            assert offset + length <= lengths[document]
+            assert r["position_ids"][at : at + length] == list(range(length))
             at += length
         assert r["input_ids"][at:] == [PAD] * (len(r["input_ids"]) - at)
+        assert r["position_ids"][at:] == list(range(len(r["input_ids"]) - at))
 
 
 def test_row_groups_hold_whole_rows(tmp_path):

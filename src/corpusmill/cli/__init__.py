@@ -4,7 +4,24 @@ import sys
 
 import typer
 
-from corpusmill.cli import check, diff, explain, index, peek, report, run, sql, steps, trace, train, verify, what_if
+from corpusmill.cli import (
+    check,
+    diff,
+    explain,
+    export,
+    index,
+    peek,
+    plan,
+    report,
+    run,
+    sql,
+    stats,
+    steps,
+    trace,
+    train,
+    verify,
+    what_if,
+)
 
 app = typer.Typer(
     name="corpusmill",
@@ -14,7 +31,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (run, check, steps, peek, verify, report, explain, what_if, diff, sql, index, trace, train):
+for verb in (
+    run,
+    check,
+    steps,
+    peek,
+    verify,
+    report,
+    stats,
+    explain,
+    what_if,
+    diff,
+    sql,
+    index,
+    export,
+    trace,
+    train,
+    plan,
+):
     verb.add_to(app)
 
 

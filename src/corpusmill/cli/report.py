@@ -13,18 +13,27 @@ def report(run: Folder, json: Json = False) -> None:
     """Write the report page of a run again, and print its waterfall and what of benchmarks was found."""
     from dataclasses import asdict
 
-    from corpusmill.cli.tables import print_leaks, print_waterfall
+    from corpusmill.cli.tables import print_leaks, print_mixes, print_waterfall
     from corpusmill.report.leaks import leaks
+    from corpusmill.report.mix import mixes
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 
     open_run(run)
     path = write_page(run)
     tables = RunTables(run)
-    flow, found = tables.waterfall(), leaks(tables)
+    flow, found, drawn = tables.waterfall(), leaks(tables), mixes(tables)
     if json:
-        print_json({"report": str(path), **flow.to_json(), "leaks": [asdict(step) for step in found]})
+        print_json(
+            {
+                "report": str(path),
+                **flow.to_json(),
+                "leaks": [asdict(step) for step in found],
+                "mix": [asdict(mix) for mix in drawn],
+            }
+        )
     else:
         print_waterfall(flow)
         print_leaks(found)
+        print_mixes(drawn)
         print(f"\nreport: {path}")

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,9 @@ def run(
 ) -> None:
     """Do what a recipe says, or go on where an earlier run of it stopped."""
     from corpusmill.recipe.model import Recipe
+    from corpusmill.report.mix import mixes
     from corpusmill.report.page import write_page
+    from corpusmill.report.tables import RunTables
     from corpusmill.runs import forget
     from corpusmill.runs import run as carry_out
 
@@ -44,6 +47,8 @@ def run(
         done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
         problems = verify_output(done.shards, watcher)
         write_page(done.folder)
+    tables = RunTables(done.folder)
+    drawn = mixes(tables)
     facts = {
         "folder": str(done.folder),
         "seconds": done.seconds,
@@ -51,13 +56,18 @@ def run(
         "shards": str(done.shards) if done.shards else None,
         "problems": problems,
         **done.waterfall.to_json(),
+        "mix": [asdict(mix) for mix in drawn],
+        "checked": tables.facts("tokens").get("checked", {}),
     }
     if json:
         print_json(facts)
     else:
-        from corpusmill.cli.tables import print_waterfall
+        from corpusmill.cli.tables import print_mixes, print_packing, print_waterfall
+        from corpusmill.report.tokens import checked_words
 
         print_waterfall(done.waterfall)
+        print_mixes(drawn)
+        print_packing(done.waterfall, checked_words(tables))
         print(closing(done))
     if problems:
         raise typer.Exit(1)

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from corpusmill.report.leaks import Leaks
+from corpusmill.report.mix import Mix, mix_table
 from corpusmill.report.numbers import number, share, size
+from corpusmill.report.tokens import packing_table
 from corpusmill.report.waterfall import Waterfall
 
 TOP = 5  # reasons a step in the terminal; the report has all
@@ -31,6 +33,29 @@ def print_leaks(found: Sequence[Leaks]) -> None:
     for step in found:
         for name, (documents, questions) in step.benchmarks.items():
             print(f"{step.step}: {number(documents)} documents hold {number(questions)} questions of {name}")
+
+
+def print_mixes(found: Sequence[Mix]) -> None:
+    """What each source was to give and has given."""
+    for mix in found:
+        head, rows = mix_table(mix)
+        print(f"\n{mix.step}")
+        widths = [max(map(len, column)) for column in zip(head, *rows)]
+        for cells in (head, *rows):
+            first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
+            print("  ".join([first, *others]).rstrip())
+
+
+def print_packing(flow: Waterfall, checked: str | None) -> None:
+    """How tokens stand in rows, and what the comparison with the reference tokenizer found."""
+    rows = packing_table(flow)
+    if rows:
+        print("\ntraining rows")
+        words, values = (max(map(len, column)) for column in zip(*rows))
+        for name, value in rows:
+            print(f"  {name.ljust(words)}  {value.rjust(values)}")
+    if checked:
+        print(f"\n{checked}" if not rows else f"  {checked}")
 
 
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli.common import Json, print_json
-from corpusmill.report.numbers import number
+from corpusmill.report.numbers import number, size
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,21 +14,37 @@ def add_to(app: typer.Typer) -> None:
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="A run, or a folder of training shards.", show_default=False)],
+    path: Annotated[Path, typer.Argument(help="A run, or a folder of its output or of an export.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Read training shards back and check sizes, checksums, ids, document ends and counts."""
-    from corpusmill.shards import open_shards
+    """Read back what a run or an export wrote, and check sizes, checksums, ids, document ends and counts."""
+    from corpusmill.verify import verify as read_back
 
-    folder = path / "output" / "shards" if (path / "output" / "shards").exists() else path
-    shards = open_shards(folder)
-    problems = [str(problem) for problem in shards.verify()]
-    if json:
-        print_json({"shards": str(folder), "tokens": len(shards), "problems": problems})
-    else:
-        for problem in problems:
+    checked = []
+    for folder in read_back(path):
+        checked.append(folder)
+        if json:
+            continue
+        for problem in folder.problems:
             print(problem)
-        verdict = f"{len(problems)} problems" if problems else "everything is as it was written"
-        print(f"{folder}: {number(len(shards))} tokens, {verdict}")
+        verdict = f"{len(folder.problems)} problems" if folder.problems else "everything is as it was written"
+        held = f"{number(folder.tokens)} tokens" if folder.tokens is not None else f"{size(folder.bytes)}"
+        print(f"{folder.folder}: {held} in {number(folder.files)} files ({folder.format}), {verdict}")
+    problems = [problem for folder in checked for problem in folder.problems]
+    if json:
+        shards = next((folder for folder in checked if folder.format == "shards"), None)
+        folders = [
+            {
+                "folder": str(folder.folder),
+                "format": folder.format,
+                "files": folder.files,
+                "bytes": folder.bytes,
+                "tokens": folder.tokens,
+                "problems": list(folder.problems),
+            }
+            for folder in checked
+        ]
+        found = {"shards": str(shards.folder), "tokens": shards.tokens} if shards else {}
+        print_json(found | {"problems": problems, "folders": folders})
     if problems:
         raise typer.Exit(1)

@@ -1,52 +1,18 @@
-"""Rows of shards as the columns of a batch."""
+"""Which rows there are in a folder of shards, and what stands in them."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError, did_you_mean
+from corpusmill.loader.columns import FIELDS, IGNORE, Copies, Int64s, Layout, Pieces, columns
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
 
-Int64s = NDArray[np.int64]
-IGNORE = -100  # as a target: nothing to learn here. The number that PyTorch's cross entropy leaves out by itself
-FIELDS = ("tokens", "targets", "loss_mask", "position_ids", "doc_ids", "cu_seqlens")
-
-
-class Pieces(NamedTuple):
-    """The parts of documents in some rows, row by row, and padding: each (pieces,).
-
-    row        place of the row in the batch
-    start      first token of the piece in its row
-    document   number of the document, PADDING
-    offset     tokens of the document before the piece
-    length     tokens of the piece in the row
-    """
-
-    row: Int64s
-    start: Int64s
-    document: Int64s
-    offset: Int64s
-    length: Int64s
-
-
-class Part(NamedTuple):
-    """What one shard holds of some rows.
-
-    places   of the rows in the batch
-    shard    its place in the index
-    first    first token in the shard, of each row …
-    at       … where that stands in the row …
-    size     … and how many there are
-    """
-
-    places: Int64s
-    shard: int
-    first: Int64s
-    at: Int64s
-    size: Int64s
+__all__ = ["FIELDS", "IGNORE", "Rows", "check_fields", "same_tokenizer"]
 
 
 class Rows:
@@ -60,9 +26,10 @@ class Rows:
         packed = shards.index.sequence_length
         if length is not None and length < 1:
             raise ShardError(f"sequence_length must be 1 or more, got {length}.")
-        if length is not None and length != packed and shards.index.packing == "best_fit":
+        if length is not None and length != packed and shards.index.whole:
+            how = "best_fit" if shards.index.packing == "best_fit" else f"cut at each {shards.index.split_at}"
             raise ShardError(
-                f"{shards.folder}: documents are packed into rows of {packed} tokens (best_fit), so rows of {length} "
+                f"{shards.folder}: documents are packed into rows of {packed} tokens ({how}), so rows of {length} "
                 f"would cut them. Use {packed}, or pack again."
             )
         if not len(shards):
@@ -90,91 +57,66 @@ class Rows:
         Raises ShardError for an unknown field.
         """
         fields = check_fields(fields, FIELDS)
-        length = self.length
-        padded = self._tokens(rows)
-        found: dict[str, NDArray[Any]] = {"tokens": padded[:, :length].astype(np.int64)}
-        if not set(fields) - {"tokens"}:
-            return found
-        pieces = self.pieces(rows)
-        begins = pieces.row * length + pieces.start
-        if "targets" in fields or "loss_mask" in fields:
-            ends = self._ends(rows, pieces)
-            if "targets" in fields:
-                targets = padded[:, 1:].astype(np.int64)
-                targets.reshape(-1)[ends] = IGNORE
-                found["targets"] = targets
-            if "loss_mask" in fields:
-                mask = np.ones((len(rows), length), np.bool_)
-                mask.reshape(-1)[ends] = False
-                found["loss_mask"] = mask
-        if "doc_ids" in fields:
-            found["doc_ids"] = np.repeat(pieces.document, pieces.length).reshape(-1, length)
-        if "position_ids" in fields:
-            place = np.arange(len(rows) * length) - np.repeat(begins, pieces.length)
-            found["position_ids"] = place.reshape(-1, length)
-        if "cu_seqlens" in fields:
-            found["cu_seqlens"] = np.append(begins, len(rows) * length).astype(np.int32)
-        return {name: found[name] for name in FIELDS if name in fields}
+        layout = self.layout(rows)
+        files = {number: self.shards.mapped(number) for number in np.unique(layout.copies.file).tolist()}
+        return columns(layout, len(rows), self.length, self.shards.index.pad_id, files, fields)
+
+    def layout(self, rows: Int64s) -> Layout:
+        """What stands in some rows, and where. Files are numbered by their place in the index."""
+        copies = self._copies(rows)
+        return Layout(self._pieces(len(rows), copies), copies)
 
     def pieces(self, rows: Int64s) -> Pieces:
         """What stands in some rows."""
-        return self._joined([self._pieces(*part) for part in self._parts(rows, self.length)])
+        return self.layout(rows).pieces
 
-    def _tokens(self, rows: Int64s) -> NDArray[Any]:
-        """(rows, length + 1) as they are stored: one token more than a row has, as its last one's target."""
-        size = self.length + 1
-        parts = list(self._parts(rows, size))
-        if len(parts) == 1 and (parts[0].size == size).all():
-            _, shard, first, _, _ = parts[0]
-            return np.lib.stride_tricks.sliding_window_view(self.shards.mapped(shard), size)[first]
-        out = np.full((len(rows), size), self.shards.index.pad_id, self.shards.dtype)
-        for places, shard, first, at, count in parts:
-            tokens = self.shards.mapped(shard)
-            for place, a, b, n in zip(places.tolist(), first.tolist(), at.tolist(), count.tolist()):
-                out[place, b : b + n] = tokens[a : a + n]
-        return out
-
-    def _parts(self, rows: Int64s, size: int) -> Iterable[Part]:
-        """The first `size` tokens from where each row begins, shard by shard."""
+    def _copies(self, rows: Int64s) -> Copies:
         start = rows * self.length
-        stop = np.minimum(start + size, len(self.shards))
+        stop = np.minimum(start + self.length + 1, len(self.shards))
         first = np.searchsorted(self._edges, start, "right") - 1
         last = np.searchsorted(self._edges, stop, "left") - 1
-        for shard in range(int(first.min()), int(last.max()) + 1) if len(rows) else ():
-            here = np.flatnonzero((first <= shard) & (shard <= last))
-            if len(here):
-                low = np.maximum(start[here], self._edges[shard])
-                high = np.minimum(stop[here], self._edges[shard + 1])
-                yield Part(here, shard, low - self._edges[shard], low - start[here], high - low)
+        row, file = _ranges(first, last + 1)
+        low = np.maximum(start[row], self._edges[file])
+        high = np.minimum(stop[row], self._edges[file + 1])
+        whole = high > low  # a shard may be empty
+        row, file, low, high = row[whole], file[whole], low[whole], high[whole]
+        return Copies(row, low - start[row], high - low, file, low - self._edges[file])
 
-    def _pieces(self, places: Int64s, shard: int, first: Int64s, at: Int64s, count: Int64s) -> Pieces:
-        runs = self.shards.runs(shard)
-        low = np.searchsorted(runs.start, first, "right") - 1
-        high = np.searchsorted(runs.start, first + count)
-        number = high - low
-        which = np.repeat(np.arange(len(places)), number)
-        run = np.arange(len(which)) - np.repeat(np.cumsum(number) - number, number) + low[which]
-        begin = np.maximum(runs.start[run], first[which])
-        document = runs.document[run]
-        offset = np.where(document == PADDING, 0, runs.offset[run] + begin - runs.start[run])
-        start = begin - first[which] + at[which]
+    def _pieces(self, rows: int, copies: Copies) -> Pieces:
+        by_file = np.argsort(copies.file, kind="stable")
+        row, at, size, file, first = (column[by_file] for column in copies)
+        changes = np.flatnonzero(np.diff(file)) + 1
+        groups = [(int(file[a]), a, b) for a, b in pairwise([0, *changes.tolist(), len(file)])] if len(file) else []
+        low, high = np.empty_like(first), np.empty_like(first)
+        for number, a, b in groups:
+            starts = self.shards.runs(number).start
+            low[a:b] = starts.searchsorted(first[a:b], "right") - 1
+            high[a:b] = starts.searchsorted(first[a:b] + size[a:b])
+        which, run = _ranges(low, high)
+        edges = np.append(0, np.cumsum(high - low))
+        begin, document, offset = np.empty_like(run), np.empty_like(run), np.empty_like(run)
+        for number, a, b in groups:
+            runs, here = self.shards.runs(number), slice(edges[a], edges[b])
+            begin[here], document[here], offset[here] = (column[run[here]] for column in runs)
+        skipped = np.maximum(first[which] - begin, 0)
+        start = begin + skipped - first[which] + at[which]
         end = np.append(start[1:], 0)
-        lasts = np.cumsum(number) - 1
-        end[lasts] = at + count
-        return Pieces(places[which], start, document, offset, end - start)
+        end[edges[1:] - 1] = at + size
+        offset = np.where(document == PADDING, 0, offset + skipped)
+        found = Pieces(row[which], start, document, offset, end - start, np.ones(len(which), np.bool_))
+        return self._joined(rows, found)
 
-    def _joined(self, parts: list[Pieces]) -> Pieces:
-        """The pieces of all shards by row. A row that crosses shards, or ends with the data, is put together."""
-        found = Pieces(*(np.concatenate(columns) for columns in zip(*parts)))
-        filled = np.bincount(found.row, found.length).astype(np.int64)
+    def _joined(self, rows: int, found: Pieces) -> Pieces:
+        """The pieces of all shards by row, put together where a document goes on in the next shard; and what is
+        missing in the row that the data ends in. The token after a row tells whether its last document goes on."""
+        filled = np.bincount(found.row, found.length, rows).astype(np.int64)
         if len(short := np.flatnonzero(filled < self.length)):
             none, zero = np.full(len(short), PADDING), np.zeros(len(short), np.int64)
-            tail = Pieces(short, filled[short], none, zero, self.length - filled[short])
-            found = Pieces(*(np.concatenate(both) for both in zip(found, tail)))
-        elif len(parts) == 1:
-            return found
+            tail = Pieces(short, filled[short], none, zero, self.length - filled[short], np.ones(len(short), np.bool_))
+            together: Any = (np.concatenate(both) for both in zip(found, tail))
+            found = Pieces(*together)
         order = np.lexsort((found.start, found.row))
-        found = Pieces(*(column[order] for column in found))
+        found = found.take(order)
         goes_on = np.zeros(len(found.row), bool)
         goes_on[1:] = (
             (found.row[1:] == found.row[:-1])
@@ -182,42 +124,19 @@ class Rows:
             & ((found.offset[1:] == found.offset[:-1] + found.length[:-1]) | (found.document[1:] == PADDING))
         )
         begin = np.flatnonzero(~goes_on)
-        length = np.add.reduceat(found.length, begin)
-        return Pieces(*(column[begin] for column in found))._replace(length=length)
-
-    def _ends(self, rows: Int64s, pieces: Pieces) -> Int64s:
-        """Tokens, counted over all rows, after which their document does not go on, and all padding."""
-        length = self.length
-        last = pieces.row * length + pieces.start + pieces.length - 1
-        inside = pieces.start + pieces.length < length
-        closing = np.flatnonzero(~inside)
-        following = rows[pieces.row[closing]] * length + length
-        goes_on = np.zeros(len(pieces.row), bool)
-        goes_on[closing] = self._continues(
-            following, pieces.document[closing], (pieces.offset + pieces.length)[closing]
+        end = found.start[begin] + np.add.reduceat(found.length, begin)
+        found = found.take(begin)
+        found = found._replace(
+            length=np.minimum(end, self.length) - found.start, ends=(end <= self.length) | (found.document == PADDING)
         )
-        ends = last[~goes_on]
-        padding = np.flatnonzero(pieces.document == PADDING)
-        if len(padding):
-            begin = (pieces.row * length + pieces.start)[padding]
-            size = pieces.length[padding]
-            inner = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(begin, size)
-            ends = np.concatenate([ends, inner])
-        return ends
+        return found.take(found.start < self.length)
 
-    def _continues(self, tokens: Int64s, document: Int64s, offset: Int64s) -> NDArray[np.bool_]:
-        """Whether the tokens at these places of the stream belong to these documents, at these offsets."""
-        found = np.zeros(len(tokens), bool)
-        there = tokens < len(self.shards)
-        shard = np.searchsorted(self._edges, tokens, "right") - 1
-        for number in np.unique(shard[there]).tolist():
-            here = np.flatnonzero(there & (shard == number))
-            runs = self.shards.runs(number)
-            place = tokens[here] - self._edges[number]
-            run = np.searchsorted(runs.start, place, "right") - 1
-            same = runs.document[run] == document[here]
-            found[here] = same & (runs.offset[run] + place - runs.start[run] == offset[here]) & (document[here] >= 0)
-        return found
+
+def _ranges(first: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
+    """All numbers of all ranges [first, stop), and to which range each belongs."""
+    size = stop - first
+    which = np.repeat(np.arange(len(first)), size)
+    return which, np.arange(len(which)) + np.repeat(first - np.cumsum(size) + size, size)
 
 
 def check_fields(fields: Collection[str], known: Collection[str]) -> tuple[str, ...]:

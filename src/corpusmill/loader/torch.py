@@ -32,9 +32,8 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
         first, workers = (worker.id, worker.num_workers) if worker else (0, 1)
         # The DataLoader takes one batch of each worker in turn.
         samples = loader.samples + first * loader.batch * loader.world
-        while loader.there(samples):
-            yield to_torch(loader.batch_after(samples))
-            samples += workers * loader.batch * loader.world
+        for _, batch in loader.stream(samples, every=workers):
+            yield to_torch(batch)
 
     def state(self, batches: int) -> dict[str, Any]:
         """The state of the TokenLoader when so many batches of this iteration have been used."""

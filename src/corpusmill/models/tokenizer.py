@@ -1,34 +1,32 @@
 """Tokenizers: from text to token ids, by a fast engine that proves itself against the reference.
 
-A tokenizer is what a Hugging Face `tokenizer.json` defines. The reference engine is the `tokenizers` library; the fast
-one is gigatoken (on one core 290 MB/s against 2.6, on web text with the GPT-2 vocabulary). Both give the same ids for
-every Unicode character; where a tokenizer normalizes to NFC, they can differ on runs of combining marks that came after
-the Unicode version that the reference knows, which is why a run also compares a sample (`check`).
+A tokenizer is what its file says (`tokenizer_file`): a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or
+tiktoken's ranks. The engines stand in `token_engines`. Fast and reference give the same ids for every Unicode
+character; where a tokenizer normalizes to NFC, they can differ on runs of combining marks that came after the Unicode
+version that the reference knows, which is why a run also compares a sample (`check`).
 
 What a document says never becomes a control token: text that looks like `<|endoftext|>` is encoded as the ordinary
-characters that it is. No engine adds tokens at the start or the end; `encode_documents` puts one end-of-document token
-(EOS) after each document, so that EOS stands there and nowhere else.
+characters that it is. No engine adds tokens at the start or the end, and what a tokenizer's own post-processor would add
+is left out; `encode_documents` puts one end-of-document token (EOS) after each document, and one token that begins a
+document (BOS) before it where that is asked for. So each stands there once and nowhere else.
 """
 
-import gzip
-import hashlib
 import json
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.errors import AssetError
-
-EngineName = Literal["auto", "gigatoken", "tokenizers"]
-EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in the order in which they are looked for
+from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.models import sentencepiece_file, token_engines
+from corpusmill.models.token_engines import Engine, EngineName, Reference
+from corpusmill.models.tokenizer_file import Definition
 
 # What engines have disagreed on: white space at both ends of a word, contractions, digits, combining marks without a
 # base, characters outside the basic plane, control characters, Unicode spaces, and a run without a place to cut.
@@ -50,17 +48,7 @@ PROBE = (
 )
 
 
-class Engine(Protocol):
-    """Encodes a batch; takes and gives flat arrays, so no Python object is made for a token.
-
-    texts     (documents,) large_string without nulls
-    returns   ids (tokens,) of all the documents, and offsets (documents + 1,) into them
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def encode(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+OWN = 2000  # tokens of the vocabulary that are probe strings, too
 
 
 class CrossCheck(NamedTuple):
@@ -72,16 +60,18 @@ class CrossCheck(NamedTuple):
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A vocabulary, the engine that applies it, and the token that ends a document. Made by `load`."""
+    """A vocabulary, the engine that applies it, and the tokens around a document. Made by `load`."""
 
     spec: str  # as given: a name that ships, or a path
-    fingerprint: str  # SHA-256 of the tokenizer.json, uncompressed
+    fingerprint: str  # SHA-256 of the file, uncompressed
     vocab_size: int  # the largest id, and one
     eos: str
     eos_id: int
+    bos: str | None
+    bos_id: int | None
     engine: Engine
     fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or was not asked
-    asked: tuple[str, EngineName, str | None]  # the arguments of `load`
+    asked: tuple[str, EngineName, str | None, str | None]  # the arguments of `load`
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, self.asked
@@ -91,173 +81,138 @@ class Tokenizer:
         """The smallest type that shards store ids in: uint16 where every id fits, else uint32."""
         return np.dtype(np.uint16 if self.vocab_size <= 65_536 else np.uint32)
 
+    @property
+    def definition(self) -> Definition:
+        return assets.load(self.spec, Definition.read)
+
+    @property
+    def reference(self) -> Reference:
+        """The engine that says what is right; it may be the one in use."""
+        return _reference(self.definition, _ends(self.eos, self.bos))
+
     def encode(self, texts: pa.Array) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of each document's text, no token added: ids (tokens,) and offsets (documents + 1,).
 
         A null, and a string that is not UTF-8, has no tokens.
         """
-        return self.engine.encode(_clean(texts))
+        return self.engine.encode(clean(texts))
 
     def encode_documents(self, texts: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of each document with EOS after it: ids (tokens,) of `dtype`, and lengths (documents,), each >= 1."""
+        """The ids of each document, BOS before it if there is one, EOS after it: ids (tokens,) of `dtype`, and lengths
+        (documents,), each >= 1."""
         ids, offsets = self.encode(texts)
-        lengths = np.diff(offsets) + 1
+        lengths = np.diff(offsets) + 1 + (self.bos_id is not None)
         ends = np.cumsum(lengths)
-        text = np.ones(len(ids) + len(lengths), bool)
+        text = np.ones(int(lengths.sum()), bool)
         text[ends - 1] = False
         out = np.full(len(text), self.eos_id, self.dtype)
+        if self.bos_id is not None:
+            text[ends - lengths] = False
+            out[ends - lengths] = self.bos_id
         out[text] = ids
         return out, lengths
 
     def count(self, texts: pa.Array) -> NDArray[np.int64]:
-        """(documents,) tokens of each document's text, EOS not counted."""
+        """(documents,) tokens of each document's text, those around it not counted."""
         counts: NDArray[np.int64] = np.diff(self.encode(texts)[1])
         return counts
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, control tokens written by name; bytes that are no UTF-8 become U+FFFD."""
-        original = _original(assets.load(self.spec, Definition.read))
-        text: str = original.decode(list(map(int, ids)), skip_special_tokens=False)
+        wanted, definition = list(map(int, ids)), self.definition
+        if definition.model:
+            return sentencepiece_file.decode(definition.model, definition.path, wanted)
+        text: str = _original(definition).decode(wanted, skip_special_tokens=False)
         return text
 
     def check(self, texts: pa.Array) -> CrossCheck:
-        """Compare the engine in use with the reference on these documents. Costs 0.4 s of CPU for a megabyte."""
-        clean = _clean(texts)
-        reference = _reference(assets.load(self.spec, Definition.read), self.eos)
-        return CrossCheck(len(clean), len(_differing(self.engine, reference, clean)))
+        """Compare the engine in use with the reference on these documents; none are compared if it is the reference.
 
-
-@dataclass(frozen=True, eq=False)
-class Definition:
-    """A parsed tokenizer.json."""
-
-    path: Path
-    fingerprint: str
-    json: dict[str, Any]
-    added: dict[str, dict[str, Any]]  # the added tokens by what they look like
-    ids: dict[str, int]  # every token, added ones too, as it is written in the file
-    default_eos: str | None  # what tokenizer_config.json beside it calls the end-of-sequence token
-
-    @classmethod
-    def read(cls, path: Path) -> "Definition":
-        """Read a tokenizer.json, plain or gzip, or the folder that holds one. Raises AssetError."""
-        file = path / "tokenizer.json" if path.is_dir() else path
-        try:
-            data = file.read_bytes()
-            data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-            found = json.loads(data)
-            vocab = found["model"]["vocab"]
-            # A Unigram vocabulary is a list of (piece, score), the id its place; the others are maps to the id.
-            ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else dict(vocab)
-            added = {token["content"]: token for token in found.get("added_tokens") or []}
-        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-            raise AssetError(
-                f"{file}: not a tokenizer.json ({type(error).__name__}: {error}). Give the tokenizer.json of a "
-                'Hugging Face tokenizer, the folder that holds one, or "gpt2", which ships.'
-            ) from error
-        ids |= {content: token["id"] for content, token in added.items()}
-        return cls(file, hashlib.sha256(data).hexdigest(), found, added, ids, _configured_eos(file))
-
-    def find_eos(self, wanted: str | None) -> str:
-        """The token that ends a document: the one asked for, else the configured one, else the first usual one."""
-        for name in (wanted,) if wanted is not None else (self.default_eos, *EOS_NAMES):
-            if name in self.added:
-                return name
-        special = [content for content, token in self.added.items() if token.get("special")]
-        have = ", ".join(special[:20]) + (", …" if len(special) > 20 else "") if special else "none"
-        asked = f'"{wanted}" is not one' if wanted is not None else f"none of {', '.join(EOS_NAMES)} is one"
-        raise AssetError(
-            f"{self.path}: which token ends a document? {asked}. Its special tokens are: {have}. Give one as `eos`."
-        )
-
-    def controls(self, eos: str) -> dict[str, int]:
-        """The tokens that no text may become, with their ids: the special ones, and EOS."""
-        return {c: token["id"] for c, token in self.added.items() if token.get("special") or c == eos}
-
-    def plain(self, eos: str) -> str:
-        """The same tokenizer as JSON, in which text that looks like a control token is ordinary text.
-
-        Control tokens are no longer added tokens, which are found in raw text first. In the vocabulary they get a
-        space in front: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ,
-        SentencePiece ▁), so no text can match them there, and every id stays where it was. Nothing is put at either
-        end of a text.
+        Costs 0.4 s of CPU for a megabyte.
         """
-        controls = self.controls(eos)
-        model = dict(self.json["model"])
-        names = {token: f" {token}" if token in controls else token for token in self.ids}
-        if isinstance(model["vocab"], list):
-            scores = dict(model["vocab"])
-            by_id = sorted(self.ids, key=lambda token: self.ids[token])
-            model["vocab"] = [[names[token], scores.get(token, 0.0)] for token in by_id]
-        else:
-            model["vocab"] = {names[token]: i for token, i in self.ids.items()}
-        if model.get("unk_token") in names:
-            model["unk_token"] = names[model["unk_token"]]
-        keep = [token for content, token in self.added.items() if content not in controls]
-        changed = {"model": model, "added_tokens": keep, "post_processor": None, "truncation": None, "padding": None}
-        return json.dumps(self.json | changed, ensure_ascii=False)
+        if self.engine is self.reference:
+            return CrossCheck(0, 0)
+        texts = clean(texts)
+        return CrossCheck(len(texts), len(_differing(self.engine, self.reference, texts)))
 
 
-def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None) -> Tokenizer:
+def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, bos: str | None = None) -> Tokenizer:
     """The tokenizer of this name or path, loaded once a process.
 
-    spec     "gpt2", which ships, or the path of a tokenizer.json (or .json.gz), or of the folder that holds one
-    engine   "gigatoken", "tokenizers" (the reference), or "auto": gigatoken where it can load this tokenizer and
-             encodes the probe strings as the reference does
+    spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken file
+             of an encoding that is known by its name, or of the folder that holds one of the first two
+    engine   by name, as in `token_engines`; or "auto": gigatoken where it can load this tokenizer and encodes the probe
+             strings as the reference does, else the reference
     eos      the special token that ends a document; looked for among the usual names if not given
+    bos      the special token that begins a document; none if not given
 
-    Raises AssetError if the tokenizer cannot be read, EOS is not clear, the engine asked for does not agree with the
-    reference, or text can become a control token.
+    Raises AssetError if the tokenizer cannot be read, EOS is not clear, the engine asked for cannot be used or does not
+    agree with the reference, or text can become a control token; MissingExtraError if a library is not installed.
     """
-    return _load(str(spec), engine, eos)
+    return _load(str(spec), engine, eos, bos)
 
 
 @cache
-def _load(spec: str, engine: EngineName, eos: str | None) -> Tokenizer:
+def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None) -> Tokenizer:
     definition = assets.load(spec, Definition.read)
     end = definition.find_eos(eos)
-    reference = _reference(definition, end)
-    chosen, fallback = _choose(engine, definition, end, reference)
+    begin = definition.find_bos(bos, end) if bos is not None else None
+    chosen, fallback = _choose(engine, definition, _ends(end, begin))
     return Tokenizer(
         spec=spec,
         fingerprint=definition.fingerprint,
         vocab_size=max(definition.ids.values()) + 1,
         eos=end,
         eos_id=definition.ids[end],
+        bos=begin,
+        bos_id=definition.ids[begin] if begin else None,
         engine=chosen,
         fallback=fallback,
-        asked=(spec, engine, eos),
+        asked=(spec, engine, eos, bos),
     )
 
 
-def _choose(name: EngineName, definition: Definition, eos: str, reference: Engine) -> tuple[Engine, str | None]:
-    controls = definition.controls(eos)
+def _ends(eos: str, bos: str | None) -> tuple[str, ...]:
+    return (eos,) if bos is None else (eos, bos)
+
+
+def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> tuple[Engine, str | None]:
+    reference = _reference(definition, ends)
+    controls = definition.controls(*ends)
     # Three places where control tokens have been found by engines that should not look for them.
     lookalikes = [text for c in controls for text in (c, f"a{c}b", f"a {c} {c}\n")]
     _refuse_controls(reference, definition, controls, lookalikes)
-    if name == "tokenizers":
+    if name == reference.name:
         return reference, None
+    others = ("gigatoken",) if definition.model else ("gigatoken", "tiktoken")
+    if name not in ("auto", *others):
+        known = ", ".join(f'"{other}"' for other in (reference.name, *others))
+        raise AssetError(
+            f'{definition.path}: the engine {name} does not read such files. Use engine {known}, or "auto".'
+        )
+    wanted = "gigatoken" if name == "auto" else name
+    # Its own tokens as texts: an engine that splits otherwise than the tokenizer does not find those that reach over.
+    beside = [f"a{content} b" for content in definition.added if content not in controls]
+    probes = [*PROBE, *lookalikes, *beside, *definition.sample(OWN)]
     try:
-        fast = _fast(definition, eos)
-        differing = _differing(fast, reference, pa.array([*PROBE, *lookalikes], pa.large_string()))
+        engine = _engine(wanted, definition, ends)
+        differing = _differing(engine, reference, pa.array(probes, pa.large_string()))
         problem = f"differs from the reference on {len(differing)} probe strings" if len(differing) else None
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, MissingExtraError):
         raise
     except BaseException as error:  # a panic in the engine's Rust code is not an Exception
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         problem = f"cannot use this tokenizer ({reason})"
     if problem is None:
-        return fast, None
-    if name == "gigatoken":
-        raise AssetError(f'{definition.path}: gigatoken {problem}. Use engine "tokenizers", or "auto".')
-    return reference, f"gigatoken {problem}"
+        return engine, None
+    if name != "auto":
+        raise AssetError(f'{definition.path}: {name} {problem}. Use engine "{reference.name}", or "auto".')
+    return reference, f"{wanted} {problem}"
 
 
 def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str, int], lookalikes: list[str]) -> None:
     ids, _ = engine.encode(pa.array(lookalikes, pa.large_string()))
-    model = definition.json["model"]
-    unknown = model.get("unk_id", definition.ids.get(model.get("unk_token") or ""))
-    became = set(ids.tolist()) & (set(controls.values()) - {unknown})
+    became = set(ids.tolist()) & (set(controls.values()) - {definition.unknown})
     if became:
         names = ", ".join(c for c, i in controls.items() if i in became)
         raise AssetError(
@@ -267,13 +222,13 @@ def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str,
 
 
 @cache
-def _reference(definition: Definition, eos: str) -> "HuggingFace":
-    return HuggingFace(definition.plain(eos), definition.path)
+def _reference(definition: Definition, ends: tuple[str, ...]) -> Reference:
+    return token_engines.reference(definition, ends)
 
 
 @cache
-def _fast(definition: Definition, eos: str) -> "Gigatoken":
-    return Gigatoken(definition.plain(eos))
+def _engine(name: str, definition: Definition, ends: tuple[str, ...]) -> Engine:
+    return token_engines.make(name, definition, ends)
 
 
 @cache
@@ -283,55 +238,6 @@ def _original(definition: Definition) -> Any:
     return Native.from_str(json.dumps(definition.json, ensure_ascii=False))
 
 
-class HuggingFace:
-    """The `tokenizers` library, the reference."""
-
-    name = "tokenizers"
-
-    def __init__(self, definition: str, path: Path) -> None:
-        from tokenizers import Tokenizer as Native
-
-        try:
-            self._native = Native.from_str(definition)
-        except Exception as error:  # the library raises bare Exception
-            raise AssetError(f"{path}: the tokenizers library cannot load it: {error}") from error
-
-    def encode(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        # One text a call: the batch calls start a thread pool, which must not be in a worker (3.1 MB/s against 2.6).
-        each = [np.array(self._native.encode(t, add_special_tokens=False).ids, np.uint32) for t in texts.to_pylist()]
-        offsets = np.zeros(len(each) + 1, np.int64)
-        np.cumsum([len(ids) for ids in each], out=offsets[1:])
-        return (np.concatenate(each) if each else np.empty(0, np.uint32)), offsets
-
-
-class Gigatoken:
-    """The gigatoken library. Always on the calling thread: workers are processes, and share the cores among them."""
-
-    name = "gigatoken"
-
-    def __init__(self, definition: str) -> None:
-        import awkward  # type: ignore[import-untyped]
-        import gigatoken
-
-        self._native = gigatoken.Tokenizer.from_json(definition)
-        self._awkward = awkward
-
-    def encode(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        found = self._native.encode_batch(self._view(texts), parallel=False).layout
-        return np.asarray(found.content.data, np.uint32), np.asarray(found.offsets.data, np.int64)
-
-    def _view(self, texts: pa.LargeStringArray) -> Any:
-        """The Arrow buffers as the library's own array type, not copied."""
-        ak = self._awkward
-        _, offsets, data = texts.buffers()
-        count = len(texts) + 1
-        starts = np.frombuffer(offsets, np.int64, count, texts.offset * 8) if offsets else np.zeros(1, np.int64)
-        text = np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)
-        characters = ak.contents.NumpyArray(text, parameters={"__array__": "char"})
-        strings = ak.contents.ListOffsetArray(ak.index.Index64(starts), characters, parameters={"__array__": "string"})
-        return ak.Array(strings)
-
-
 def _differing(a: Engine, b: Engine, texts: pa.LargeStringArray) -> list[int]:
     """The documents that two engines encode differently."""
     (ids_a, at_a), (ids_b, at_b) = a.encode(texts), b.encode(texts)
@@ -339,7 +245,8 @@ def _differing(a: Engine, b: Engine, texts: pa.LargeStringArray) -> list[int]:
     return [i for i, (x, y) in enumerate(pairs) if not np.array_equal(x, y)]
 
 
-def _clean(texts: pa.Array) -> pa.LargeStringArray:
+def clean(texts: pa.Array) -> pa.LargeStringArray:
+    """Texts as engines take them: a null, and a string that is not UTF-8, is empty."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     texts = texts.cast(pa.large_string(), safe=False) if texts.type != pa.large_string() else texts
@@ -355,13 +262,3 @@ def _decoded(text: pa.LargeBinaryScalar) -> str | None:
         return text.as_py().decode() if text.is_valid else None
     except UnicodeDecodeError:
         return None
-
-
-def _configured_eos(file: Path) -> str | None:
-    """`eos_token` of the tokenizer_config.json beside the file, or None."""
-    try:
-        named = json.loads((file.parent / "tokenizer_config.json").read_text("utf-8")).get("eos_token")
-    except (OSError, ValueError, AttributeError):
-        return None
-    named = named.get("content") if isinstance(named, dict) else named
-    return named if isinstance(named, str) else None

@@ -7,16 +7,19 @@ the pass before them, one after the other, and the next pass brings their verdic
     LABEL-…   the stages of each corpus step, ending in LABEL-verdicts
     pass-2    documents and verdicts, steps
     tokens    token ids of the documents that stay
+    epochs    the same of those that a mix draws more than once, time after time
     WRITER    what each writer writes: packed rows, one unit a training shard, or documents
 """
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from corpusmill.errors import InputError
 from corpusmill.keys import Signed, bases
@@ -26,12 +29,15 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.passes import Pass, Sign
-from corpusmill.recipe.writing import PackRows, TokenizeDocuments, WriteDocuments
+from corpusmill.recipe.text_files import text_files
+from corpusmill.recipe.write_tokens import WriteTokens
+from corpusmill.recipe.writing import EPOCHS, PackRows, RepeatDocuments, TokenizeDocuments, WriteDocuments
 from corpusmill.steps import CorpusStep, Pack, Tokenize
 from corpusmill.storage import FileInfo, expand
 from corpusmill.units import Committed, Stage, Unit
-from corpusmill.write import DocumentWriter
+from corpusmill.write import DocumentWriter, TokenWriter
 
+NO_TEXT = pa.array([""], pa.large_string())
 SLICE = 2 << 30  # bytes of input for each slice of a band: about a million records a partition
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".parquet")
 EXPANDS = 4  # how much larger text is than its compressed file, roughly: only the size of partitions depends on it
@@ -62,11 +68,14 @@ class Plan:
     def check(self) -> None:
         """Put no documents through every pass: seconds on a machine where kernels are not compiled yet.
 
-        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
+        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it; MissingExtraError
+        if a writer's library is not installed.
         """
         for stage in self.stages:
             if isinstance(stage.work, Pass):
                 stage.work.check()
+            elif check := getattr(getattr(stage.work, "writer", None), "check", None):
+                check()
 
 
 def lower(recipe: Recipe) -> Plan:
@@ -101,6 +110,9 @@ class _Lowering:
         self.pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
         self.steps = [(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]
         size = sum(file.size * (EXPANDS if file.path.endswith(COMPRESSED) else 1) for files in inputs for file in files)
+        self.sources = tuple(source.source for source in recipe.read)
+        # The step that says how often each document is drawn. None that stands after it drops or changes any.
+        self.mix = next((label for label, step in self.steps if draws(step)), None)
         self.slices = 1 << max((size // SLICE).bit_length(), 0)
 
     def plan(self) -> Plan:
@@ -116,7 +128,16 @@ class _Lowering:
                 earlier, print_ = earlier_keys(step, label)
                 upstream = _print(upstream, label, describe_with_assets(step), print_)
                 before = tuple(judge.verdicts for judge in judged)
-                signed = Signed(self.passes[-1].stage, label, upstream, self._slices(step), before, earlier)
+                signed = Signed(
+                    self.passes[-1].stage,
+                    label,
+                    upstream,
+                    self._slices(step),
+                    before,
+                    earlier,
+                    self.sources,
+                    self._around(step),
+                )
                 self.stages += step.stages(signed)
                 judged.append(Judged(label, step, self.stages[-1].name))
             if not steps and not judged:
@@ -174,24 +195,50 @@ class _Lowering:
         slices: int = self.slices * getattr(step, "records", 1)
         return slices
 
+    def _around(self, step: Any) -> int:
+        """Tokens that begin and end each document, for a step that counts them."""
+        if self.tokenize is None or not draws(step):
+            return 1
+        _, (length,) = self.tokenize.encode(NO_TEXT)
+        return int(length) - int(self.tokenize.count(NO_TEXT)[0])
+
     def _add_outputs(self, upstream: str) -> None:
         last = self.passes[-1].stage
         named = dict(zip(labels(self.recipe.write), self.recipe.write))
         for name, writer in named.items():
             if isinstance(writer, DocumentWriter):
                 print_ = _print(upstream, describe(writer), code())
-                work = WriteDocuments(writer)
-                self.stages.append(Stage(name, print_, work, (last,), lambda done, root: _document_units(done, last)))
-        rows = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
-        if self.tokenize is None or self.pack is None or not rows:
+                work = WriteDocuments(writer, f"{self.mix}.copies" if self.mix else None)
+                self.stages.append(Stage(name, print_, work, (last,), partial(_text_units, writer, last)))
+        shards = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
+        if self.tokenize is None or not shards:
             return
-        tokens = _print(upstream, describe_with_assets(self.tokenize), code())
-        tokenizing = TokenizeDocuments(self.tokenize)
+        split_at = getattr(self.pack, "split_at", None)
+        tokens = _print(upstream, describe_with_assets(self.tokenize), split_at, code())
+        tokenizing = TokenizeDocuments(self.tokenize, split_at)
         self.stages.append(Stage("tokens", tokens, tokenizing, (last,), lambda done, root: _document_units(done, last)))
-        for name, writer in rows.items():
+        streams = ["tokens"]
+        if self.mix is not None:
+            after = (last, "tokens", verdicts := f"{self.mix}-verdicts")
+            repeating = RepeatDocuments(f"{self.mix}.copies")
+            again = partial(_repeat_units, last, verdicts)
+            self.stages.append(Stage(EPOCHS, _print(tokens, EPOCHS), repeating, after, again))
+            streams.append(EPOCHS)
+        for name, writer in shards.items():
+            if isinstance(writer, TokenWriter):
+                print_ = _print(tokens, describe(writer))
+                writing = WriteTokens(writer)
+                self.stages.append(Stage(name, print_, writing, tuple(streams), partial(_shard_units, writing)))
+                continue
+            assert self.pack is not None  # as check_order has seen
             packing = PackRows(self.pack, self.tokenize, writer)
             print_ = _print(tokens, describe(self.pack), describe(writer))
-            self.stages.append(Stage(name, print_, packing, (last, "tokens"), partial(_row_units, packing, last)))
+            self.stages.append(Stage(name, print_, packing, (last, *streams), partial(_row_units, packing, last)))
+
+
+def draws(step: Any) -> bool:
+    """Whether a step says how often documents are drawn."""
+    return isinstance(step, CorpusStep) and "copies" in step.verdict.names
 
 
 def _take(steps: list[tuple[str, Any]], wanted: Any) -> list[tuple[str, Any]]:
@@ -214,16 +261,21 @@ def _take_corpus(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 def _first_units(readers: Sequence[Any], inputs: Sequence[Sequence[FileInfo]], target: int) -> list[Unit]:
     """Pieces of the inputs, in order, as many to a unit as make `target` bytes."""
+    pairs = zip(readers, inputs)
+    return grouped([(i, p) for i, (reader, files) in enumerate(pairs) for p in reader.split(files, target)], target)
+
+
+def grouped(pieces: Iterable[tuple[int, Any]], target: int) -> list[Unit]:
+    """Units of the first pass, of up to `target` bytes, of pieces with the number of their source."""
     units: list[Unit] = []
     waiting: list[tuple[int, Any]] = []
     size = 0
-    for index, (reader, files) in enumerate(zip(readers, inputs)):
-        for piece in reader.split(files, target):
-            if waiting and size + piece.size > target:
-                units.append(Unit(len(units), tuple(waiting)))
-                waiting, size = [], 0
-            waiting.append((index, piece))
-            size += piece.size
+    for index, piece in pieces:
+        if waiting and size + piece.size > target:
+            units.append(Unit(len(units), tuple(waiting)))
+            waiting, size = [], 0
+        waiting.append((index, piece))
+        size += piece.size
     units.append(Unit(len(units), tuple(waiting)))
     return units
 
@@ -240,11 +292,30 @@ def _later_units(done: Committed, before: str, verdicts: tuple[str, ...]) -> lis
 
 
 def _document_units(done: Committed, last: str) -> list[Unit]:
-    return [Unit(i, (commit.outputs["docs"].path,)) for i, commit in enumerate(done[last])]
+    """Each file of documents, with their signals."""
+    return [Unit(i, (c.outputs["docs"].path, c.outputs["signals"].path)) for i, c in enumerate(done[last])]
+
+
+def _text_units(writer: DocumentWriter, last: str, done: Committed, root: Path) -> list[Unit]:
+    units = [(commit.outputs["docs"].path, commit.outputs["signals"].path) for commit in done[last]]
+    return [Unit(number, tuple(map(tuple, parts))) for number, parts in enumerate(text_files(writer, units, root))]
+
+
+def _shard_units(work: WriteTokens, done: Committed, root: Path) -> list[Unit]:
+    return work.units([*done["tokens"], *done.get(EPOCHS, [])], root)
+
+
+def _repeat_units(last: str, verdicts: str, done: Committed, root: Path) -> list[Unit]:
+    """For each time that any document comes again: each file of documents, with their signals and tokens."""
+    times = range(1, done[verdicts][0].facts["epochs"])
+    files = [(unit.inputs, commit) for unit, commit in zip(_document_units(done, last), done["tokens"])]
+    again = [(*inputs, commit.outputs["tokens"].path, time) for time in times for inputs, commit in files]
+    return [Unit(number, inputs) for number, inputs in enumerate(again)]
 
 
 def _row_units(work: PackRows, last: str, done: Committed, root: Path) -> list[Unit]:
-    return work.units(done[last], done["tokens"], root)
+    again = done.get(EPOCHS, [])
+    return work.units([*done[last], *again], [*done["tokens"], *again], root)
 
 
 def _inputs_print(recipe: Recipe, inputs: Sequence[Sequence[FileInfo]]) -> str:

@@ -8,7 +8,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.tree import At, Node, Problems, Table
 
-Kind = Literal["extract", "text", "tokenize", "pack", "any"]
+Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
 PAGES = ("warc", "html")  # readers that give pages as they were served, without their text
 FOLDERS: dict[str, Kind] = {
@@ -19,6 +19,7 @@ FOLDERS: dict[str, Kind] = {
     "redact": "text",
     "dedup": "text",
     "decontaminate": "text",
+    "mix": "mix",
     "tokenize": "tokenize",
     "pack": "pack",
 }
@@ -57,9 +58,20 @@ def check_order(recipe: Recipe, tree: Node | None = None) -> None:
         )
         for index, thing in enumerate(things)
     ]
-    for part, message in misplaced(parts):
+    for part, message in [*misplaced(parts), *misfits(recipe, parts)]:
         problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
+
+
+def misfits(recipe: Recipe, parts: Sequence[Part]) -> list[tuple[Part, str]]:
+    """Each step that its parameters keep from work on these sources, with the reason and the remedy: `misfit` says so."""
+    sources = tuple(source.source for source in recipe.read)
+    tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
+    steps = [part for part in parts if part.section == "steps"]
+    said = [
+        (part, step.misfit(sources, tokenizer)) for part, step in zip(steps, recipe.steps) if hasattr(step, "misfit")
+    ]
+    return [(part, message) for part, message in said if message]
 
 
 def place(tree: Node | None, part: Part) -> At:
@@ -92,6 +104,7 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         ]
     tokenizer: Part | None = None
     packer: Part | None = None
+    mix: Part | None = None
     for part, kind in kinds:
         if packer is not None and kind == "pack":
             found.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
@@ -99,16 +112,21 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
             found.append((part, f"cannot follow {packer.name}, which makes the rows to write; move it above"))
         elif kind == "tokenize" and tokenizer is not None:
             found.append((part, f"is a second step that tokenizes, after {tokenizer.name}; keep one of them"))
-        elif kind in ("text", "extract") and tokenizer is not None:
+        elif kind in ("text", "extract", "mix") and tokenizer is not None:
             found.append(
                 (part, f"works on text, but {tokenizer.name} stands before it; move it above {tokenizer.name}")
             )
+        elif mix is not None and kind == "mix":
+            found.append((part, f"is a second mix, after {mix.name}; keep one of them"))
+        elif mix is not None and kind in ("text", "extract"):
+            found.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
         elif kind == "pack" and tokenizer is None:
             found.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
         elif pages and extractors and part.index < extractors[0].index and _measures_text(part):
             found.append((part, f"measures text, but {extractors[0].name} stands after it; move it below"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer
+        mix = part if kind == "mix" else mix
     if packer is None:
         remedy = (
             "add pack/concat as the last step" if tokenizer else "add tokenize/bpe and pack/concat as the last steps"
@@ -117,6 +135,12 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
             (part, f"writes packed tokens, and no step packs; {remedy}")
             for part in parts
             if part.section == "write" and hasattr(part.cls, "write_rows")
+        ]
+    if tokenizer is None:
+        found += [
+            (part, "writes tokens, and no step makes them; add tokenize/bpe as the last step")
+            for part in parts
+            if part.section == "write" and hasattr(part.cls, "write_tokens")
         ]
     return found
 

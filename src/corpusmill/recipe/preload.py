@@ -1,4 +1,9 @@
-"""Imported once by the fork server, so that every worker starts with the engine and the kernels in memory."""
+"""Imported once by the fork server, so that every worker starts with the engine and the kernels in memory.
+
+The kernels are those that were imported before.
+"""
+
+import contextlib
 
 import pyarrow as pa
 
@@ -7,8 +12,10 @@ from corpusmill.text import compile as kernels
 
 __all__ = ["passes", "writing"]
 
-# No thread may run where processes are forked. The driver has compiled the kernels: here they are only loaded.
+# No thread may run where processes are forked. The driver has compiled the kernels: here they are only loaded. One that
+# cannot be loaded must not end the server: the worker that calls it says what is wrong.
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
-if kernels.is_warm():
-    kernels.warm()
+with contextlib.suppress(Exception):
+    if kernels.is_warm(needed := kernels.imported_kernels()):
+        kernels.warm(needed)

@@ -310,9 +310,11 @@ def _places(tables: RunTables, name: str, file: str, position: int) -> Iterator[
     if not folder.exists():
         return
     shards = open_shards(folder)
-    document = _number(shards, name, file, position)
-    if document is None:
-        return
+    for document in _numbers(shards, name, file, position):
+        yield from _pieces(shards, document)
+
+
+def _pieces(shards: Shards, document: int) -> Iterator[Placed]:
     rows = 0
     seen = False
     for entry in shards.index.shards:
@@ -326,16 +328,14 @@ def _places(tables: RunTables, name: str, file: str, position: int) -> Iterator[
             for at in own.tolist():
                 start, stop, offset = int(spans.start[at]), int(ends[at]), int(spans.offset[at])
                 row = (rows + start) // shards.index.sequence_length
-                yield Placed(entry.number, str(folder / tokens_name(entry.number)), start, stop, row, offset)
+                yield Placed(entry.number, str(shards.folder / tokens_name(entry.number)), start, stop, row, offset)
         rows += entry.tokens
 
 
-def _number(shards: Shards, name: str, file: str, position: int) -> int | None:
-    """The number that a document has in the shards."""
+def _numbers(shards: Shards, name: str, file: str, position: int) -> Iterator[int]:
+    """The numbers that a document has in the shards: one for each time that it was drawn."""
     for entry in shards.index.shards:
         if entry.table_sha256 is not None:
             filters = [("id", "==", name), ("file", "==", file), ("position", "==", position)]
             found = pq.read_table(shards.folder / table_name(entry.number), columns=["document"], filters=filters)
-            if len(found):
-                return int(found["document"][0].as_py())
-    return None
+            yield from sorted(found["document"].to_pylist())

@@ -12,9 +12,11 @@ from corpusmill.report import cards
 from corpusmill.report.copies import compare
 from corpusmill.report.leaks import leaks_section
 from corpusmill.report.markup import Html, Inside, table, tag
+from corpusmill.report.mix import mix_section
 from corpusmill.report.numbers import number, share, short, size
 from corpusmill.report.svg import bar, histogram, legend
 from corpusmill.report.tables import RunTables
+from corpusmill.report.tokens import checked_words, packing_table, statistics, tokens_section
 from corpusmill.report.visible import excerpt, one_line
 from corpusmill.report.waterfall import Row, Waterfall
 from corpusmill.steps.describe import summary
@@ -56,7 +58,9 @@ def page(tables: RunTables) -> str:
         ("copies", "Copies", [*compared_section(tables), *copies_section(tables)]),
         ("repeated", "Repeated lines and paragraphs", repeated_section(tables)),
         ("leaks", "Questions of benchmarks", leaks_section(tables)),
+        ("mix", "What each source gives", mix_section(tables)),
         ("lost", "Records that were no documents", lost_section(tables, flow)),
+        ("tokens", "Tokens", tokens_section(statistics(tables))),
         ("rows", "Training rows", rows_section(tables, flow)),
         ("recipe", "Recipe", recipe_section(tables)),
     ]
@@ -428,25 +432,11 @@ def lost_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
 
 
 def rows_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
-    """How the tokens stand in training rows, and whether the fast tokenizer agrees with the reference."""
+    """How the tokens stand in training rows, and whether the engine agrees with the reference."""
     said: list[Inside] = []
-    if packed := flow.packed:
-        held = packed["tokens"] + packed["padding"]
-        rows = [
-            ["rows", number(packed["rows"])],
-            ["tokens in them, ends of documents counted", number(packed["tokens"])],
-            ["padding", f"{number(packed['padding'])} ({share(packed['padding'], held)})"],
-            [
-                "documents cut by the end of a row",
-                f"{number(packed['cut_documents'])} ({share(packed['cut_documents'], flow.documents_out)})",
-            ],
-            ["tokens discarded", number(packed["discarded_tokens"])],
-        ]
+    if rows := packing_table(flow):
         said.append(table(["", ""], rows))
-    checked = tables.facts("tokens").get("checked")
-    if checked:
-        agree = "all agree" if not checked["differing"] else f"{number(checked['differing'])} DIFFER"
-        words = f"{number(checked['documents'])} documents were also encoded by the reference tokenizer: {agree}."
+    if words := checked_words(tables):
         said.append(tag("p", words))
     return said
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # 50 ms, for which questions to a run need not wait
     from corpusmill.recipe.lower import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
-PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens")
+PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,17 @@ def waterfall(plan: "Plan", committed: Mapping[str, list[Commit]]) -> Waterfall:
     rows = tuple(row for info in plan.passes for row in rows_of(info.labels, facts[info.stage]))
     packed = {name: facts["shards"][name] for name in PACKED} if facts.get("shards") else {}  # no shard of nothing
     return Waterfall(read, rows, packed)
+
+
+def around_each(tokenized: Facts, last: Row) -> int:
+    """Tokens that begin and end each document, beside those of its text.
+
+    tokenized   what the stage `tokens` counted; 1 is said where there was none
+    last        the last step: what comes out of it is tokenized
+    """
+    if not tokenized.get("documents"):
+        return 1
+    return int((tokenized["tokens"] - last.tokens_out) // tokenized["documents"])
 
 
 def _source(facts: Facts) -> Facts:

@@ -20,6 +20,8 @@ VERSION = 1
 
 MAGIC = b"CMSPANS1"
 HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
+LATER = ("bos", "bos_id", "split_at")  # keys of the index that are there where they say something
+
 PADDING = -1  # as a document number: the span belongs to no document
 
 BLOCK = 1 << 22  # bytes read, hashed or written at a time
@@ -112,6 +114,14 @@ class Index:
     discarded_documents: int  # of these, those without a token in any shard: the last ones
     discarded_tokens: int
     shards: tuple[Entry, ...]
+    bos: str | None = None  # what every document begins with, if anything
+    bos_id: int | None = None
+    split_at: str | None = None  # "paragraph" or "sentence"
+
+    @property
+    def whole(self) -> bool:
+        """Whether a row was filled with regard to what stands in it, so that rows of another length would cut that."""
+        return self.packing == "best_fit" or self.split_at is not None
 
     @property
     def tokens(self) -> int:
@@ -132,6 +142,7 @@ class Index:
             "utilisation": round((self.tokens - self.padding) / self.tokens, 6) if self.tokens else 1.0,
         }
         record = {"format": FORMAT, "version": VERSION, **asdict(self), "totals": totals}
+        record = {name: value for name, value in record.items() if name not in LATER or value is not None}
         record["shards"] = record.pop("shards")  # last: the long part
         return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
 
@@ -154,7 +165,8 @@ class Index:
                 "Install the corpusmill that wrote it."
             )
         try:
-            known = {field.name: record[field.name] for field in fields(Index)}
+            record = dict.fromkeys(LATER) | record
+            known: dict[str, Any] = {field.name: record[field.name] for field in fields(Index)}
             index = Index(**known | {"shards": tuple(Entry(**entry) for entry in known["shards"])})
         except (KeyError, TypeError) as error:
             raise ShardError(

@@ -1,7 +1,7 @@
 """The tokens of one shard, laid out in rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.layout import PADDING, Spans
 from corpusmill.shards.plan import ShardPlan
-from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, crossing
+from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, concat_at, crossing
 
 CHUNK = 1 << 21  # tokens that are in memory at a time
 
@@ -20,10 +20,12 @@ class UnitTokens(NamedTuple):
 
     ids       (tokens,) uint16 or uint32: document after document, each with EOS at its end
     lengths   (documents,) tokens of each, EOS counted
+    breaks    (breaks,) ids before each place at which a document may be cut, rising; None where that does not matter
     """
 
     ids: NDArray[Any]
     lengths: Int64s
+    breaks: Int64s | None = None
 
 
 Units = Mapping[int, UnitTokens] | Sequence[UnitTokens]
@@ -46,6 +48,11 @@ class Packed:
     dtype: np.dtype[Any]
     _sources: tuple[NDArray[Any], ...]  # the tokens of the extents
     _copies: "Copies"
+
+    @property
+    def row(self) -> int:
+        """Tokens in a row."""
+        return self.plan.row
 
     def chunks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
         """The tokens, `rows` rows at a time (about 2 M tokens if not given); only the last row may be short."""
@@ -104,13 +111,13 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
     held = sum(len(source) for source in sources)
     overhang = plan.head + int(lengths.sum()) - plan.tokens  # of the last document, which goes on in the next shard
     as_planned = held == plan.tokens and len(lengths) == plan.documents
-    if not as_planned or overhang < 0 or (overhang and plan.method == "best_fit"):
+    if not as_planned or overhang < 0 or (overhang and plan.whole):
         raise ShardError(
             f"shard {plan.number}: planned for {plan.tokens} tokens of {plan.documents} documents, its units hold "
             f"{held} of {len(lengths)}: the units changed after the plan was made. Run again."
         )
-    if plan.method == "best_fit":
-        layout = best_fit_rows(lengths, plan.row)
+    if plan.whole:
+        layout = _whole(plan, lengths, units)
         report = layout.report
         document, offset = layout.document + plan.first_document, layout.offset
         taken = (np.cumsum(lengths) - lengths)[layout.document] + layout.offset
@@ -125,12 +132,34 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
         layout.size,
         _with_padding(layout, document, offset),
         lengths,
-        report,
+        replace(report, discarded_tokens=plan.discarded_tokens),
         pad_id,
         sources[0].dtype,
         sources,
         Copies.of(layout, taken, [len(source) for source in sources]),
     )
+
+
+def _whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
+    """Documents that all begin and end in the shard."""
+    breaks = _breaks(plan, units) if plan.split_at else None
+    if plan.method == "best_fit":
+        return best_fit_rows(lengths, plan.row, breaks)
+    assert breaks is not None
+    return concat_at(lengths, plan.row, breaks)
+
+
+def _breaks(plan: ShardPlan, units: Units) -> Int64s:
+    """Those of the extents put end to end."""
+    found, base = [], 0
+    for e in plan.extents:
+        breaks = units[e.unit].breaks
+        if breaks is None:
+            raise ShardError(f"shard {plan.number}: where its documents can be cut was not written. Run again.")
+        first, stop = np.searchsorted(breaks, [e.first_token, e.stop_token])
+        found.append(breaks[first:stop] - e.first_token + base)
+        base += e.stop_token - e.first_token
+    return _joined(found)
 
 
 def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:
@@ -142,7 +171,7 @@ def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Rep
     # A document is counted as cut where it starts, by its whole length: so the counts of shards add up.
     starts = plan.head + np.cumsum(lengths) - lengths
     cut = int(crossing(starts, lengths, plan.row).sum())
-    report = Report(layout.report.rows, layout.report.tokens, layout.report.padding, cut)
+    report = replace(layout.report, cut_documents=cut)
     return layout, report
 
 

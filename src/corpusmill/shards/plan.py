@@ -4,17 +4,19 @@ All documents, in the order of the units that tokenized them, make one stream of
 `tokens_per_shard` tokens, rounded down to whole rows:
 
     concat     shard k holds exactly the tokens of the k-th cut
-    best_fit   shard k holds the documents that start in the k-th cut, and packs them among themselves
+    best_fit   shard k holds the documents that start in the k-th cut, and packs them among themselves; so does concat
+               where documents are cut at paragraphs or sentences
 
 So a shard can be written by itself, from a few neighbouring units, and how documents were dealt to units changes
 nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Int64s, Method, Remainder
 
 
@@ -42,6 +44,13 @@ class ShardPlan:
     offset: int  # the shard begins this far into the document before, 0 where it begins with a document …
     head: int  # … of which these many tokens stand here
     extents: tuple[Extent, ...]
+    split_at: SplitAt | None = None
+    discarded_tokens: int = 0  # of the end of the stream, said of the last shard
+
+    @property
+    def whole(self) -> bool:
+        """Whether the shard holds whole documents."""
+        return self.method == "best_fit" or self.split_at is not None
 
     @property
     def tokens(self) -> int:
@@ -61,6 +70,7 @@ class Plan:
     discarded_documents: int  # no token of theirs is in any shard
     discarded_tokens: int
     shards: tuple[ShardPlan, ...]
+    split_at: SplitAt | None = None
 
 
 def plan_shards(
@@ -69,6 +79,7 @@ def plan_shards(
     row: int,
     tokens_per_shard: int = 100_000_000,
     remainder: Remainder = "keep",
+    split_at: SplitAt | None = None,
 ) -> Plan:
     """Plan the shards of a stream.
 
@@ -78,13 +89,16 @@ def plan_shards(
     row                tokens in a row
     tokens_per_shard   rounded down to whole rows, but one row at least
     remainder          for concat, what becomes of a last row that is not full: "keep", "pad" or "drop"
+    split_at           where documents are cut that must be: at the end of a "paragraph" or "sentence", or at that of a row.
+                       All rows of concat are then padded
 
     Takes memory for the largest unit and the plan: 100 bytes a shard and unit.
     """
     if row < 1 or tokens_per_shard < 1:
         raise ValueError(f"need row >= 1 and tokens_per_shard >= 1, got {row} and {tokens_per_shard}")
     total = sum(int(unit.sum()) for unit in lengths)
-    held = total // row * row if method == "concat" and remainder == "drop" else total
+    whole = method == "best_fit" or split_at is not None
+    held = total // row * row if not whole and remainder == "drop" else total
     cut = max(1, tokens_per_shard // row) * row
 
     drafts: dict[int, _Draft] = {}
@@ -98,7 +112,7 @@ def plan_shards(
         for k in range(base // cut, -(-min(end, held) // cut)):
             low, high = k * cut, min(held, (k + 1) * cut)
             first, stop = np.searchsorted(starts, [low, high]).tolist()
-            if method == "best_fit":
+            if whole:
                 token, stop_token = (int(starts[first]), int(ends[stop - 1])) if first < stop else (base, base)
             else:
                 token, stop_token = max(low, base), min(high, end)
@@ -114,11 +128,15 @@ def plan_shards(
         documents, base = documents + len(unit), end
 
     pad = remainder == "pad"
-    shards = tuple(
-        ShardPlan(number, method, row, pad, d.first_document, d.documents, d.offset, d.head, tuple(d.extents))
+    shards = [
+        ShardPlan(number, method, row, pad, d.first_document, d.documents, d.offset, d.head, tuple(d.extents), split_at)
         for number, (_, d) in enumerate(sorted(drafts.items()))
+    ]
+    if shards:
+        shards[-1] = replace(shards[-1], discarded_tokens=total - held)
+    return Plan(
+        method, row, remainder, documents, total, documents - written, total - held, tuple(shards), split_at=split_at
     )
-    return Plan(method, row, remainder, documents, total, documents - written, total - held, shards)
 
 
 class _Draft:

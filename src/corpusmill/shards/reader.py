@@ -131,6 +131,12 @@ class Shards:
         """All tokens of a shard, by its place in the index."""
         return self._mapped(self.index.shards[shard])
 
+    def release(self) -> None:
+        """Let go of the mapped files: what was read of them counts as memory of the process. They are mapped again
+        when they are needed."""
+        self._tokens.clear()
+        self._spans.clear()
+
     def runs(self, shard: int) -> Spans:
         """Which document each token of a shard belongs to."""
         return self._runs(self.index.shards[shard])

@@ -67,13 +67,14 @@ def _damage(shards: "Shards", entry: Entry) -> Iterator[str]:
 
 
 def _ids(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
-    """Ids are in the vocabulary, EOS stands at the ends of documents and nowhere else, padding is padding."""
+    """Ids are in the vocabulary, EOS stands at the ends of documents and nowhere else, BOS, if there is one, at their
+    beginnings and nowhere else, padding is padding."""
     path = shards.folder / tokens_name(entry.number)
     index = shards.index
     tokens = shards._mapped(entry)
     ends = np.append(runs.start[1:], entry.tokens)
     padding = runs.document == PADDING
-    eos = 0
+    eos = bos = 0
     for low in range(0, entry.tokens, CHUNK):
         chunk = tokens[low : low + CHUNK]
         if (largest := int(chunk.max())) >= index.vocabulary:
@@ -81,6 +82,7 @@ def _ids(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
             yield f"{path}: token {at} is {largest}, and the vocabulary has {index.vocabulary}"
             return
         eos += int((chunk == index.eos_id).sum())
+        bos += 0 if index.bos_id is None else int((chunk == index.bos_id).sum())
     for a, b in zip(runs.start[padding].tolist(), ends[padding].tolist()):
         if (tokens[a:b] != index.pad_id).any():
             yield f"{path}: the spans call tokens {a} to {b} padding, and they are not all {index.pad_id}"
@@ -90,6 +92,14 @@ def _ids(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
     closed = int((tokens[ends[~padding] - 1] == index.eos_id).sum())
     if eos != closed:
         yield f"{path}: {eos - closed} end-of-document tokens stand inside documents"
+    if index.bos_id is not None:
+        begins = runs.start[~padding & (runs.offset == 0)]
+        opened = int((tokens[begins] == index.bos_id).sum())
+        if opened != len(begins) or bos != opened:
+            yield (
+                f"{path}: {len(begins)} documents start here, {opened} of them with the token that begins documents, "
+                f"which stands here {bos} times"
+            )
 
 
 def _order(shards: "Shards", entry: Entry, runs: Spans, document: int, offset: int) -> tuple[list[str], int, int]:

@@ -33,7 +33,7 @@ def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
     """Write one shard to two open files, and say what was written. Holds 2 M tokens in memory."""
     digest = hashlib.sha256()
     for chunk in packed.chunks():
-        block = chunk.astype(stored(packed.dtype.name), copy=False).tobytes()
+        block = chunk.astype(stored(packed.dtype.name), copy=False).data
         digest.update(block)
         tokens.write(block)
     runs = packed.spans.to_bytes(packed.size)
@@ -103,6 +103,9 @@ def make_index(plan: Plan, tokenizer: Tokenizer, pad_id: int, entries: Iterable[
         discarded_documents=plan.discarded_documents,
         discarded_tokens=plan.discarded_tokens,
         shards=shards,
+        bos=tokenizer.bos,
+        bos_id=tokenizer.bos_id,
+        split_at=plan.split_at,
     )
 
 

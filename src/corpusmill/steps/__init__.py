@@ -130,6 +130,8 @@ class Pack(Protocol):
     method      "concat" or "best_fit"
     length      tokens a row
     remainder   what becomes of a last row that is not full: "keep", "pad" or "drop"
+
+    One that cuts documents at the end of a "paragraph" or "sentence" says so by a field `split_at`.
     """
 
     @property

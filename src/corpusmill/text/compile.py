@@ -19,7 +19,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -41,8 +41,7 @@ def kernel(function: F) -> F:
 
     Arrays are not bounds-checked and integers wrap: the caller vouches for every offset.
     """
-    root = cache_folder()
-    folder = root and root / f"{function.__module__.rsplit('.', 1)[-1]}-{fingerprint(function.__module__)}"
+    folder = _folder(function.__module__)
     with _numba_settings:
         # Set only while numba looks for its folder, so that a user's own kernels keep theirs.
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
@@ -62,6 +61,11 @@ def inlined(function: F) -> F:
 def intrinsic(function: Callable[..., Any]) -> Any:
     """A function whose LLVM code we write ourselves."""
     return numba.extending.intrinsic(function)
+
+
+def _folder(module: str) -> Path | None:
+    root = cache_folder()
+    return root and root / f"{module.rsplit('.', 1)[-1]}-{fingerprint(module)}"
 
 
 @cache
@@ -149,8 +153,14 @@ def kernel_modules() -> list[str]:
     return found
 
 
-def _marker() -> Path | None:
-    folder = cache_folder()
+def imported_kernels() -> list[str]:
+    """Those of `kernel_modules` that this process has imported: of a recipe that was read, those that its steps need."""
+    return [module for module in kernel_modules() if module in sys.modules]
+
+
+def _marker(module: str) -> Path | None:
+    """The file that stands where all kernels of a module are compiled for this machine."""
+    folder = _folder(module)
     if folder is None:
         return None
     # Numba keeps code by the path of its source, too: another installation of this version compiles for itself.
@@ -158,20 +168,23 @@ def _marker() -> Path | None:
     return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
 
 
-def is_warm() -> bool:
-    """Whether `warm` has finished on this kind of machine for this version; then kernels load in under a second."""
-    marker = _marker()
-    return marker is not None and marker.exists()
+def is_warm(modules: Sequence[str] | None = None) -> bool:
+    """Whether `warm` has finished for these on this kind of machine: then kernels load in under a second."""
+    markers = map(_marker, kernel_modules() if modules is None else modules)
+    return all(marker is not None and marker.exists() for marker in markers)
 
 
-def warm() -> None:
-    """Compile every kernel and keep the machine code. Half a minute the first time, about a second afterwards.
+def warm(modules: Sequence[str] | None = None) -> None:
+    """Compile every kernel of these modules, of all if none is named, and keep the machine code.
 
-    Run it once before workers start, or they all compile at the same time.
+    All take a minute the first time, and about a second afterwards. Run it once before workers start, or they all compile
+    at the same time.
     """
-    for module in map(importlib.import_module, kernel_modules()):
+    for name in kernel_modules() if modules is None else modules:
+        module = importlib.import_module(name)
         if hasattr(module, "warm_up"):
             module.warm_up()
-    marker = _marker()
-    if marker is not None:
-        marker.touch()
+        marker = _marker(name)
+        if marker is not None:
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.touch()

@@ -6,6 +6,9 @@
                arXiv:2404.10830, section 3). Only documents longer than a row are cut.
 
 A document's length counts its end-of-document token, so no document is empty.
+
+Where a document must be cut, it can be cut at the end of a paragraph or a sentence (`breaks`, from `tokens.breaks`): the
+last that still fits, which costs padding. What is longer than a row without such an end is cut where the row ends.
 """
 
 from dataclasses import dataclass
@@ -30,11 +33,21 @@ class Report:
     padding: int = 0  # tokens that belong to no document
     cut_documents: int = 0  # documents that stand in more than one row, or lost their end
     discarded_tokens: int = 0  # tokens of documents, in no row
+    context: int = 0  # over all tokens: those of the same document that stand before it in its row, summed
 
     @property
     def utilisation(self) -> float:
         """The share of the room in rows that tokens of documents take; 1 where there are no rows."""
         return self.tokens / (self.tokens + self.padding) if self.rows else 1.0
+
+    @property
+    def mean_context(self) -> float:
+        """How many tokens of its own document a token has before it in its row, on average; 0 where there are no tokens.
+
+        What a model can learn from if it sees no other document: the average context length of Pouransari et al. 2024,
+        arXiv:2405.13226.
+        """
+        return self.context / self.tokens if self.tokens else 0.0
 
     def __add__(self, other: "Report") -> "Report":
         return Report(
@@ -43,6 +56,7 @@ class Report:
             self.padding + other.padding,
             self.cut_documents + other.cut_documents,
             self.discarded_tokens + other.discarded_tokens,
+            self.context + other.context,
         )
 
 
@@ -87,8 +101,41 @@ def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> Layout:
         padding=size - held,
         cut_documents=int(crossing(start[:kept], lengths[:kept], row).sum()),
         discarded_tokens=total - held,
+        context=context(start[:kept], length, row),
     )
     return Layout(start[:kept], np.arange(kept), np.zeros(kept, np.int64), length, size, report)
+
+
+def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
+    """One document after the other, but each row ends where one ends, or at a break: the last that fits.
+
+    lengths   (documents,) tokens per document, each >= 1
+    row       tokens in a row
+    breaks    (breaks,) tokens before each, in all documents put end to end; rising
+
+    The end of a row behind that is padding. Where neither a document ends nor a break is within `row` tokens, the row is
+    filled and the document is cut there.
+    """
+    _check(lengths, row)
+    ends = np.cumsum(lengths)
+    total = int(lengths.sum())
+    cuts = _cuts(np.array([0]), np.array([total]), row, _merged(breaks, ends))
+    begins = _merged(ends - lengths, cuts)  # of pieces
+    document = np.searchsorted(ends, begins, "right")
+    number = np.searchsorted(cuts, begins, "right")
+    length: Int64s = np.append(begins[1:], total)[: len(begins)] - begins
+    start = number * row + begins - np.append(0, cuts)[number]
+    rows = len(cuts) + 1 if total else 0
+    cut = int((np.bincount(document, minlength=len(lengths)) > 1).sum())
+    report = Report(rows, total, rows * row - total, cut, context=context(start, length, row))
+    return Layout(start, document, begins - (ends - lengths)[document], length, rows * row, report)
+
+
+def context(start: Int64s, length: Int64s, row: int) -> int:
+    """For pieces that may cross rows, the sum over their tokens of how many of the piece stand before in the same row."""
+    first = np.minimum(length, row - start % row)
+    rows, last = np.divmod(length - first, row)
+    return int((first * (first - 1) // 2 + rows * (row * (row - 1) // 2) + last * (last - 1) // 2).sum())
 
 
 def crossing(start: Int64s, lengths: Int64s, row: int) -> NDArray[np.bool_]:
@@ -96,16 +143,18 @@ def crossing(start: Int64s, lengths: Int64s, row: int) -> NDArray[np.bool_]:
     return np.asarray(start // row != (start + lengths - 1) // row)
 
 
-def best_fit_rows(lengths: Int64s, row: int) -> Layout:
-    """Documents whole where they fit a row; a longer one is split into full rows and a rest, which is placed as others.
+def best_fit_rows(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layout:
+    """Documents whole where they fit a row; a longer one is split, and its pieces are placed as documents are.
 
     lengths   (documents,) tokens per document, each >= 1
     row       tokens in a row
+    breaks    (breaks,) where a longer one is split: tokens before each, in all documents put end to end, rising. Without
+              them it is split into full rows and a rest
 
     Pieces stand in a row in the order of their documents, padding after them; rows in the order of the first piece
     that they hold, so that the order of rows follows the order of documents and not their lengths.
     """
-    document, offset, length = split(lengths, row)
+    document, offset, length = split(lengths, row) if breaks is None else split_at(lengths, row, breaks)
     placed = best_fit(length, row)
     order = np.argsort(placed, kind="stable")
     document, offset, length, placed = document[order], offset[order], length[order], placed[order]
@@ -114,7 +163,8 @@ def best_fit_rows(lengths: Int64s, row: int) -> Layout:
     start = placed * row + before - before[first]
     rows = int(placed[-1]) + 1 if len(placed) else 0
     tokens = int(length.sum())
-    report = Report(rows, tokens, rows * row - tokens, cut_documents=int((lengths > row).sum()))
+    cut = int((lengths > row).sum())
+    report = Report(rows, tokens, rows * row - tokens, cut, context=context(start, length, row))
     return Layout(start, document, offset, length, rows * row, report)
 
 
@@ -130,6 +180,43 @@ def split(lengths: Int64s, most: int) -> tuple[Int64s, Int64s, Int64s]:
     place = np.arange(len(document)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     offset = place * most
     return document, offset, np.minimum(lengths[document] - offset, most)
+
+
+def split_at(lengths: Int64s, most: int, breaks: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """Cut documents longer than `most` at breaks: (pieces,) document, offset in it, length.
+
+    breaks   (breaks,) tokens before each, in all documents put end to end; rising
+
+    A piece ends at the last break that leaves it at most `most` tokens; where there is none, it has as many.
+
+    >>> [column.tolist() for column in split_at(np.array([3, 9]), 4, np.array([6, 11]))]
+    [[0, 1, 1, 1], [0, 0, 3, 7], [3, 3, 4, 2]]
+    """
+    _check(lengths, most)
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    long = lengths > most
+    begins = _merged(starts, _cuts(starts[long], ends[long], most, breaks))
+    document = np.searchsorted(ends, begins, "right")
+    offset: Int64s = begins - starts[document]
+    stops: Int64s = np.append(begins[1:], ends[-1:])
+    return document, offset, stops - begins
+
+
+def _merged(a: Int64s, b: Int64s) -> Int64s:
+    """Two rising arrays as one, each number once."""
+    both = np.concatenate([a, b])
+    both.sort(kind="stable")  # finds the two runs, and merges them
+    once: Int64s = both[np.append(True, both[1:] != both[:-1])[: len(both)]]
+    return once
+
+
+def _cuts(starts: Int64s, stops: Int64s, most: int, breaks: Int64s) -> Int64s:
+    """Where the stretches [start, stop), which follow each other, are cut into pieces of at most `most` tokens."""
+    # Two pieces that follow each other have more than `most` tokens, or they would be one.
+    room = int((2 * (stops - starts) // most + 2).sum())
+    out = np.empty(room, np.int64)
+    return out[: _cut(starts, stops, most, np.ascontiguousarray(breaks, np.int64), out)]
 
 
 def best_fit(lengths: Int64s, capacity: int) -> Int64s:
@@ -158,6 +245,25 @@ def _check(lengths: Int64s, row: int) -> None:
         raise ValueError(f"a row must have room for 1 token or more, got {row}")
     if len(lengths) and lengths.min() < 1:
         raise ValueError(f"every document has 1 token or more, its end; got {lengths.min()}")
+
+
+@kernel
+def _cut(starts: Int64s, stops: Int64s, most: int, breaks: Int64s, out: Int64s) -> int:
+    n = 0
+    b = 0  # the first break behind where the next piece begins
+    for i in range(len(starts)):
+        at, stop = starts[i], stops[i]
+        while stop - at > most:
+            while b < len(breaks) and breaks[b] <= at:
+                b += 1
+            end = at + most
+            while b < len(breaks) and breaks[b] <= at + most:
+                end = breaks[b]
+                b += 1
+            out[n] = end
+            n += 1
+            at = end
+    return n
 
 
 @kernel
@@ -242,3 +348,4 @@ def _smallest_room(any_room: NDArray[np.bool_], size: int, need: int) -> int:
 def warm_up() -> None:
     """Compile the kernels."""
     best_fit(np.array([2, 1]), 4)
+    split_at(np.array([9]), 4, np.array([3]))

@@ -1,43 +1,96 @@
 """What a run leaves behind, one format a file; the file's name is its name in a recipe.
 
-Writers of documents (`parquet`, `jsonl`) make one file of each unit. Writers of rows (`shards`, `parquet_tokens`) make
-files of each training shard. A writer says what stands in a file, not where the file is: it is given paths, and the
-bytes depend on the documents alone, not on the batches in which they came.
+Writers of documents (`parquet`, `jsonl`) write their text. Writers of rows (`shards`, `parquet_tokens`, `mds`, `litdata`)
+write packed rows, a shard at a time, and writers of tokens (`megatron`) the token ids of whole documents. A writer says
+what stands in a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on the
+batches in which they came.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean, own_class
 
 if TYPE_CHECKING:
-    from corpusmill.shards.layout import Entry
-    from corpusmill.shards.pack import Packed
+    from corpusmill.shards.layout import Entry, Spans
 
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a document, as it is written
+COUNTS = ("tokens", "copies")  # that are written where they are known
 
 
 @dataclass(frozen=True)
 class WriteFacts:
-    """What stands in a file that was written."""
+    """What stands in a file that was written.
+
+    entry   what an index of the whole folder has to say of it, as JSON, for writers that make one: see `Indexed`
+    """
 
     rows: int
     bytes: int
+    entry: Mapping[str, Any] = field(default_factory=dict)
+
+
+class PackedRows(Protocol):
+    """The rows of one shard: laid out from documents (`shards.pack.Packed`), or read back (`shards.stretch.Stretch`).
+
+    row      tokens in a row; only the last row may be short
+    size     tokens in all rows, padding too
+    spans    which document each of them belongs to
+    dtype    uint16 or uint32
+    chunks   all tokens in order, `rows` rows at a time
+    """
+
+    @property
+    def row(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def spans(self) -> "Spans": ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def chunks(self, rows: int | None = None) -> Iterator[NDArray[Any]]: ...
+
+
+class DocumentTokens(NamedTuple):
+    """The token ids of some documents, one after the other, each with EOS at its end.
+
+    ids       (tokens,) uint16 or uint32; mapped arrays will do
+    lengths   (documents,) tokens of each
+    """
+
+    ids: NDArray[Any]
+    lengths: NDArray[np.int64]
+
+
+def check_files(mb_per_file: int | None, single_file: bool) -> None:
+    """Raises RecipeError if these two parameters of a writer of documents cannot be, or contradict each other."""
+    if mb_per_file is not None and mb_per_file < 1:
+        raise RecipeError(f"need mb_per_file >= 1, got {mb_per_file}; leave it out for a file a unit of work")
+    if mb_per_file is not None and single_file:
+        raise RecipeError("single_file and mb_per_file contradict each other; give one of them")
 
 
 @runtime_checkable
 class DocumentWriter(Protocol):
-    """Writes the documents of one unit to one file.
+    """Writes documents to one file.
 
     suffix    of the file: ".parquet", ".jsonl.zst"
     batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch where
               there are no documents, so that their columns are known
+
+    Which documents stand in which file say `mb_per_file` and `single_file`, if the writer has them.
     """
 
     @property
@@ -62,7 +115,35 @@ class RowWriter(Protocol):
     @property
     def suffixes(self) -> tuple[str, ...]: ...
 
-    def write_rows(self, packed: "Packed", files: Mapping[str, Path]) -> "Entry | WriteFacts": ...
+    def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> "Entry | WriteFacts": ...
+
+
+@runtime_checkable
+class TokenWriter(Protocol):
+    """Writes the token ids of the documents of one shard.
+
+    tokens_per_shard   a shard holds the documents that start in a cut of so many tokens, whole
+    suffixes, files    as of a RowWriter
+    """
+
+    @property
+    def tokens_per_shard(self) -> int: ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
+
+    def write_tokens(self, parts: Iterable[DocumentTokens], files: Mapping[str, Path]) -> WriteFacts: ...
+
+
+@runtime_checkable
+class Indexed(Protocol):
+    """A writer of rows or tokens whose folder needs an index over all its files.
+
+    entries   file name -> the entry that writing it gave, in order
+    returns   file name -> content, of what is to stand beside them
+    """
+
+    def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]: ...
 
 
 def names() -> list[str]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import zstandard
 
 from corpusmill.errors import RecipeError
-from corpusmill.write import COLUMNS, WriteFacts
+from corpusmill.write import COLUMNS, COUNTS, WriteFacts, check_files
 
 SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
 BLOCK = 1 << 20  # bytes
@@ -21,16 +21,19 @@ BLOCK = 1 << 20  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Jsonl:
-    """One file of JSON lines a unit: an object a document, UTF-8, its keys in alphabetical order.
+    """JSON lines, a file a unit of work: an object a document, UTF-8, its keys in alphabetical order.
 
-    Keys are id, text, source, url, date and metadata, and `tokens` where tokens were counted; a key whose value is not
-    known is left out. `metadata` is an object.
+    Keys are id, text, source, url, date and metadata, `tokens` where tokens were counted, and `copies` where a mix says
+    how often each document is drawn; a key whose value is not known is left out. `metadata` is an object.
     """
 
     compression: Literal["none", "gz", "zst"] = "zst"
     level: int = 3  # of compression, 1 to 9
+    mb_per_file: int | None = None  # megabytes of text, roughly; None: a file for each unit of work
+    single_file: bool = False  # all in one file, which one worker writes alone
 
     def __post_init__(self) -> None:
+        check_files(self.mb_per_file, self.single_file)
         if self.compression not in SUFFIXES:
             raise RecipeError(f'compression must be one of {", ".join(SUFFIXES)}, got "{self.compression}"')
         if not 1 <= self.level <= 9:
@@ -41,13 +44,13 @@ class Jsonl:
         return SUFFIXES[self.compression]
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
-        """Write the documents of one unit."""
+        """Write the documents of one file."""
         rows = 0
         with path.open("wb") as file, self._compressed(file) as out:
             # Compressors may end their blocks where a call ends, so every call but the last gets just as many bytes.
             waiting = bytearray()
             for batch in batches:
-                names = [name for name in (*COLUMNS, "tokens") if name in batch.schema.names]
+                names = [name for name in (*COLUMNS, *COUNTS) if name in batch.schema.names]
                 for document in batch.select(names).to_pylist():
                     waiting += _line(document)
                     while len(waiting) >= BLOCK:

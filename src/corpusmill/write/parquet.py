@@ -10,22 +10,25 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
 from corpusmill.tables import ROWS, SIZE, TableWriter
-from corpusmill.write import COLUMNS, WriteFacts
+from corpusmill.write import COLUMNS, COUNTS, WriteFacts, check_files
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parquet:
-    """One Parquet file a unit, compressed with zstd, with the columns id, text, source, url, date and metadata.
+    """Parquet, a file a unit of work, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
     `metadata` is a JSON object as a string, null where there is none. A column `tokens` follows where tokens were
-    counted. Row groups are small, so that a reader can stream them and take many at once.
+    counted, and `copies` where a mix says how often each document is drawn. Row groups are small, so that a reader can stream them and take many at once.
     `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
     """
 
     rows_per_group: int = ROWS
     bytes_per_group: int = SIZE  # of text: a group ends with the document that brings it there
+    mb_per_file: int | None = None  # megabytes of text, roughly; None: a file for each unit of work
+    single_file: bool = False  # all in one file, which one worker writes alone
 
     def __post_init__(self) -> None:
+        check_files(self.mb_per_file, self.single_file)
         if self.rows_per_group < 1 or self.bytes_per_group < 1:
             raise RecipeError(
                 f"need rows_per_group >= 1 and bytes_per_group >= 1, got {self.rows_per_group} and "
@@ -37,11 +40,11 @@ class Parquet:
         return ".parquet"
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
-        """Write the documents of one unit; columns that are not written are left out."""
+        """Write the documents of one file; columns that are not written are left out."""
         batches = iter(batches)
         first = next(batches, pa.RecordBatch.from_pylist([], schema=DOCUMENT))
-        counted = "tokens" in first.schema.names
-        schema = pa.schema([DOCUMENT.field(name) for name in COLUMNS] + [pa.field("tokens", pa.int64())] * counted)
+        counts = [pa.field(name, pa.int64()) for name in COUNTS if name in first.schema.names]
+        schema = pa.schema([*(DOCUMENT.field(name) for name in COLUMNS), *counts])
         with TableWriter(path, schema, self.rows_per_group, self.bytes_per_group) as table:
             for batch in chain([first], batches):
                 table.write(pa.RecordBatch.from_arrays([batch[f.name].cast(f.type) for f in schema], schema=schema))

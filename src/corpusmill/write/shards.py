@@ -8,6 +8,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.shards.layout import Entry
 from corpusmill.shards.pack import Packed
 from corpusmill.shards.writer import write_shard
+from corpusmill.write import PackedRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,8 @@ class Shards:
     def suffixes(self) -> tuple[str, ...]:
         return (".bin", ".idx")
 
-    def write_rows(self, packed: Packed, files: Mapping[str, Path]) -> Entry:
-        """Write the tokens and the spans of one shard."""
+    def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> Entry:
+        """Write the tokens and the spans of one shard, which must be laid out anew: the index tells of its packing."""
+        assert isinstance(packed, Packed)
         with files[".bin"].open("wb") as tokens, files[".idx"].open("wb") as spans:
             return write_shard(packed, tokens, spans)

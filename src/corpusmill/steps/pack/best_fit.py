@@ -2,6 +2,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from corpusmill.errors import RecipeError
+from corpusmill.tokens.breaks import SPLIT_AT, SplitAt
 from corpusmill.tokens.packing import Method, Remainder
 
 
@@ -10,14 +11,18 @@ class BestFit:
     """Keep documents whole: each goes into the fullest row of `length` tokens that still has room for it.
 
     Best-fit decreasing within a shard (Ding et al. 2024, arXiv:2404.10830, section 3). Only documents longer than a
-    row are cut. The room that is left in rows is padding; the run reports how much.
+    row are cut: into full rows and a rest, or, with `split_at`, where the last "paragraph" or "sentence" ends that still
+    fits. The room that is left in rows is padding; the run reports how much.
     """
 
     method: ClassVar[Method] = "best_fit"
     remainder: ClassVar[Remainder] = "pad"
 
     length: int = 2048  # tokens a row
+    split_at: SplitAt | None = None
 
     def __post_init__(self) -> None:
         if self.length < 2:
             raise RecipeError(f"a row needs 2 tokens or more, for an input and its target; got length={self.length}")
+        if self.split_at not in (None, *SPLIT_AT):
+            raise RecipeError(f'split_at is "paragraph", "sentence" or null, got "{self.split_at}"')

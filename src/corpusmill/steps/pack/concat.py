@@ -2,6 +2,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from corpusmill.errors import RecipeError
+from corpusmill.tokens.breaks import SPLIT_AT, SplitAt
 from corpusmill.tokens.packing import Method, Remainder
 
 
@@ -12,15 +13,24 @@ class Concat:
     Dense: nothing is lost and only the very last row may hold padding, but documents are cut where a row ends
     (Brown et al. 2020, arXiv:2005.14165, appendix B). `remainder` says what becomes of a last row that is not full:
     "pad" fills it, "drop" leaves it out and reports the tokens as discarded, "keep" leaves it short.
+
+    With `split_at`, a row ends where the last document, "paragraph" or "sentence" ends that still fits, and what stays
+    free behind it is padding; only what is longer than a row is cut elsewhere. Then every row is padded, so `remainder` is
+    "pad".
     """
 
     method: ClassVar[Method] = "concat"
 
     length: int = 2048  # tokens a row
     remainder: Literal["pad", "drop", "keep"] = "pad"
+    split_at: SplitAt | None = None
 
     def __post_init__(self) -> None:
         if self.length < 2:
             raise RecipeError(f"a row needs 2 tokens or more, for an input and its target; got length={self.length}")
         if self.remainder not in get_args(Remainder):
             raise RecipeError(f'remainder is "pad", "drop" or "keep", got "{self.remainder}"')
+        if self.split_at not in (None, *SPLIT_AT):
+            raise RecipeError(f'split_at is "paragraph", "sentence" or null, got "{self.split_at}"')
+        if self.split_at and self.remainder != "pad":
+            raise RecipeError(f'with split_at every row is padded, so remainder is "pad"; got "{self.remainder}"')

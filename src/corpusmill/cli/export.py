@@ -1,0 +1,65 @@
+"""corpusmill export RUN FORMAT FOLDER"""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.report.numbers import number, size
+
+EVERY = 5.0  # seconds between two lines of progress
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("export", epilog="Example: corpusmill export runs/demo megatron exports/demo-megatron")(export)
+
+
+def export(
+    source: Annotated[Path, typer.Argument(help="A run, or a folder of training shards.", show_default=False)],
+    format: Annotated[
+        str,
+        typer.Argument(
+            help="megatron, parquet_tokens, mds, litdata or nanogpt; jsonl or parquet for text.", show_default=False
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(help="A new folder.", show_default=False)],
+    tokens_per_shard: Annotated[
+        int | None, typer.Option(min=1, help="Tokens in a file; if not given, as the shards are, or 100 M.")
+    ] = None,
+    val_fraction: Annotated[
+        float, typer.Option(help="nanogpt: the share of the documents that goes to val.bin.")
+    ] = 0.0005,
+    single_file: Annotated[bool, typer.Option("--single-file", help="jsonl, parquet: all in one file.")] = False,
+    json: Json = False,
+) -> None:
+    """Write finished shards in the format of another trainer, or the text of a run's documents."""
+    from corpusmill.export import export as carry_out
+
+    settings: dict[str, Any] = {}
+    if tokens_per_shard is not None:
+        settings["tokens_per_shard"] = tokens_per_shard
+    if single_file:
+        settings["single_file"] = True
+    made = carry_out(source, format, folder, val_fraction=val_fraction, progress=_Told(json), **settings)
+    if json:
+        print_json({name: value if name != "folder" else str(value) for name, value in vars(made).items()})
+        return
+    held = [f"{number(made.documents)} documents"] if made.documents is not None else []
+    held += [f"{number(made.tokens)} tokens"] if made.tokens is not None else []
+    print(f"{made.folder}: {', '.join(held)} in {number(made.files)} files, {size(made.bytes)} ({made.format})")
+
+
+class _Told:
+    """Says every few seconds how far it is."""
+
+    def __init__(self, silent: bool) -> None:
+        self.silent = silent
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, whole: int) -> None:
+        now = time.monotonic()
+        if not self.silent and now - self.last >= EVERY:
+            self.last = now
+            say(f"{done / max(whole, 1):.0%}, {number(done)} of {number(whole)}")

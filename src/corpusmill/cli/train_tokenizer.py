@@ -1,0 +1,94 @@
+"""corpusmill train tokenizer RUN|PATHS --vocab-size N --out FILE"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.errors import InputError
+from corpusmill.report.numbers import number, size
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(
+        "tokenizer", epilog="Example: corpusmill train tokenizer runs/demo --vocab-size 8192 --out tokenizer.json"
+    )(tokenizer)
+
+
+def tokenizer(
+    text: Annotated[
+        list[str],
+        typer.Argument(help="Folders of finished runs; or files, folders, patterns.", show_default=False),
+    ],
+    vocab_size: Annotated[
+        int, typer.Option(help="Tokens, special ones and the 256 bytes counted.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="The tokenizer.json to write.", show_default=False)],
+    special: Annotated[
+        list[str] | None,
+        typer.Option(help="A special token; may be repeated. The first one ends documents. [default: <|endoftext|>]"),
+    ] = None,
+    pattern: Annotated[
+        Literal["gpt2", "cl100k", "o200k"], typer.Option(help="How text is split before it is merged.")
+    ] = "gpt2",
+    min_count: Annotated[int, typer.Option(help="Pairs that are rarer are not merged.")] = 2,
+    held_out: Annotated[float, typer.Option(help="Share of the documents that the tokenizer is judged by.")] = 0.02,
+    documents: Annotated[
+        Literal["file", "line", "paragraph", "article"], typer.Option(help="What a document of a text file is.")
+    ] = "file",
+    json: Json = False,
+) -> None:
+    """Train a byte-level BPE tokenizer on the documents of a run or of files; it then works in a recipe."""
+    from corpusmill.models.tokenizer import load
+    from corpusmill.train import tokenizer as trainer
+
+    settings = trainer.Settings(
+        vocab_size=vocab_size,
+        special=tuple(special or ("<|endoftext|>",)),
+        pattern=pattern,
+        min_count=min_count,
+        held_out=held_out,
+    )
+    if out.is_dir() or not out.parent.is_dir():
+        raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
+    seen = trainer.train(trainer.texts_of(text, documents), settings, out)
+    made = load(out, eos=settings.special[0])
+    rates = trainer.rates(out, settings, seen.held)
+    if json:
+        print_json(
+            {
+                "tokenizer": str(out),
+                "vocabulary": made.vocab_size,
+                "settings": asdict(settings),
+                "documents": seen.documents,
+                "bytes": seen.bytes,
+                "held_out": len(seen.held),
+                "engine": made.engine.name,
+                "rates": {
+                    name: {
+                        **asdict(rate),
+                        "tokens_per_character": round(rate.tokens_per_character, 4),
+                        "bytes_per_token": round(rate.bytes_per_token, 3),
+                    }
+                    for name, rate in rates.items()
+                },
+            }
+        )
+        return
+    say(f"{number(seen.documents)} documents, {size(seen.bytes)}; {number(len(seen.held))} of them held out")
+    if made.vocab_size < vocab_size:
+        say(f"warning: there was no more to merge; the vocabulary has {number(made.vocab_size)} tokens")
+    if seen.held:
+        print(f"{'held-out text':<24} {'vocabulary':>10} {'tokens':>12} {'tokens/character':>16} {'bytes/token':>11}")
+        for name, rate in rates.items():
+            words = made.vocab_size if name == out.name else load("gpt2").vocab_size
+            print(
+                f"{name:<24} {number(words):>10} {number(rate.tokens):>12} {rate.tokens_per_character:>16.4f} "
+                f"{rate.bytes_per_token:>11.3f}"
+            )
+    else:
+        say("warning: no document was held out, so there is nothing to judge it by; give more text or --held-out")
+    eos = "" if settings.special[0] == "<|endoftext|>" else f', eos: "{settings.special[0]}"'
+    print(f"{out}: {size(out.stat().st_size)}. In a recipe: tokenize/bpe: {{tokenizer: {out}{eos}}}")

@@ -1,0 +1,164 @@
+"""What a run will take: time, memory and disk, from the same work on a sample of its input."""
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from corpusmill.execute.serial import Serial
+from corpusmill.facts import total
+from corpusmill.recipe.lower import Plan, grouped, lower
+from corpusmill.recipe.model import Recipe
+from corpusmill.report.waterfall import Waterfall, around_each, waterfall
+from corpusmill.runs import Silent, Watcher, carry_out, warm_kernels
+from corpusmill.storage import FileInfo
+from corpusmill.units import Commit, Stage, Unit
+
+PIECES = 16  # of a source that the sample is taken from, where its files can be cut
+LEAST = 16_000_000  # bytes of a sample: of 1 MB, what every stage costs by itself is three quarters of the time
+SMALLEST = 1 << 18  # bytes of a piece: with smaller ones the work around them is measured
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """A stage, as much of it as all of the input will make."""
+
+    stage: str
+    seconds: float  # of one worker
+    bytes: int  # that it leaves on disk
+
+
+@dataclass(frozen=True)
+class SourceYield:
+    """What all of a source will give.
+
+    bytes, sample_bytes   of its files, and of the parts of them that were read
+    documents, tokens     that stay, ends of documents counted as tokens; no tokens without a tokenizer. Of a recipe with
+                          a mix, those that come to it
+    share                 of the recipe's mix, None without one
+    """
+
+    source: str
+    bytes: int
+    sample_bytes: int
+    documents: int
+    tokens: int
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run on all of the input will take, if all of it is like the sample.
+
+    bytes, sample_bytes   of the input, and of what of it was read
+    stages                what each stage takes
+    memory                peak bytes of one worker in the sample. Where the sample is smaller than a unit, a worker will
+                          hold more
+    """
+
+    bytes: int
+    sample_bytes: int
+    stages: tuple[StageCost, ...]
+    sources: tuple[SourceYield, ...]
+    memory: int
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of one worker."""
+        return sum(stage.seconds for stage in self.stages)
+
+    @property
+    def disk(self) -> int:
+        return sum(stage.bytes for stage in self.stages)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "seconds": self.seconds, "disk": self.disk}
+
+
+def estimate(recipe: Recipe, share: float = 0.01, watcher: Watcher | None = None, least: int = LEAST) -> Estimate:
+    """Carry a recipe out on a share of its input, and say what all of it would take.
+
+    share     of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files that
+              cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
+    least     bytes of the input that are taken in any case, as far as there are so many
+
+    Time and disk are taken to grow with the bytes of input. Deduplication finds fewer copies in a sample, so what comes
+    after it is rather overstated. The sample is worked on by one process, in a temporary folder beside the run's.
+    """
+    inputs = lower(recipe).inputs
+    sizes = [sum(file.size for file in files) for files in inputs]
+    share = min(1.0, max(share, least / sum(sizes)))
+    taken = [sample(source.reader, files, share) for source, files in zip(recipe.read, inputs)]
+    read = [sum(piece.size for piece in pieces) for pieces in taken]
+    part = sum(read) / sum(sizes)  # more than the share where files cannot be cut
+    steps = [step.sampled(part) if hasattr(step, "sampled") else step for step in recipe.steps]
+    plan = lower(replace(recipe, steps=steps, run=replace(recipe.run, error_budget=1.0)))
+    pieces = [(index, piece) for index, some in enumerate(taken) for piece in some]
+    sampled = reading(plan, grouped(pieces, recipe.run.unit_mb << 20))
+    warm_kernels(watcher or Silent())
+    plan.check()
+    beside = recipe.folder.parent
+    beside.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{recipe.folder.name}-sample-", dir=beside) as folder:
+        # The first pass over a small piece, for nothing: what a worker loads and sets up once must not be scaled.
+        smallest = min((pair for pair in pieces if pair[1].size), key=lambda pair: pair[1].size)
+        once = reading(plan, [Unit(0, (smallest,))])
+        carry_out(Path(folder) / "once", replace(once, stages=once.stages[:1]), Serial(attempts=1), Silent())
+        committed = carry_out(Path(folder) / "sample", sampled, Serial(attempts=1), watcher or Silent())
+        flow = waterfall(sampled, committed)
+        memory = peak()
+    sources = []
+    for source, size, bytes_read in zip(recipe.read, sizes, read):
+        documents, tokens, mixed = stays(source.source, flow, committed)
+        scale = size / max(bytes_read, 1)
+        sources.append(
+            SourceYield(source.source, size, bytes_read, round(documents * scale), round(tokens * scale), mixed)
+        )
+    costs = tuple(cost(stage, committed[stage.name], 1 / part) for stage in plan.stages)
+    return Estimate(sum(sizes), sum(read), costs, tuple(sources), memory)
+
+
+def reading(plan: Plan, units: list[Unit]) -> Plan:
+    """The plan with these units of input."""
+    first, *others = plan.stages
+    return replace(plan, stages=(replace(first, units=lambda done, root: units), *others))
+
+
+def sample(reader: Any, files: Sequence[FileInfo], share: float) -> list[Any]:
+    """Pieces of a source, evenly spread, which make up about this share of it; one at least."""
+    size = sum(file.size for file in files)
+    pieces = reader.split(files, max(SMALLEST, int(size * share / PIECES)))
+    count = min(max(1, round(len(pieces) * share)), len(pieces))
+    return [pieces[(2 * i + 1) * len(pieces) // (2 * count)] for i in range(count)]
+
+
+def stays(source: str, flow: Waterfall, committed: Mapping[str, list[Commit]]) -> tuple[int, int, float | None]:
+    """Documents and tokens of a source that stay, or come to a mix; its share in that."""
+    for facts in (commit.facts for commits in committed.values() for commit in commits):
+        if "mix" in facts and facts["unit"] == "tokens":
+            drawn = facts["mix"][source]
+            return drawn["documents"], drawn["there"], drawn["share"]
+    if not flow.rows:
+        return flow.read[source]["documents"], 0, None
+    last = flow.rows[-1].sources.get(source, {"documents_out": 0, "tokens_out": 0})
+    documents, tokens = last["documents_out"], last["tokens_out"]
+    around = around_each(total(commit.facts for commit in committed.get("tokens", [])), flow.rows[-1])
+    return documents, tokens + around * documents if tokens else 0, None
+
+
+def cost(stage: Stage, commits: list[Commit], factor: float) -> StageCost:
+    seconds = sum(commit.seconds for commit in commits)
+    written = sum(output.bytes for commit in commits for output in commit.outputs.values())
+    return StageCost(stage.name, seconds * factor, round(written * factor))
+
+
+def peak() -> int:
+    """The most bytes that this process has held; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return held if sys.platform == "darwin" else held * 1024

@@ -1,0 +1,254 @@
+"""Finished shards in other formats: what is exported is what a run would have written, byte for byte.
+
+    parquet_tokens, mds, litdata   packed rows, a file for each shard
+    megatron                       documents
+    nanogpt                        train.bin and val.bin
+    jsonl, parquet                 the text of the documents, which the run has kept
+
+Everything is read and written in parts: memory does not grow with the data.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill import write
+from corpusmill.errors import InputError, RecipeError, did_you_mean
+from corpusmill.recipe.text_files import Part, text_files
+from corpusmill.recipe.writing import documents_of
+from corpusmill.shards import Shards, open_shards
+from corpusmill.shards.documents import Documents, documents
+from corpusmill.shards.layout import INDEX, stored
+from corpusmill.shards.stretch import Stretch
+from corpusmill.storage import write_atomic
+from corpusmill.sums import files_in, write_sums
+from corpusmill.units import UnitIO
+from corpusmill.write import DocumentTokens, DocumentWriter, Indexed, RowWriter, TokenWriter
+
+NANOGPT = "nanogpt"
+VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
+
+Progress = Callable[[int, int], None]  # is told what is done, and what there is to do: tokens, or documents of text
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A folder that was written.
+
+    documents   in it; None where rows are written, which do not count them
+    tokens      in it, padding too where rows are written; None for text
+    """
+
+    folder: Path
+    format: str
+    files: int
+    bytes: int
+    documents: int | None
+    tokens: int | None
+
+
+def formats() -> list[str]:
+    """What `export` can write."""
+    return sorted([*(name for name in write.names() if name != "shards"), NANOGPT])
+
+
+def export(
+    source: str | os.PathLike[str],
+    format: str,
+    folder: str | os.PathLike[str],
+    *,
+    val_fraction: float = VAL_FRACTION,
+    progress: Progress = lambda done, whole: None,
+    **settings: Any,
+) -> Exported:
+    """Write finished shards in another format, into a new folder, with SHA256SUMS.
+
+    source         a run, or a folder of training shards; for text, a run
+    format         one of `formats()`
+    val_fraction   for nanogpt: the share of documents that go to val.bin. Chance is a hash of a document's number
+    settings       of the writer, as in a recipe: tokens_per_shard=…, single_file=True
+
+    The folder has its name when it is whole: until then it is a neighbour called `.NAME.part`.
+    Raises InputError if the source or the format cannot be used, or if there is something in the folder; RecipeError
+    for wrong settings, ShardError if the shards are damaged, MissingExtraError if a library is not installed.
+    """
+    target = Path(folder)
+    if format not in formats():
+        raise InputError(
+            f'there is no format "{format}" to export{did_you_mean(format, formats()) or "."} '
+            f"There are: {', '.join(formats())}."
+        )
+    if not 0 <= val_fraction < 1:
+        raise InputError(f"val_fraction is a share from 0 to less than 1, got {val_fraction}")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: there is something already. Give the export a new folder.")
+    writer = _writer(format, settings)
+    part = target.with_name(f".{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    tokens: int | None
+    count: int | None
+    if isinstance(writer, DocumentWriter):
+        count, tokens = _texts(Path(source), writer, part, progress), None
+    else:
+        shards = _shards(Path(source))
+        if isinstance(writer, RowWriter):
+            count, tokens = None, _rows(shards, writer, part, progress, "tokens_per_shard" in settings)
+        elif isinstance(writer, TokenWriter):
+            count, tokens = _documents(shards, writer, part, progress)
+        else:
+            count, tokens = _nanogpt(shards, val_fraction, part, progress)
+    names = files_in(part)
+    write_sums(part)
+    size = sum((part / name).stat().st_size for name in names)
+    if target.exists():
+        target.rmdir()
+    part.rename(target)
+    return Exported(target, format, len(names), size, count, tokens)
+
+
+def _writer(format: str, settings: dict[str, Any]) -> Any:
+    """The writer of a format; None for nanogpt, which a run does not write."""
+    made_of = None if format == NANOGPT else write.find(format)
+    known = [field.name for field in fields(made_of)] if made_of else []
+    for name in settings:
+        if name not in known:
+            there = f"it takes: {', '.join(known)}" if known else "it takes none"
+            raise RecipeError(f'{format} has no parameter "{name}"{did_you_mean(name, known) or ";"} {there}')
+    return made_of(**settings) if made_of else None
+
+
+def _shards(source: Path) -> Shards:
+    if (source / INDEX).exists() or not (source / "run.json").exists():
+        return open_shards(source)
+    if not (source / "output" / "shards").exists():
+        raise InputError(
+            f"{source}: the run wrote no training shards. Add `shards` to what its recipe writes and run it again, "
+            f"which does only that, or add the format itself there."
+        )
+    return open_shards(source / "output" / "shards")
+
+
+def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, cut_anew: bool) -> int:
+    """Packed rows: a file for each shard, or of `tokens_per_shard` tokens if that is asked for. Returns the tokens."""
+    row = shards.index.sequence_length
+    step = max(1, writer.tokens_per_shard // row) * row
+    sizes = [shard.tokens for shard in shards.index.shards]
+    edges = [*range(0, len(shards), step), len(shards)] if cut_anew else np.cumsum([0, *sizes]).tolist()
+    entries = {}
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        files = _paths(folder, number, writer.suffixes)
+        written = writer.write_rows(Stretch(shards, start, stop), files)
+        if isinstance(writer, Indexed):
+            assert isinstance(written, write.WriteFacts)
+            entries[files[writer.suffixes[0]].name] = written.entry
+        shards.release()
+        progress(stop, len(shards))
+    if isinstance(writer, Indexed):
+        for name, content in writer.index(entries).items():
+            write_atomic(str(folder / name), content)
+    return len(shards)
+
+
+def _documents(shards: Shards, writer: TokenWriter, folder: Path, progress: Progress) -> tuple[int, int]:
+    """Whole documents, in files of `tokens_per_shard` tokens. Returns how many documents and tokens."""
+    count = tokens = 0
+
+    def told(parts: Iterable[tuple[int, DocumentTokens]]) -> Iterator[DocumentTokens]:
+        nonlocal count, tokens
+        for _, part in parts:
+            yield part
+            count, tokens = count + len(part.lengths), tokens + len(part.ids)
+            progress(tokens, len(shards) - shards.index.padding)
+
+    cuts = groupby(_by_cut(documents(shards), writer.tokens_per_shard), key=itemgetter(0))
+    for number, (_, parts) in enumerate(cuts):
+        writer.write_tokens(told(parts), _paths(folder, number, writer.suffixes))
+    return count, tokens
+
+
+def _by_cut(blocks: Iterable[Documents], cut: int) -> Iterator[tuple[int, DocumentTokens]]:
+    """The documents in parts that start in the same cut of `cut` tokens, each with the number of its cut."""
+    start = 0  # tokens before the block
+    for _, ids, lengths in blocks:
+        starts = np.cumsum(lengths) - lengths
+        number = (start + starts) // cut
+        first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+        for a, b in pairwise([*first.tolist(), len(lengths)]):
+            end = int(starts[b]) if b < len(lengths) else len(ids)
+            yield int(number[a]), DocumentTokens(ids[int(starts[a]) : end], lengths[a:b])
+        start += len(ids)
+
+
+def _nanogpt(shards: Shards, val_fraction: float, folder: Path, progress: Progress) -> tuple[int, int]:
+    """train.bin and, if `val_fraction` is above 0, val.bin: the documents in order, without padding."""
+    names = ("train.bin", "val.bin") if val_fraction else ("train.bin",)
+    files = [(folder / name).open("wb") for name in names]
+    dtype = stored(shards.index.dtype)
+    count = tokens = 0
+    try:
+        for block in documents(shards):
+            numbers = np.arange(block.first, block.first + len(block.lengths), dtype=np.uint64)
+            kept_back = chance(numbers) < val_fraction
+            by_token = np.repeat(kept_back, block.lengths)
+            for place, file in enumerate(files):
+                file.write(block.ids[by_token == bool(place)].astype(dtype, copy=False).tobytes())
+            count, tokens = count + len(block.lengths), tokens + len(block.ids)
+            progress(tokens, len(shards) - shards.index.padding)
+    finally:
+        for file in files:
+            file.close()
+    for file in files:
+        if count and not Path(file.name).stat().st_size:
+            raise InputError(
+                f"with val_fraction {val_fraction} none of {count} documents goes to {Path(file.name).name}, and an empty "
+                "file cannot be mapped. Give another fraction; 0 for no val.bin."
+            )
+    return count, tokens
+
+
+def chance(numbers: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(numbers,) evenly distributed in [0, 1), the same for the same number (the finaliser of SplitMix64)."""
+    x = numbers + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) / 2**53
+
+
+def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
+    """The text of the documents that stay, from the files of the run's last pass. Returns how many there are."""
+    from corpusmill.report.tables import RunTables
+
+    tables = RunTables(run)
+    tables.must_be_finished()
+    commits = tables.stages[tables.passes[-1][0]]
+    whole = sum(commit.outputs["docs"].rows for commit in commits)
+    units = [(commit.outputs["docs"].path, commit.outputs["signals"].path) for commit in commits]
+    # How often a mix draws each document, which its writers say too.
+    drawn = next((name for name in tables.columns(len(tables.passes) - 1) if name.endswith(".copies")), None)
+    io = UnitIO(run, "", 0, "")
+    done = 0
+
+    def told(parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+        nonlocal done
+        for part in parts:
+            for batch in documents_of(part, drawn, io):
+                yield batch
+                done += len(batch)
+                progress(done, whole)
+
+    for number, parts in enumerate(text_files(writer, units, run)):
+        writer.write(told(parts), folder / f"{number:05d}{writer.suffix}")
+    return done
+
+
+def _paths(folder: Path, number: int, suffixes: tuple[str, ...]) -> dict[str, Path]:
+    return {suffix: folder / f"{number:05d}{suffix}" for suffix in suffixes}

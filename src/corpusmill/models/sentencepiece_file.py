@@ -1,0 +1,95 @@
+"""SentencePiece models, read by its library (the extra `sentencepiece`)."""
+
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from corpusmill.errors import AssetError, MissingExtraError
+
+# Fields of its model as a protocol buffer: pieces of the model; name and type of a piece; types.
+PIECE, NAME, TYPE = 1, 1, 3
+NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
+
+
+def load(model: bytes, path: Path) -> Any:
+    """The library's processor for a model. Raises MissingExtraError without it, AssetError if it cannot read the model."""
+    try:
+        import sentencepiece
+    except ImportError:
+        raise MissingExtraError(f"the SentencePiece model {path.name}", "sentencepiece") from None
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise AssetError(f"{path}: not a SentencePiece model, or a damaged one ({error}). Copy it again.") from error
+
+
+@cache
+def _loaded(model: bytes, path: Path) -> Any:
+    return load(model, path)
+
+
+def decode(model: bytes, path: Path, ids: list[int]) -> str:
+    """The text of ids, control pieces written by name: the library leaves them out."""
+    library = _loaded(model, path)
+    said, waiting = [], list[int]()
+    for i in ids:
+        if library.is_control(i):
+            said += [library.decode(waiting), library.id_to_piece(i)]
+            waiting = []
+        else:
+            waiting.append(i)
+    return "".join([*said, library.decode(waiting)])
+
+
+def pieces(model: bytes) -> list[tuple[str, int]]:
+    """The pieces of a model that `load` has read, by id: what they look like, and their type."""
+    found = []
+    for number, start, end in _fields(model, 0, len(model)):
+        if number == PIECE:
+            parts = {part: (a, b) for part, a, b in _fields(model, start, end)}
+            kind = _varint(model, parts[TYPE][0])[0] if TYPE in parts else NORMAL
+            found.append((model[slice(*parts[NAME])].decode(), kind))
+    return found
+
+
+def unused(model: bytes, names: Collection[str]) -> bytes:
+    """The same model, in which no text becomes one of the pieces `names`: they are of the type that is never used.
+
+    Every id stays. The library does not look for control pieces in text, but other readers of its models do.
+    """
+    changed = bytearray(model)
+    wanted = {name.encode() for name in names}
+    for number, start, end in _fields(model, 0, len(model)):
+        if number != PIECE:
+            continue
+        parts = {part: (a, b) for part, a, b in _fields(model, start, end)}
+        if TYPE in parts and model[slice(*parts[NAME])] in wanted:
+            changed[parts[TYPE][0]] = UNUSED
+    return bytes(changed)
+
+
+def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The fields of a protocol buffer: number, and where the value begins and ends."""
+    while at < end:
+        key, at = _varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            stop = _varint(data, at)[1]
+        elif kind == 2:
+            size, at = _varint(data, at)
+            stop = at + size
+        else:
+            stop = at + (8 if kind == 1 else 4)
+        yield key >> 3, at, stop
+        at = stop
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at

@@ -1,0 +1,219 @@
+"""What a file says of a tokenizer: a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or tiktoken's ranks."""
+
+import gzip
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import AssetError
+from corpusmill.models import sentencepiece_file, tiktoken_file
+from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
+
+EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in the order in which they are looked for
+FILES = ("tokenizer.json", "tokenizer.model")  # what is looked for in a folder
+MOST = 2**32  # ids are 32 bits wide
+BYTES = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A tokenizer as its file defines it.
+
+    json      the tokenizer.json; of tiktoken's ranks, the one that says the same; empty for a SentencePiece model
+    model     the bytes of a SentencePiece model; empty for all others
+    added     the tokens that stand beside the model by what they look like: a dict of `id`, `special` and so on
+    ids       every token, added ones too, as it is written in the file
+    unknown   the id of what the vocabulary has no token for, if there is such an id
+    """
+
+    path: Path
+    fingerprint: str  # SHA-256 of the file, uncompressed
+    json: dict[str, Any]
+    model: bytes
+    added: dict[str, dict[str, Any]]
+    ids: dict[str, int]
+    unknown: int | None
+    default_eos: str | None  # what the file, or tokenizer_config.json beside it, calls the end-of-sequence token
+
+    @classmethod
+    def read(cls, path: Path) -> "Definition":
+        """Read a file, plain or gzip, or the folder that holds one.
+
+        Raises AssetError, or MissingExtraError for a SentencePiece model without its library.
+        """
+        file = next((path / name for name in FILES if (path / name).exists()), path / FILES[0])
+        file = file if path.is_dir() else path
+        try:
+            data = file.read_bytes()
+            data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        except (OSError, EOFError, zlib.error) as error:
+            raise AssetError(_no_json(file, error)) from error
+        if tiktoken_file.is_one(data):
+            found = _of_json(file, tiktoken_file.as_json(data, file), None)
+        elif file.name.removesuffix(".gz").endswith(".model"):
+            found = _of_model(file, data)
+        else:
+            try:
+                found = _of_json(file, json.loads(data), _configured_eos(file))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise AssetError(_no_json(file, error)) from error
+        wrong = [token for token, i in found.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
+        if wrong or not found.ids:
+            said = f"the id of {wrong[0]!r} is {found.ids[wrong[0]]!r}" if wrong else "it has no tokens"
+            raise AssetError(f"{file}: {said}; ids are whole numbers from 0, and fit 32 bits. The file is damaged.")
+        return replace(found, fingerprint=hashlib.sha256(data).hexdigest())
+
+    def find_eos(self, wanted: str | None) -> str:
+        """The token that ends a document: the one asked for, else the configured one, else the first usual one."""
+        for name in (wanted,) if wanted is not None else (self.default_eos, *EOS_NAMES):
+            if name in self.added:
+                return name
+        asked = f'"{wanted}" is not one' if wanted is not None else f"none of {', '.join(EOS_NAMES)} is one"
+        raise AssetError(
+            f"{self.path}: which token ends a document? {asked}. Its special tokens are: {self._specials()}. "
+            "Give one as `eos`."
+        )
+
+    def find_bos(self, wanted: str, eos: str) -> str:
+        """The token that begins a document. Raises AssetError if there is none of this name, or it is EOS."""
+        if wanted == eos:
+            raise AssetError(
+                f'{self.path}: "{wanted}" ends every document, so the next begins after one already. Leave out `bos`.'
+            )
+        if wanted not in self.added:
+            raise AssetError(
+                f'{self.path}: there is no token "{wanted}" to begin a document with. Its special tokens are: '
+                f"{self._specials()}. Give one as `bos`, or leave it out."
+            )
+        return wanted
+
+    def _specials(self) -> str:
+        special = [content for content, token in self.added.items() if token.get("special")]
+        return ", ".join(special[:20]) + (", …" if len(special) > 20 else "") if special else "none"
+
+    def controls(self, *ends: str) -> dict[str, int]:
+        """The tokens that no text may become, with their ids: the special ones, and those that begin and end documents."""
+        return {c: token["id"] for c, token in self.added.items() if token.get("special") or c in ends}
+
+    def plain(self, *ends: str) -> str:
+        """The same tokenizer as JSON, in which text that looks like a control token is ordinary text.
+
+        Control tokens are no longer added tokens, which are found in raw text first. In the vocabulary they get a
+        space in front: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ,
+        SentencePiece ▁), so no text can match them there, and every id stays where it was. Nothing is put at either
+        end of a text.
+        """
+        controls = self.controls(*ends)
+        model = dict(self.json["model"])
+        names = {token: f" {token}" if token in controls else token for token in self.ids}
+        if isinstance(model["vocab"], list):
+            scores = dict(model["vocab"])
+            by_id = sorted(self.ids, key=lambda token: self.ids[token])
+            model["vocab"] = [[names[token], scores.get(token, 0.0)] for token in by_id]
+        else:
+            model["vocab"] = {names[token]: i for token, i in self.ids.items()}
+        if model.get("unk_token") in names:
+            model["unk_token"] = names[model["unk_token"]]
+        keep = [token for content, token in self.added.items() if content not in controls]
+        changed = {"model": model, "added_tokens": keep, "post_processor": None, "truncation": None, "padding": None}
+        return json.dumps(self.json | changed, ensure_ascii=False)
+
+    @cached_property
+    def byte_level(self) -> bool:
+        """Whether this is a byte-level BPE."""
+        steps = pre_tokenizers(self.json.get("pre_tokenizer"))
+        of_bytes = any(step.get("type") == "ByteLevel" for step in steps)
+        return bool(self.json) and self.json["model"].get("type", "BPE") == "BPE" and of_bytes
+
+    @cached_property
+    def token_bytes(self) -> dict[str, bytes] | None:
+        """What each token of a byte-level BPE stands for; None for other tokenizers.
+
+        A token in which there is a character that stands for no byte is left out: no text becomes it.
+        """
+        if not self.byte_level:
+            return None
+        return {token: data for token in self.ids if (data := self._bytes(token)) is not None}
+
+    def _bytes(self, token: str) -> bytes | None:
+        if token in self.added:
+            return token.encode()
+        try:
+            return bytes(map(BYTES.__getitem__, token))
+        except KeyError:
+            return None
+
+    def look(self, token: str) -> str:
+        """What a token looks like in a text; of one that is not a whole character, U+FFFD."""
+        if self.byte_level:
+            data = self._bytes(token)
+            return token if data is None else data.decode(errors="replace")
+        return token.replace("\u2581", " ")
+
+    def sample(self, most: int) -> list[str]:
+        """The texts of `most` tokens, or all of fewer, from all over the vocabulary."""
+        tokens = sorted(self.ids.keys() - self.added.keys(), key=lambda token: self.ids[token])
+        return [self.look(token) for token in tokens[:: -(-len(tokens) // most) or 1]]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64] | None:
+        """(vocabulary,) bytes of text that each token of a byte-level BPE stands for; None for other tokenizers."""
+        if self.token_bytes is None:
+            return None
+        sizes = np.zeros(max(self.ids.values()) + 1, np.int64)
+        for token, data in self.token_bytes.items():
+            sizes[self.ids[token]] = len(data)
+        return sizes
+
+
+def _of_json(file: Path, found: dict[str, Any], eos: str | None) -> Definition:
+    model = found["model"]
+    vocab = model["vocab"]
+    # A Unigram vocabulary is a list of (piece, score), the id its place; the others are maps to the id.
+    ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else dict(vocab)
+    added = {token["content"]: token for token in found.get("added_tokens") or []}
+    ids |= {content: token["id"] for content, token in added.items()}
+    unknown = model.get("unk_id", ids.get(model.get("unk_token") or ""))
+    return Definition(file, "", found, b"", added, ids, unknown, eos)
+
+
+def _of_model(file: Path, data: bytes) -> Definition:
+    library = sentencepiece_file.load(data, file)
+    pieces = sentencepiece_file.pieces(data)
+    beside = {CONTROL: True, USER_DEFINED: False}
+    added = {p: {"id": i, "special": beside[kind]} for i, (p, kind) in enumerate(pieces) if kind in beside}
+    ids = {piece: i for i, (piece, _) in enumerate(pieces)}
+    eos = pieces[library.eos_id()][0] if library.eos_id() >= 0 else None
+    return Definition(file, "", {}, data, added, ids, library.unk_id(), eos)
+
+
+def pre_tokenizers(found: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The pre-tokenizers of a tokenizer.json, one after the other."""
+    if not found:
+        return []
+    return [s for part in found["pretokenizers"] for s in pre_tokenizers(part)] if "pretokenizers" in found else [found]
+
+
+def _no_json(file: Path, error: Exception) -> str:
+    return (
+        f"{file}: not a tokenizer.json ({type(error).__name__}: {error}). Give the tokenizer.json of a "
+        'Hugging Face tokenizer, a SentencePiece .model, a .tiktoken file, the folder that holds one, or "gpt2", '
+        "which ships."
+    )
+
+
+def _configured_eos(file: Path) -> str | None:
+    """`eos_token` of the tokenizer_config.json beside the file, or None."""
+    try:
+        named = json.loads((file.parent / "tokenizer_config.json").read_text("utf-8")).get("eos_token")
+    except (OSError, ValueError, AttributeError):
+        return None
+    named = named.get("content") if isinstance(named, dict) else named
+    return named if isinstance(named, str) else None

@@ -1,0 +1,88 @@
+"""What a mix was to draw from each source, and what it drew."""
+
+from dataclasses import dataclass
+
+from corpusmill.report.markup import Inside, table, tag
+from corpusmill.report.numbers import number
+from corpusmill.report.tables import RunTables
+
+HEAD = ("source", "documents", "{unit} there", "share wanted", "{unit} wanted", "epochs", "{unit} drawn", "share drawn")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A source in a mix, counted in the unit of the mix.
+
+    documents         that came to it
+    there             what they hold
+    share, wanted     as planned
+    drawn             what was drawn, repeats counted
+    drawn_documents   documents that were drawn at all
+    appearances       documents that were drawn, repeats counted
+    """
+
+    source: str
+    documents: int
+    there: int
+    share: float
+    wanted: int
+    drawn: int
+    drawn_documents: int
+    appearances: int
+
+    @property
+    def epochs(self) -> float:
+        return self.drawn / self.there if self.there else 0.0
+
+
+@dataclass(frozen=True)
+class Mix:
+    """A step that mixes; `unit` is what it counts in: "tokens", "bytes" or "documents"."""
+
+    step: str
+    unit: str
+    sources: tuple[Drawn, ...]
+
+
+def mixes(tables: RunTables) -> list[Mix]:
+    """Every mix of a run, sources in the order of the recipe."""
+    steps = {step: tables.facts(f"{step}-verdicts") for step in tables.labels}
+    return [
+        Mix(step, facts["unit"], tuple(Drawn(s, **facts["mix"][s]) for s in tables.run["inputs"] if s in facts["mix"]))
+        for step, facts in steps.items()
+        if "mix" in facts
+    ]
+
+
+def mix_table(mix: Mix) -> tuple[list[str], list[list[str]]]:
+    """Its head and its rows, the last of them the sum."""
+    total, wanted = sum(one.drawn for one in mix.sources), sum(one.wanted for one in mix.sources)
+    rows = [
+        [
+            one.source,
+            number(one.documents),
+            number(one.there),
+            f"{100 * one.share:.2f} %",
+            number(one.wanted),
+            f"{one.epochs:.2f}",
+            number(one.drawn),
+            f"{100 * one.drawn / total:.2f} %" if total else "–",
+        ]
+        for one in mix.sources
+    ]
+    there = sum(one.there for one in mix.sources)
+    documents = sum(one.documents for one in mix.sources)
+    rows.append(["all", number(documents), number(there), "", number(wanted), "", number(total), ""])
+    return [name.format(unit=mix.unit) for name in HEAD], rows
+
+
+def mix_section(tables: RunTables) -> list[Inside]:
+    """How much each source gives."""
+    said: list[Inside] = []
+    for mix in mixes(tables):
+        head, rows = mix_table(mix)
+        again = sum(one.appearances - one.drawn_documents for one in mix.sources)
+        none = sum(one.documents - one.drawn_documents for one in mix.sources)
+        words = f"{number(none)} documents are not drawn; documents come again {number(again)} times."
+        said += [tag("h3", mix.step), table(head, rows), tag("p", words, class_="note")]
+    return said

@@ -1,0 +1,309 @@
+"""What the tokens of a run are: how many, which, how long the documents are in them, how they stand in rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill import assets
+from corpusmill.errors import AssetError, MissingExtraError, RecipeError
+from corpusmill.models.tokenizer_file import Definition
+from corpusmill.report.markup import Html, Inside, table, tag
+from corpusmill.report.numbers import number, share, size
+from corpusmill.report.tables import RunTables
+from corpusmill.report.waterfall import Waterfall
+from corpusmill.steps import Tokenize
+from corpusmill.units import map_arrays
+
+TOP = 40  # tokens that are shown
+GROUPS = 20  # languages that are shown
+QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some documents. Tokens are those of their texts, the ends of documents not counted."""
+
+    name: str
+    documents: int
+    tokens: int
+    words: int
+    characters: int
+    bytes: int
+
+    @property
+    def fertility(self) -> float:
+        """Tokens a word (Rust et al. 2021, arXiv:2012.15613, section 3.3). A word is what `text.word_counts` counts."""
+        return self.tokens / self.words if self.words else 0.0
+
+    @property
+    def bytes_per_token(self) -> float:
+        return self.bytes / self.tokens if self.tokens else 0.0
+
+    @property
+    def characters_per_token(self) -> float:
+        return self.characters / self.tokens if self.tokens else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        rates = {
+            name: round(getattr(self, name), 4) for name in ("fertility", "bytes_per_token", "characters_per_token")
+        }
+        return {**self.__dict__, **rates}
+
+
+@dataclass(frozen=True)
+class Top:
+    """A token and how often it is in the texts; `text` is None where the tokenizer's file is not there to ask."""
+
+    id: int
+    text: str | None
+    count: int
+
+
+@dataclass(frozen=True)
+class TokenStatistics:
+    """The documents that a run has made tokens of, each once, however often a mix draws it.
+
+    all          all of them
+    ends         tokens that begin and end documents: in no other number here
+    vocabulary   ids that there are, and `distinct`, those that occur
+    sources      by source, in the order of the recipe
+    languages    by language, most tokens first, where a step has found it
+    lengths      share of the documents -> tokens that those have at most; and the longest
+    top          the most frequent tokens
+    """
+
+    all: Group
+    ends: int
+    vocabulary: int
+    distinct: int
+    sources: tuple[Group, ...]
+    languages: tuple[Group, ...]
+    lengths: Mapping[float, int]
+    longest: int
+    top: tuple[Top, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.all.to_json(),
+            "ends": self.ends,
+            "vocabulary": self.vocabulary,
+            "distinct": self.distinct,
+            "sources": [group.to_json() for group in self.sources],
+            "languages": [group.to_json() for group in self.languages],
+            "lengths": {f"{q:g}": value for q, value in self.lengths.items()} | {"1": self.longest},
+            "top": [token.__dict__ for token in self.top],
+        }
+
+
+def statistics(tables: RunTables) -> TokenStatistics | None:
+    """None where the run has made no tokens, or a version that did not count them has. Reads no text and no ids.
+
+    Memory: the identity of a unit's documents, and the vocabulary.
+    """
+    units = list(_units(tables))
+    if not units or not all(unit.keys() >= NEEDED for unit in units):
+        return None
+    counts = sum((unit["counts"] for unit in units[1:]), units[0]["counts"].copy())
+    ends = sum(len(unit["ids"]) for unit in units) - int(counts.sum())
+    documents = sum(len(unit["lengths"]) for unit in units)
+    around = ends // max(documents, 1)
+    sources, languages, lengths = _Groups(), _Groups(), dict[int, int]()
+    found = _language(tables)
+    for i, unit in enumerate(units):
+        docs = pq.read_table(tables.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
+        columns = {"tokens": unit["lengths"] - around, **{n: unit[n] for n in ("words", "characters", "bytes")}}
+        sources.add(docs["source"], columns)
+        if found:
+            step, number_ = found
+            signals = pq.read_table(tables.paths("signals", number_)[i], columns=["id", f"{step}.label"])
+            place = pc.index_in(docs["id"], value_set=signals["id"].combine_chunks())
+            languages.add(signals[f"{step}.label"].take(place), columns)
+        values, times = np.unique(columns["tokens"], return_counts=True)
+        for value, count in zip(values.tolist(), times.tolist()):
+            lengths[value] = lengths.get(value, 0) + count
+    by_source = sources.groups()
+    order = [name for name in tables.run["inputs"] if name in by_source]
+    by_language = sorted(languages.groups().values(), key=lambda group: (-group.tokens, group.name))
+    top = np.argsort(-counts, kind="stable")[:TOP]
+    texts = _texts(tables, top[counts[top] > 0].tolist())
+    return TokenStatistics(
+        all=_sum("all", by_source.values()),
+        ends=ends,
+        vocabulary=len(counts),
+        distinct=int((counts > 0).sum()),
+        sources=tuple(by_source[name] for name in order),
+        languages=tuple(by_language),
+        lengths=_quantiles(lengths),
+        longest=max(lengths, default=0),
+        top=tuple(Top(i, texts.get(i), int(counts[i])) for i in top.tolist() if counts[i]),
+    )
+
+
+def _units(tables: RunTables) -> Iterator[dict[str, NDArray[Any]]]:
+    for commit in tables.stages.get("tokens", ()):
+        yield map_arrays(tables.folder / commit.outputs["tokens"].path)
+
+
+def _language(tables: RunTables) -> tuple[str, int] | None:
+    """The last step that finds languages, and its pass."""
+    for number_ in reversed(range(len(tables.passes))):
+        columns = tables.columns(number_)
+        for step in reversed(tables.passes[number_][1]):
+            if f"{step}.label" in columns and f"{step}.score" in columns:
+                return step, number_
+    return None
+
+
+class _Groups:
+    """Sums by name."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, NDArray[np.int64]] = {}
+
+    def add(self, names: pa.ChunkedArray, columns: Mapping[str, NDArray[np.int64]]) -> None:
+        coded = pc.fill_null(names.cast(pa.string()), "none").combine_chunks().dictionary_encode()
+        codes = coded.indices.to_numpy(zero_copy_only=False)
+        each = [np.bincount(codes, minlength=len(coded.dictionary))]
+        # Sums as floats are exact up to 2**53.
+        each += [np.bincount(codes, column, len(coded.dictionary)) for column in columns.values()]
+        for i, name in enumerate(coded.dictionary.to_pylist()):
+            sums = np.array([column[i] for column in each]).astype(np.int64)
+            self.sums[name] = self.sums[name] + sums if name in self.sums else sums
+
+    def groups(self) -> dict[str, Group]:
+        return {name: Group(name, *sums.tolist()) for name, sums in self.sums.items()}
+
+
+def _sum(name: str, groups: Any) -> Group:
+    columns = [[g.documents, g.tokens, g.words, g.characters, g.bytes] for g in groups]
+    return Group(name, *(sum(column) for column in zip(*columns))) if columns else Group(name, 0, 0, 0, 0, 0)
+
+
+def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
+    """The least length that so many documents do not exceed."""
+    if not lengths:
+        return {}
+    values = np.array(sorted(lengths))
+    up_to = np.cumsum([lengths[value] for value in values.tolist()])
+    at = np.searchsorted(up_to, np.array(QUANTILES) * up_to[-1])
+    return dict(zip(QUANTILES, values[at].tolist()))
+
+
+def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
+    """What tokens look like in a text."""
+    try:
+        step = next((step for step in tables.recipe.steps if isinstance(step, Tokenize)), None)
+        definition = assets.load(getattr(step, "tokenizer", ""), Definition.read)
+    except (RecipeError, AssetError, MissingExtraError):
+        return {}
+    wanted = set(ids)
+    return {i: definition.look(token) for token, i in definition.ids.items() if i in wanted}
+
+
+# ------------------------------------------------------------- for people
+
+
+def written(token: Top) -> str:
+    """A token so that its white space can be seen, and nothing in it commands a terminal or turns a line around."""
+    return repr(token.text) if token.text is not None else f"token {token.id}"
+
+
+def tokens_section(found: TokenStatistics | None) -> list[Inside]:
+    """The section of the page."""
+    if found is None or not found.all.tokens:
+        return []
+    every = found.all
+    facts = [
+        (number(every.tokens), "tokens in texts"),
+        (f"{number(found.distinct)} of {number(found.vocabulary)}", "tokens of the vocabulary occur"),
+        (f"{every.characters_per_token:.2f}", "characters a token"),
+        (f"{every.bytes_per_token:.2f}", "bytes a token"),
+        (f"{every.fertility:.2f}", "tokens a word"),
+    ]
+    said: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]
+    for title, groups in (("source", found.sources), ("language", found.languages)):
+        if groups:
+            head, rows = group_table(title, groups[:GROUPS], every)
+            said.append(table(head, rows))
+    said.append(tag("h3", "Tokens a document"))
+    said.append(
+        table([f"{100 * q:g} % have at most" for q in found.lengths] + ["longest"], [_lengths(found)], words=())
+    )
+    rows = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top]
+    frequent: Html = table(["token", "id", "times", "of all"], rows)
+    said.append(tag("details", tag("summary", f"the {len(rows)} most frequent tokens"), frequent))
+    said.append(
+        tag(
+            "p",
+            "Of the documents that stay, each once; the tokens that end documents are not counted. A word is what stands "
+            "between white space; of scripts without spaces, each character.",
+            class_="note",
+        )
+    )
+    return said
+
+
+def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[list[str], list[list[str]]]:
+    """Its head and its rows."""
+    head = [title, "documents", "tokens", "of all", "text", "tokens/word", "characters/token", "bytes/token"]
+    rows = [
+        [
+            group.name,
+            number(group.documents),
+            number(group.tokens),
+            share(group.tokens, every.tokens),
+            size(group.bytes),
+            f"{group.fertility:.3f}",
+            f"{group.characters_per_token:.3f}",
+            f"{group.bytes_per_token:.3f}",
+        ]
+        for group in groups
+    ]
+    return head, rows
+
+
+def _lengths(found: TokenStatistics) -> list[str]:
+    return [number(value) for value in (*found.lengths.values(), found.longest)]
+
+
+def packing_table(flow: Waterfall) -> list[list[str]]:
+    """What packing did: what it is called, and how much it is. Empty where there are no rows."""
+    packed = flow.packed
+    if not packed:
+        return []
+    held = packed["tokens"] + packed["padding"]
+    said = [
+        ["rows", number(packed["rows"])],
+        ["tokens in them, ends of documents counted", f"{number(packed['tokens'])} ({share(packed['tokens'], held)})"],
+        ["padding", f"{number(packed['padding'])} ({share(packed['padding'], held)})"],
+        [
+            "documents cut",
+            f"{number(packed['cut_documents'])} ({share(packed['cut_documents'], flow.documents_out)})",
+        ],
+        ["tokens discarded", number(packed["discarded_tokens"])],
+    ]
+    if "context" in packed:
+        mean = packed["context"] / max(packed["tokens"], 1)
+        said.append(["tokens of its own document before a token, on average", f"{mean:,.1f}"])
+    return said
+
+
+def checked_words(tables: RunTables) -> str | None:
+    """Which engine made the ids, and whether it agrees with the reference. None where there are no ids."""
+    checked = tables.facts("tokens").get("checked")
+    if not checked:
+        return None
+    engines = [pair.split(" ") for pair in checked.get("engines", {})]
+    by = f"The ids are from {' and '.join(engine for engine, _ in engines)}. " if engines else ""
+    if not checked["documents"] and engines:
+        return f"{by}That is the reference itself, so nothing was compared."
+    agree = "all agree" if not checked["differing"] else f"{number(checked['differing'])} DIFFER"
+    names = f", {engines[0][1]}" if engines else ""
+    return f"{by}{number(checked['documents'])} documents were also encoded by the reference tokenizer{names}: {agree}."

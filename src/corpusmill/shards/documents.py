@@ -1,0 +1,100 @@
+"""The documents of finished shards, one after the other, however they were packed."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import ShardError
+from corpusmill.shards.layout import PADDING
+from corpusmill.shards.reader import Shards
+from corpusmill.tokens.packing import Int64s
+
+BLOCK = 1 << 22  # tokens; a block ends with the document that brings it there
+
+
+class Documents(NamedTuple):
+    """Neighbouring documents.
+
+    first     number of the first
+    ids       (tokens,) all their tokens, each document with EOS at its end
+    lengths   (documents,) tokens of each
+    """
+
+    first: int
+    ids: NDArray[Any]
+    lengths: Int64s
+
+
+def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
+    """Every document once, in order of their numbers, without padding. Holds one block in memory, and the spans of one
+    shard.
+
+    A document that goes on in the next shard comes whole. Only the last one may lack its end: where the packer dropped
+    the remainder of the stream.
+
+    Raises ShardError if the spans do not hold the documents in order; `verify` says more.
+    """
+    expected = 0
+    held: Documents | None = None  # the beginning of a document that goes on in the next shard
+    for number in range(len(shards.index.shards)):
+        tokens, runs = shards.mapped(number), shards.runs(number)
+        length = np.append(runs.start[1:], len(tokens)) - runs.start
+        pieces = np.flatnonzero(runs.document != PADDING)
+        pieces = pieces[np.lexsort((runs.offset[pieces], runs.document[pieces]))]
+        if not len(pieces):
+            continue
+        who, start, length = runs.document[pieces], runs.start[pieces], length[pieces]
+        head = np.flatnonzero(np.append(True, who[1:] != who[:-1]))  # the first piece of each document
+        first = int(who[0])
+        if first != expected or not np.array_equal(who[head], np.arange(first, first + len(head))):
+            raise ShardError(
+                f"{shards.folder}: documents from {expected} on were expected in shard {number}; it holds {len(head)} "
+                f"from {first} on. Look with: corpusmill verify {shards.folder}"
+            )
+        if int(runs.offset[pieces[0]]) != (int(held.lengths[0]) if held else 0):
+            raise ShardError(
+                f"{shards.folder}: document {first} does not go on in shard {number} where it stopped. Look with: "
+                f"corpusmill verify {shards.folder}"
+            )
+        sizes = np.add.reduceat(length, head)
+        ends = np.append(head[1:], len(pieces))
+        total = np.cumsum(sizes)
+        low = 0
+        while low < len(head):
+            target = int(total[low] - sizes[low]) + block
+            high = min(len(head), 1 + int(np.searchsorted(total, target)))
+            a, b = int(head[low]), int(ends[high - 1])
+            found = Documents(first + low, gathered(tokens, start[a:b], length[a:b]), sizes[low:high])
+            if held is not None:
+                found = _joined(held, found)
+                held = None
+            low = high
+            if low == len(head) and found.ids[-1] != shards.index.eos_id:
+                found, held = _without_last(found)
+            if len(found.lengths):
+                yield found
+        expected = first + len(head) - (1 if held is not None else 0)
+        shards.release()
+    if held is not None:
+        yield held
+
+
+def gathered(tokens: NDArray[Any], start: Int64s, length: Int64s) -> NDArray[Any]:
+    """Stretches of an array put end to end; a view where they lie so already."""
+    if (start[1:] == start[:-1] + length[:-1]).all():
+        return tokens[int(start[0]) : int(start[-1] + length[-1])]
+    return np.concatenate([tokens[a : a + n] for a, n in zip(start.tolist(), length.tolist())])
+
+
+def _joined(head: Documents, rest: Documents) -> Documents:
+    lengths = rest.lengths.copy()
+    lengths[0] += len(head.ids)
+    return Documents(rest.first, np.concatenate([head.ids, rest.ids]), lengths)
+
+
+def _without_last(found: Documents) -> tuple[Documents, Documents]:
+    cut = len(found.ids) - int(found.lengths[-1])
+    last = Documents(found.first + len(found.lengths) - 1, found.ids[cut:], found.lengths[-1:])
+    return Documents(found.first, found.ids[:cut], found.lengths[:-1]), last

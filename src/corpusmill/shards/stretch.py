@@ -1,0 +1,45 @@
+"""A stretch of finished shards, as a writer of rows takes it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.shards.layout import Spans
+from corpusmill.shards.reader import Shards
+
+CHUNK = 1 << 21  # tokens that are in memory at a time
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The tokens [start, stop) of shards, which begin with a row."""
+
+    shards: Shards
+    start: int
+    stop: int
+
+    @property
+    def row(self) -> int:
+        return self.shards.index.sequence_length
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.shards.dtype
+
+    @cached_property
+    def spans(self) -> Spans:
+        return self.shards.spans(self.start, self.stop)
+
+    def chunks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
+        """The tokens, `rows` rows at a time (about 2 M tokens if not given); only the last row may be short."""
+        step = self.row * (rows or max(1, CHUNK // self.row))
+        for low in range(self.start, self.stop, step):
+            yield self.shards.tokens(low, min(low + step, self.stop))

@@ -1,0 +1,1 @@
+"""Mix: how much of each source is drawn, and how often."""

@@ -1,0 +1,330 @@
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.keys import VERDICT, Keys, Signed
+from corpusmill.steps import Columns
+from corpusmill.steps.dedup._records import Files, after, files_of, fingerprint, gone_documents
+from corpusmill.steps.mix._presets import preset
+from corpusmill.tokens.budget import amount
+from corpusmill.tokens.chance import luck
+from corpusmill.tokens.mixing import Quota, by_temperature, copies, largest_budget, normalised
+from corpusmill.units import Committed, Stage, Unit, UnitIO
+
+Measure = Literal["tokens", "bytes", "documents"]
+EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are nearly as good as new data
+DOWN_SAMPLED = "down_sampled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Draw from each source its share of a budget of tokens: some documents not at all, some more than once.
+
+    How much each source gives is said in one of three ways, as shares of the tokens that training will see. They need
+    not sum to 1.
+
+    weights       source -> share; every source that the recipe reads must be named, 0 leaves one out
+    temperature   shares in proportion to tokens ** (1 / temperature): 1 as they are, larger ones more equal
+    preset        a published mix: llama, llama3, redpajama, falcon. `of` then says for each of its sources which of
+                  ours it is, or which several, which share in proportion to their tokens. Those of its sources that
+                  `of` leaves out do not count
+    budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat
+    max_epochs    how often a source may come at most: one number for all, or source -> number (4 for the others). A
+                  plan that needs more is refused
+
+    Tokens are those of the recipe's tokenizer, each document with its end (and begin), as they are packed. Documents are whole. All
+    documents of a source come as often as all can; of the rest, each document in turn is drawn once more if it still
+    fits, in an order that is a hash of its id and `seed`. So never more is drawn than planned, and less by less than one
+    document. A larger budget draws the same documents and others.
+
+    Training shards hold a document once for each time that it is drawn: first all documents, then all that are drawn
+    twice, and so on. Documents that are written as text are written once. Signal: `copies`, how often each is drawn.
+    Those that are not drawn are dropped as `down_sampled`.
+
+    Memory: 60 bytes a document.
+
+    Source: temperature: Conneau et al. 2020, arXiv:1911.02116; epochs: Muennighoff et al. 2023, arXiv:2305.16264
+    """
+
+    verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("copies", pa.int64())])
+    otherwise: ClassVar[Mapping[str, Any]] = {"copies": 1}
+    keyed_by: ClassVar[tuple[str, ...]] = ("unit", "seed")
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    weights: tuple[tuple[str, float], ...] | None = None
+    temperature: float | None = None
+    preset: str | None = None
+    of: tuple[tuple[str, str | tuple[str, ...]], ...] = ()  # the preset's source -> ours
+    budget: float | str | None = None
+    max_epochs: float | tuple[tuple[str, float], ...] = EPOCHS
+    unit: Measure = "tokens"  # what shares and budget are counted in
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "of", "max_epochs"):
+            if isinstance(value := getattr(self, name), Mapping):
+                object.__setattr__(self, name, tuple(value.items()))
+        ways = [name for name in ("weights", "temperature", "preset") if getattr(self, name) is not None]
+        if len(ways) != 1:
+            said = f"got {' and '.join(ways)}" if ways else "got none of them"
+            raise RecipeError(f"say how much each source gives by one of weights, temperature and preset; {said}")
+        if bool(self.of) != (self.preset is not None):
+            raise RecipeError(
+                "of and preset go together: preset names a published mix, and of says which source is which of its own, "
+                "as in {preset: llama, of: {common_crawl: web, wikipedia: wiki}}"
+            )
+        if self.preset is not None:
+            known = preset(self.preset)
+            for name, _ in self.of:
+                if name not in known:
+                    near = did_you_mean(name, known) or "."
+                    raise RecipeError(f'{self.preset} has no source "{name}"{near} It has: {", ".join(known)}.')
+        if self.weights is not None:
+            wrong = [f"{source}: {weight}" for source, weight in self.weights if not 0 <= weight < math.inf]
+            if wrong or not sum(weight for _, weight in self.weights):
+                raise RecipeError(f"weights are 0 or more, and one at least is more; got {', '.join(wrong) or 'all 0'}")
+        if self.temperature is not None and not self.temperature > 0:
+            raise RecipeError(f"need temperature > 0, got {self.temperature}")
+        limits = self.max_epochs if isinstance(self.max_epochs, tuple) else (("all", self.max_epochs),)
+        if wrong := [f"{source}: {most}" for source, most in limits if not most > 0]:
+            raise RecipeError(f"max_epochs is above 0, got {', '.join(wrong)}")
+        if self.unit not in get_args(Measure):
+            raise RecipeError(f'unit is "tokens", "bytes" or "documents", got "{self.unit}"')
+        if self.budget is not None:
+            try:
+                amount(self.budget)
+            except ValueError as error:
+                raise RecipeError(f"budget: {error}") from None
+
+    def misfit(self, sources: tuple[str, ...], tokenizer: bool) -> str | None:
+        """What keeps the step from work in a recipe that reads these sources, and what to do about it."""
+        if self.unit == "tokens" and not tokenizer:
+            return "counts tokens, and no step makes them; add tokenize/bpe below it, or count in bytes: {unit: bytes}"
+        limits = self.max_epochs if isinstance(self.max_epochs, tuple) else ()
+        for name in [*self._named(), *(source for source, _ in limits)]:
+            if name not in sources:
+                near = did_you_mean(name, sources) or "."
+                return f'names "{name}", and no source is called that{near} The recipe reads: {", ".join(sources)}'
+        double = sorted({name for name in self._named() if self._named().count(name) > 1})
+        if double:
+            return f'names "{double[0]}" twice; every source has one place in a mix'
+        missing = [name for name in sources if name not in self._named()]
+        if self.temperature is None and missing:
+            what = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
+            what = what if self.weights else f"say in `of` which source of {self.preset} it is"
+            return f"does not say how much of {', '.join(missing)} to draw; {what}"
+        return None
+
+    def sampled(self, share: float) -> "Sources":
+        """This mix of a sample of the input, for an estimate of what all of it takes."""
+        budget = None if self.budget is None else max(amount(self.budget) * share, 1.0)
+        return replace(self, budget=budget, max_epochs=math.inf)
+
+    def _named(self) -> list[str]:
+        """The sources that the parameters name."""
+        return [source for source, _ in self.weights or ()] + [s for _, ours in self.of for s in several(ours)]
+
+    def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
+        if self.unit == "tokens":
+            size = docs["tokens"]  # those around its text are added where it is known how many they are
+        elif self.unit == "bytes":
+            size = pc.max_element_wise(pc.binary_length(docs["text"]), 1)  # so that the empty one is something, too
+        else:
+            size = pa.array(np.ones(len(docs), np.int64))
+        arrays = {
+            "size": size.to_numpy(zero_copy_only=False).astype(np.int64),
+            "luck": luck(docs["id"], self.seed, "mix"),
+            "source": np.array([code(source) for source in docs["source"].to_pylist()], np.uint64),
+        }
+        return Keys(np.empty((len(docs), 0), np.uint64), arrays)
+
+    def stages(self, signed: Signed) -> list[Stage]:
+        count, verdicts = f"{signed.label}-count", f"{signed.label}-verdicts"
+        around = signed.around if self.unit == "tokens" else 0
+
+        def all_files(done: Committed, root: Path) -> list[Unit]:
+            return [Unit(0, (files_of(signed, done),))]
+
+        def planned(done: Committed, root: Path) -> list[Unit]:
+            facts = done[count][0].facts["there"]
+            found = {source: facts[source] for source in signed.sources}
+            return [Unit(0, (files_of(signed, done), self.plan(found)))]
+
+        return [
+            Stage(count, fingerprint(signed, "count"), Count(signed.sources, around), after(signed), all_files),
+            Stage(
+                verdicts,
+                fingerprint(signed, "draw"),
+                Draw(signed.label, self.unit, around),
+                after(signed, count),
+                planned,
+            ),
+        ]
+
+    def plan(self, found: Mapping[str, Mapping[str, int]]) -> tuple[Quota, ...]:
+        """What each source is to give.
+
+        found   source -> its `documents`, and their `size`: tokens, or what else is counted
+
+        Raises RecipeError if a source would have to come more often than `max_epochs` allows.
+        """
+        there = {source: counts["size"] for source, counts in found.items()}
+        shares = self.shares(there)
+        for source, share in shares.items():
+            if share and not there[source]:
+                raise RecipeError(
+                    f"{share:.2%} of the mix are to come from {source}, and no document of it is left. Look at what "
+                    f"drops them, or leave the source out of the mix."
+                )
+        if not any(shares.values()):
+            return tuple(Quota(source, counts["documents"], 0, 0.0, 0) for source, counts in found.items())
+        once = dict.fromkeys(there, 1.0)
+        budget = round(amount(self.budget)) if self.budget is not None else largest_budget(there, shares, once)
+        quotas = tuple(
+            Quota(source, found[source]["documents"], there[source], share, round(share * budget))
+            for source, share in shares.items()
+        )
+        self._refuse(quotas, budget)
+        return quotas
+
+    def shares(self, there: Mapping[str, int]) -> dict[str, float]:
+        """source -> its share, in the order of `there`, for sources that have so many tokens."""
+        if self.temperature is not None:
+            return by_temperature(there, self.temperature) if any(there.values()) else dict.fromkeys(there, 0.0)
+        weights = dict(self.weights or ())
+        if self.preset is not None:
+            for name, ours in self.of:
+                group = several(ours)
+                size = sum(there[source] for source in group)
+                weight = preset(self.preset)[name]
+                weights |= {source: weight * there[source] / size if size else weight for source in group}
+        shares = normalised(weights)
+        return {source: shares[source] for source in there}
+
+    def _most(self, source: str) -> float:
+        return dict(self.max_epochs).get(source, EPOCHS) if isinstance(self.max_epochs, tuple) else self.max_epochs
+
+    def _refuse(self, quotas: tuple[Quota, ...], budget: int) -> None:
+        """Raises RecipeError if a source comes too often. One token more is what rounding may ask for."""
+        over = [quota for quota in quotas if quota.wanted > self._most(quota.source) * quota.there + 1]
+        if not over:
+            return
+        worst = max(over, key=lambda quota: quota.epochs / self._most(quota.source))
+        most = self._most(worst.source)
+        others = [quota.source for quota in over if quota is not worst]
+        held = math.floor(1e4 * most * worst.there / budget) / 1e4
+        limits = {quota.source: self._most(quota.source) for quota in quotas}
+        there, shares = {q.source: q.there for q in quotas}, {q.source: q.share for q in quotas}
+        possible = largest_budget(there, shares, limits)
+        raise RecipeError(
+            f"{worst.share:.2%} of {budget:,} {self.unit} are {worst.wanted:,} of {worst.source}, which has "
+            f"{worst.there:,}: {worst.epochs:.2f} epochs, and max_epochs allows {most:g}"
+            + (f" ({', '.join(others)}: too many, too)" if others else "")
+            + f". Text that comes more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: a "
+            f"budget of at most {possible:,}; or no more than {held:.2%} of {worst.source}; or "
+            f"{math.ceil(worst.wanted / most) - worst.there:,} {self.unit} more of it; or max_epochs: "
+            f"{{{worst.source}: {math.ceil(worst.epochs * 100) / 100:g}}}."
+        )
+
+
+def several(ours: str | Iterable[str]) -> tuple[str, ...]:
+    return (ours,) if isinstance(ours, str) else tuple(ours)
+
+
+def code(source: str) -> int:
+    """A source in the arrays of keys."""
+    return xxhash.xxh3_64_intdigest(source.encode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True)
+class Count:
+    """How much there is of each source. Unit inputs: files.
+
+    around   is added to the size of each document
+    """
+
+    sources: tuple[str, ...]
+    around: int
+
+    def run(self, unit: Unit, io: UnitIO) -> None:
+        files = Files(*unit.inputs[0])
+        gone = gone_documents(files, io)
+        found = {source: {"documents": 0, "size": 0} for source in self.sources}
+        total = 0
+        for path, base, end in zip(files.keys, files.bases, files.bases[1:]):
+            arrays = io.arrays(path)
+            there = np.ones(end - base, bool)
+            there[gone[np.searchsorted(gone, base) : np.searchsorted(gone, end)] - base] = False
+            total += int(there.sum())
+            for source, counts in found.items():
+                here = there & (arrays["source"] == np.uint64(code(source)))
+                counts["documents"] += int(here.sum())
+                counts["size"] += int(arrays["size"][here].sum()) + self.around * int(here.sum())
+        if total != sum(counts["documents"] for counts in found.values()):
+            raise RecipeError(
+                f"a step has changed the source of documents: a mix knows those that the recipe reads, "
+                f"{', '.join(self.sources)}"
+            )
+        io.facts["there"] = found
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Unit inputs: files, quotas. `around` is added to the size of each document."""
+
+    label: str
+    measure: Measure
+    around: int
+
+    def tell(self, units: list[Unit]) -> list[str]:
+        """The plan, for people."""
+        quotas = [Quota(*quota) for quota in units[0].inputs[1]]
+        total = sum(quota.wanted for quota in quotas)
+        width = max((len(quota.source) for quota in quotas), default=0)
+        return [f"{self.label}: {total:,} {self.measure} are to be drawn"] + [
+            f"  {quota.source:<{width}}  {quota.share:7.2%}  {quota.wanted:,} of {quota.there:,}: "
+            f"{quota.epochs:.2f} epochs"
+            for quota in quotas
+        ]
+
+    def run(self, unit: Unit, io: UnitIO) -> None:
+        files, quotas = Files(*unit.inputs[0]), [Quota(*quota) for quota in unit.inputs[1]]
+        parts = [io.arrays(path) for path in files.keys]
+        size, chance, source = (np.concatenate([part[name] for part in parts]) for name in ("size", "luck", "source"))
+        size = size + self.around
+        there = np.ones(len(size), bool)
+        there[gone_documents(files, io)] = False
+        times = np.ones(len(size), np.int64)
+        drawn: dict[str, dict[str, float]] = {}
+        for quota in quotas:
+            documents = np.flatnonzero(there & (source == np.uint64(code(quota.source))))
+            # Documents with the same id are equally lucky: the earlier is drawn first.
+            order = np.argsort(chance[documents], kind="stable")
+            times[documents] = copies(size[documents], order, quota.wanted)
+            drawn[quota.source] = told(quota, size[documents], times[documents])
+        io.facts |= {"unit": self.measure, "mix": drawn, "epochs": int(times.max(initial=1))}
+        rows = np.flatnonzero(times != 1)
+        reasons = pc.if_else(pa.array(times[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
+        io.write("verdicts", pa.record_batch([pa.array(rows), reasons, pa.array(times[rows])], schema=Sources.verdict))
+
+
+def told(quota: Quota, size: NDArray[np.int64], times: NDArray[np.int64]) -> dict[str, float]:
+    """What was planned for a source, and what was drawn."""
+    return {
+        "documents": quota.documents,
+        "there": quota.there,
+        "share": quota.share,
+        "wanted": quota.wanted,
+        "drawn": int((size * times).sum()),
+        "drawn_documents": int((times > 0).sum()),
+        "appearances": int(times.sum()),
+    }

@@ -1,0 +1,108 @@
+"""The tokens of each source in folders of training shards."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill.errors import InputError, ShardError
+from corpusmill.loader.order import mixed
+from corpusmill.loader.rows import same_tokenizer
+from corpusmill.shards import Shards, open_shards
+from corpusmill.shards.layout import INDEX, PADDING, table_name
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents of a source, one after the other.
+
+    tokens   (tokens,) ids
+    first    (tokens,) bool, True where a document begins, or goes on that was interrupted in the shards
+    """
+
+    name: str
+    tokens: NDArray[Any]
+    first: NDArray[np.bool_]
+
+
+def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]:
+    """The sources in runs and folders of shards, in the order in which they first occur. The same source in several
+    folders is one.
+
+    paths   folders; NAME=FOLDER makes one source NAME of all that is in a folder
+    most    tokens of a source to take: where it has more, documents are chosen by a hash of seed and number
+
+    Memory: about 4 bytes a token. Raises ShardError if a folder is none of shards, if shards are of different
+    tokenizers or were written without tables of documents, and InputError if a path is given twice.
+    """
+    folders: dict[str, tuple[str | None, Shards]] = {}
+    for path in paths:
+        name, _, folder = path.rpartition("=")
+        root = Path(folder)
+        root = root if (root / INDEX).exists() else root / "output" / "shards"
+        if str(root) in folders:
+            raise InputError(f"{folder}: named twice")
+        folders[str(root)] = name or None, open_shards(root)
+    same_tokenizer({folder: shards for folder, (_, shards) in folders.items()})
+    held: dict[str, int] = {}
+    for given, shards in folders.values():
+        for sources, tokens in _documents(given, shards):
+            for source in dict.fromkeys(sources.tolist()):
+                held[source] = held.get(source, 0) + int(tokens[sources == source].sum())
+    parts: dict[str, list[tuple[NDArray[Any], NDArray[np.bool_]]]] = {name: [] for name in held}
+    for number, (given, shards) in enumerate(folders.values()):
+        sources = np.concatenate([sources for sources, _ in _documents(given, shards)])
+        shares = np.array([min(1.0, most / max(held[source], 1)) for source in sources.tolist()])
+        chosen = _chance(len(sources), seed, number) < shares
+        for source in dict.fromkeys(sources[chosen].tolist()):
+            parts[source] += _tokens(shards, chosen & (sources == source))
+    found = []
+    for name, pieces in parts.items():
+        if pieces:
+            tokens, first = (np.concatenate(column) for column in zip(*pieces))
+            found.append(Source(name, tokens, first))
+    return found
+
+
+def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    """Source and tokens of each document, shard by shard."""
+    for entry in shards.index.shards:
+        if entry.table_sha256 is None and name is None:
+            raise ShardError(
+                f"{shards.folder}: written without tables of documents, so their sources are not known. Name the one "
+                f"source that it is: NAME={shards.folder}"
+            )
+        if name is None:
+            table = pq.read_table(shards.folder / table_name(entry.number), columns=["source", "tokens"])
+            yield np.array(table["source"].to_pylist(), object), table["tokens"].to_numpy().astype(np.int64)
+        else:
+            tokens = np.zeros(entry.documents, np.int64)
+            tokens[:1] = entry.tokens - entry.padding  # only the sum counts
+            yield np.array([name] * entry.documents, object), tokens
+
+
+def _chance(documents: int, seed: int, folder: int) -> NDArray[np.float64]:
+    """(documents,) from 0 to 1, by the number of the document."""
+    return np.random.Generator(np.random.Philox(key=mixed(seed, folder))).random(documents)
+
+
+def _tokens(shards: Shards, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
+    """Tokens of the documents that are wanted, and where they begin, shard by shard."""
+    last, reached = PADDING, 0  # the document that the shard before ended in, and how far
+    for number, entry in enumerate(shards.index.shards):
+        runs = shards.runs(number)
+        mine = (runs.document != PADDING) & wanted[np.maximum(runs.document, 0)]
+        length = np.diff(np.append(runs.start, entry.tokens))
+        document, offset, size = runs.document[mine], runs.offset[mine], length[mine]
+        if not len(document):
+            continue
+        before = np.append(last, document[:-1])
+        goes_on = (document == before) & (offset == np.append(reached, (offset + size)[:-1]))
+        last, reached = int(document[-1]), int(offset[-1] + size[-1])
+        first = np.zeros(int(size.sum()), np.bool_)
+        first[(np.cumsum(size) - size)[~goes_on]] = True
+        yield shards.mapped(number)[np.repeat(mine, length)], first

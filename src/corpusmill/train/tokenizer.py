@@ -1,0 +1,168 @@
+"""Train a byte-level BPE tokenizer, and say how few tokens it needs for text that it has not seen."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import xxhash
+
+from corpusmill.errors import InputError
+from corpusmill.models.tiktoken_file import CL100K, GPT2, O200K
+from corpusmill.models.tokenizer import Tokenizer, load
+from corpusmill.report.tables import RunTables
+from corpusmill.storage import write_atomic
+from corpusmill.train.texts import Documents, read_texts
+
+Pattern = Literal["gpt2", "cl100k", "o200k"]
+PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K}
+ROWS = 1024  # documents that are in memory at a time
+MOST_HELD = 64 << 20  # bytes of documents that are held out and looked at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to train.
+
+    vocab_size   tokens, special ones and the 256 bytes counted; fewer if the text has no more to merge
+    special      special tokens, with the ids 0, 1, …; the first one ends documents
+    pattern      how text is split before it is merged: as for GPT-2, or as in tiktoken's cl100k_base or o200k_base, which
+                 have three digits at most in a token
+    min_count    pairs that are rarer are not merged
+    held_out     share of the documents that is not learned from; which ones is chosen by a hash of their text
+    """
+
+    vocab_size: int
+    special: tuple[str, ...] = ("<|endoftext|>",)
+    pattern: Pattern = "gpt2"
+    min_count: int = 2
+    held_out: float = 0.02
+
+    def __post_init__(self) -> None:
+        least = 256 + len(self.special)
+        if self.vocab_size < least:
+            raise InputError(f"vocab_size is {least} or more (256 bytes and {len(self.special)} special tokens)")
+        if not self.special or "" in self.special or len(set(self.special)) != len(self.special):
+            raise InputError("give one special token or more, each once and none empty; the first one ends documents")
+        if self.pattern not in get_args(Pattern):
+            raise InputError(f"pattern is one of {', '.join(get_args(Pattern))}, got {self.pattern!r}")
+        if self.min_count < 1 or not 0 < self.held_out < 1:
+            raise InputError(
+                f"need min_count >= 1 and held_out between 0 and 1, got {self.min_count} and {self.held_out}"
+            )
+
+
+@dataclass
+class Seen:
+    """What went by. `held` are documents that were held out, 64 MB of them at most."""
+
+    documents: int = 0
+    bytes: int = 0
+    held: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How a tokenizer does on documents that were held out."""
+
+    tokens: int
+    characters: int
+    bytes: int
+
+    @property
+    def tokens_per_character(self) -> float:
+        return self.tokens / max(self.characters, 1)
+
+    @property
+    def bytes_per_token(self) -> float:
+        return self.bytes / max(self.tokens, 1)
+
+
+def train(batches: Iterable[pa.Array], settings: Settings, out: Path) -> Seen:
+    """Write the tokenizer.json that was learned from these texts; says what was seen.
+
+    The same texts give the same file, in whatever order and however often they are cut into batches. Memory: the
+    distinct words of all texts, and what is held out.
+
+    Raises InputError if there are no texts to learn from.
+    """
+    from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
+    from tokenizers import Tokenizer as Native
+
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=settings.pattern == "gpt2")
+    native: Any = Native(models.BPE())
+    native.pre_tokenizer = byte_level
+    if settings.pattern != "gpt2":
+        split = pre_tokenizers.Split(Regex(PATTERNS[settings.pattern]), behavior="isolated")
+        native.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+    native.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=settings.vocab_size,
+        min_frequency=settings.min_count,
+        special_tokens=list(settings.special),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    seen = Seen()
+    native.train_from_iterator(_learned(batches, settings.held_out, seen), trainer)
+    if not seen.documents:
+        raise InputError("there are no texts to learn from")
+    write_atomic(str(out), native.to_str(pretty=True).encode())
+    return seen
+
+
+def rate(tokenizer: Tokenizer, held: Sequence[str]) -> Rate:
+    """How many tokens, without the ends of documents, a tokenizer needs for texts."""
+    texts = pa.array(held, pa.large_string())
+    characters, size = (int(pc.sum(count(texts)).as_py() or 0) for count in (pc.utf8_length, pc.binary_length))
+    return Rate(int(tokenizer.count(texts).sum()), characters, size)
+
+
+def rates(out: Path, settings: Settings, held: Sequence[str]) -> dict[str, Rate]:
+    """The trained tokenizer and GPT-2's on what was held out, by name."""
+    mine = load(out, eos=settings.special[0])
+    return {out.name: rate(mine, held), "gpt2": rate(load("gpt2"), held)}
+
+
+def _learned(batches: Iterable[pa.Array], share: float, seen: Seen) -> Iterator[list[str]]:
+    """The texts that are not held out. A text is held out by its hash, wherever and however often it comes."""
+    bound, size = int(share * 2**64), 0
+    for batch in batches:
+        learned = []
+        for text in batch.drop_null().to_pylist():
+            data = text.encode()
+            seen.documents += 1
+            seen.bytes += len(data)
+            if xxhash.xxh3_64_intdigest(data) >= bound:
+                learned.append(text)
+            elif size < MOST_HELD:
+                seen.held.append(text)
+                size += len(data)
+        yield learned
+
+
+def texts_of(sources: Sequence[str], documents: Documents = "file") -> Iterator[pa.Array]:
+    """The texts of runs, which are the documents that stay, and of all other paths, a batch at a time.
+
+    sources   folders of finished runs; files, folders or patterns, as `texts.read_texts` takes them
+
+    Raises InputError if a path names nothing, ResumeError for a run that is not finished.
+    """
+    for run in (source for source in sources if is_run(source)):
+        tables = RunTables(Path(run))
+        tables.must_be_finished()
+        for path in tables.paths("docs", len(tables.passes) - 1):
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(ROWS, columns=["text"], use_threads=False):
+                    yield batch["text"]
+    if others := [source for source in sources if not is_run(source)]:
+        texts = read_texts(others, documents).texts
+        for start in range(0, len(texts), ROWS):
+            yield texts.slice(start, ROWS)
+
+
+def is_run(source: str) -> bool:
+    return (Path(source) / "run.json").exists()

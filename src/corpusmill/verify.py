@@ -1,0 +1,197 @@
+"""Read what a run or an export has written back, and say what is wrong with it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpusmill.errors import InputError, ShardError
+from corpusmill.shards import open_shards
+from corpusmill.shards.layout import INDEX
+from corpusmill.sums import SUMS, files_in, sum_problems
+
+BLOCK = 1 << 16  # rows of a table in memory at a time
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A folder that was read back.
+
+    format     "shards", "megatron", "mds", "litdata", "nanogpt", "parquet" or "jsonl": what its files are;
+               "files" where too few are left to tell
+    tokens     in it, padding too; None where that is not counted
+    problems   a sentence each, which begins with the file; empty if everything is as it was written
+    """
+
+    folder: Path
+    format: str
+    files: int
+    bytes: int
+    tokens: int | None
+    problems: tuple[str, ...]
+
+
+def verify(path: Path) -> Iterator[Checked]:
+    """Check a run, folder by folder of its output, or one such folder.
+
+    Raises InputError if nothing there was written by a run or an export, ShardError if an index cannot be read.
+    """
+    output = path / "output"
+    if (path / "run.json").exists() or output.is_dir():
+        folders = sorted(folder for folder in output.iterdir() if folder.is_dir()) if output.is_dir() else []
+        if not folders:
+            raise InputError(f"{path}: the run has no output yet. Run its recipe, with something under `write:`.")
+        for folder in folders:
+            yield verify_folder(folder)
+        return
+    yield verify_folder(path)
+
+
+def verify_folder(folder: Path) -> Checked:
+    """Check one folder of training shards, or of another format that a run or an export has written."""
+    if not folder.is_dir():
+        open_shards(folder)  # says what is missing
+    if _is_native(folder):
+        shards = open_shards(folder)
+        problems, tokens, kind = list(shards.verify()), len(shards), "shards"
+        names = files_in(folder)
+    else:
+        names = files_in(folder)
+        kind, look_into = _kind(folder, names)
+        problems, tokens = list(sum_problems(folder)), None
+        if not problems or not (folder / SUMS).exists():
+            counted, found = look_into(folder, names)
+            tokens, problems = counted, problems + found
+    size = sum((folder / name).stat().st_size for name in names)
+    return Checked(folder, kind, len(names), size, tokens, tuple(problems))
+
+
+def _is_native(folder: Path) -> bool:
+    """Whether this is a folder of training shards, whose index holds its checksums. An empty one is taken for one."""
+    if (folder / SUMS).exists():
+        return False
+    record = _json(folder / INDEX) if (folder / INDEX).exists() else None
+    if isinstance(record, dict) and "format" not in record:
+        return not ("shards" in record or "chunks" in record)
+    return (folder / INDEX).exists() or (folder / "documents").is_dir() or not any(folder.iterdir())
+
+
+def _kind(folder: Path, names: list[str]) -> tuple[str, Any]:
+    """What the files are, and what looks into them: (folder, names) -> tokens, problems."""
+    record = _json(folder / INDEX) if INDEX in names else None
+    if isinstance(record, dict):
+        return ("litdata", _litdata) if "chunks" in record else ("mds", _mds)
+    suffixes = {"".join(Path(name).suffixes) for name in names}
+    if ".mds" in suffixes:
+        return "mds", _nothing_more  # its index is missing or damaged, which the checksums say
+    if ".idx" in suffixes:
+        return "megatron", _megatron
+    if ".parquet" in suffixes:
+        return "parquet", _parquet
+    if ".bin" in suffixes:
+        return "nanogpt", _nothing_more
+    if any(".jsonl" in suffix for suffix in suffixes):
+        return "jsonl", _nothing_more
+    if (folder / SUMS).exists():
+        return "files", _nothing_more
+    raise InputError(f"{folder}: holds no shards, and nothing else that `corpusmill run` or `export` writes.")
+
+
+Found = tuple[int | None, list[str]]
+
+
+def _nothing_more(folder: Path, names: list[str]) -> Found:
+    return None, []
+
+
+def _megatron(folder: Path, names: list[str]) -> Found:
+    """Each index describes its .bin file from the first byte to the last, one document after the other."""
+    from corpusmill.write.megatron import read_index
+
+    problems, tokens = [], 0
+    for name in names:
+        if not name.endswith(".idx"):
+            continue
+        path, ids = folder / name, (folder / name).with_suffix(".bin")
+        try:
+            index = read_index(path)
+        except ShardError as error:
+            problems.append(str(error))
+            continue
+        lengths = index.lengths.astype(np.int64)
+        tokens += int(lengths.sum())
+        promised = int(lengths.sum()) * index.dtype.itemsize
+        if not ids.exists():
+            problems.append(f"{ids}: is not there, and {name} describes it")
+        elif ids.stat().st_size != promised:
+            problems.append(f"{ids}: has {ids.stat().st_size} bytes, {name} says {promised}; it was cut or changed")
+        if not np.array_equal(index.pointers, (np.cumsum(lengths) - lengths) * index.dtype.itemsize):
+            problems.append(f"{path}: documents do not begin where the ones before them end")
+        if not np.array_equal(index.documents, np.arange(len(lengths) + 1)):
+            problems.append(f"{path}: not every sequence is one document")
+    return tokens, problems
+
+
+def _parquet(folder: Path, names: list[str]) -> Found:
+    """Every page can be read; of packed rows, the documents of a row fit into it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    problems, tokens, packed = [], 0, False
+    for name in names:
+        if not name.endswith(".parquet"):
+            continue
+        try:
+            file = pq.ParquetFile(folder / name)
+            packed = packed or "input_ids" in file.schema_arrow.names
+            row = 0
+            for batch in file.iter_batches(BLOCK if not packed else 1024, use_threads=False):
+                if "input_ids" in batch.schema.names:
+                    sizes = batch["input_ids"].value_lengths().to_numpy()
+                    edges = batch["lengths"].offsets.to_numpy()
+                    total = np.append(0, np.cumsum(batch["lengths"].values.to_numpy(), dtype=np.int64))
+                    held = total[edges[1:]] - total[edges[:-1]]
+                    same = pc.equal(batch["lengths"].value_lengths(), batch["documents"].value_lengths()).to_numpy(
+                        False
+                    )
+                    tokens += int(sizes.sum())
+                    if len(wrong := np.flatnonzero((held > sizes) | ~same)):
+                        problems.append(f"{folder / name}: row {row + wrong[0]} is shorter than the documents in it")
+                        break
+                row += len(batch)
+        except (pa.ArrowException, OSError) as error:
+            problems.append(f"{folder / name}: cannot be read: {error}")
+    return (tokens if packed else None), problems
+
+
+def _mds(folder: Path, names: list[str]) -> Found:
+    files = {shard["raw_data"]["basename"]: shard["raw_data"]["bytes"] for shard in _json(folder / INDEX)["shards"]}
+    return None, _as_indexed(folder, names, files, ".mds")
+
+
+def _litdata(folder: Path, names: list[str]) -> Found:
+    chunks = _json(folder / INDEX)["chunks"]
+    files = {chunk["filename"]: chunk["chunk_bytes"] for chunk in chunks}
+    return sum(chunk["dim"] for chunk in chunks), _as_indexed(folder, names, files, ".bin")
+
+
+def _as_indexed(folder: Path, names: list[str], files: dict[str, int], suffix: str) -> list[str]:
+    problems = [f"{folder / name}: {INDEX} names it, and it is not there" for name in files if name not in names]
+    problems += [
+        f"{folder / name}: is not named in {INDEX}" for name in names if name.endswith(suffix) and name not in files
+    ]
+    for name in set(files) & set(names):
+        if (size := (folder / name).stat().st_size) != files[name]:
+            problems.append(f"{folder / name}: has {size} bytes, {INDEX} says {files[name]}; it was cut or changed")
+    return sorted(problems)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError:
+        return None

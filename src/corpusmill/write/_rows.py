@@ -1,0 +1,55 @@
+"""Packed rows one by one, for the writers of other formats."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.shards.layout import PADDING, Spans
+from corpusmill.tokens.packing import Int64s
+from corpusmill.write import PackedRows
+
+
+class Rows(NamedTuple):
+    """Neighbouring rows of a shard.
+
+    tokens      (tokens,) of all rows, padding too; every row has as many, but the shard's last may have fewer
+    edges       (rows + 1,) where they begin and end in `tokens`
+    documents   (pieces,) numbers of the documents in the rows, in order, padding left out
+    lengths     (pieces,) int32 tokens of each; what is left of a row is padding at its end
+    offsets     (pieces,) tokens of the document before the piece: 0 where it begins
+    pieces      (rows + 1,) where the rows begin and end in `documents`
+    """
+
+    tokens: NDArray[Any]
+    edges: Int64s
+    documents: Int64s
+    lengths: NDArray[np.int32]
+    offsets: Int64s
+    pieces: Int64s
+
+
+def in_groups(packed: PackedRows, rows: int) -> Iterator[Rows]:
+    """The rows of a shard, so many at a time."""
+    row = packed.row
+    in_row, start, document, offset = by_row(packed.spans, packed.size, row)
+    length = (np.append(start[1:], packed.size) - start).astype(np.int32)
+    real = document != PADDING
+    in_row, length, document, offset = in_row[real], length[real], document[real], offset[real]
+    for number, tokens in enumerate(packed.chunks(rows)):
+        count = -(-len(tokens) // row)
+        edges = np.minimum(np.arange(count + 1) * row, len(tokens))
+        pieces = np.searchsorted(in_row, number * rows + np.arange(count + 1))
+        within = slice(int(pieces[0]), int(pieces[-1]))
+        yield Rows(tokens, edges, document[within], length[within], offset[within], pieces - pieces[0])
+
+
+def by_row(spans: Spans, size: int, row: int) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """Spans cut where rows end: (spans,) the row, where it starts in the shard, its document and the offset there.
+
+    size   tokens in the shard
+    """
+    start = np.union1d(spans.start, np.arange(0, size, row))
+    span = np.searchsorted(spans.start, start, "right") - 1
+    return start // row, start, spans.document[span], spans.offset[span] + start - spans.start[span]

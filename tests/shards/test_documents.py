@@ -1,0 +1,83 @@
+"""Documents come back from shards whole, once, in order, however they were packed."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from corpusmill.errors import ShardError
+from corpusmill.models.tokenizer import load
+from corpusmill.shards import open_shards
+from corpusmill.shards.documents import documents
+from corpusmill.shards.pack import UnitTokens
+from corpusmill.shards.plan import plan_shards
+from corpusmill.shards.stretch import Stretch
+from corpusmill.shards.writer import write_folder
+
+EOS = 50_256
+
+
+def made(lengths):
+    return [[(7 * d + i) % 50_000 for i in range(n - 1)] + [EOS] for d, n in enumerate(lengths)]
+
+
+def shards_of(folder, lengths, method, row, per_shard, remainder="keep"):
+    ids = np.array([token for document in made(lengths) for token in document], np.uint16)
+    units = [UnitTokens(ids, np.array(lengths, np.int64))]
+    plan = plan_shards([unit.lengths for unit in units], method, row, per_shard, remainder)
+    write_folder(folder, plan, units, load("gpt2"))
+    return open_shards(folder)
+
+
+def split(block):
+    return [part.tolist() for part in np.split(block.ids, np.cumsum(block.lengths)[:-1])]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 25), min_size=1, max_size=15),
+    method=st.sampled_from(["concat", "best_fit"]),
+    row=st.integers(1, 9),
+    per_shard=st.integers(1, 30),
+    remainder=st.sampled_from(["keep", "pad"]),
+    block=st.integers(1, 40),
+)
+@example(lengths=[25], method="concat", row=1, per_shard=3, remainder="keep", block=1)  # through many shards
+def test_every_document_once_in_order(tmp_path_factory, lengths, method, row, per_shard, remainder, block):
+    shards = shards_of(tmp_path_factory.mktemp("s"), lengths, method, row, per_shard, remainder)
+    blocks = list(documents(shards, block))
+    assert [document for found in blocks for document in split(found)] == made(lengths)
+    assert [found.first for found in blocks] == np.cumsum([0, *(len(b.lengths) for b in blocks[:-1])]).tolist()
+    # Only what comes whole from several shards may make a block larger than the document that fills it.
+    assert all(len(b.ids) - b.lengths[-1] - b.lengths[0] < block for b in blocks)
+
+
+def test_a_last_document_without_its_end_comes_as_far_as_it_is_there(tmp_path):
+    shards = shards_of(tmp_path, [3, 4], "concat", 5, 5, "drop")
+    assert [document for block in documents(shards) for document in split(block)] == [made([3])[0], made([3, 4])[1][:2]]
+
+
+def test_a_shard_that_is_missing_from_the_order_is_told(tmp_path):
+    shards = shards_of(tmp_path, [4, 4, 4], "concat", 4, 4)
+    path = tmp_path / "00001.idx"
+    path.write_bytes((tmp_path / "00002.idx").read_bytes())
+    with pytest.raises(ShardError, match="documents from 1 on were expected in shard 1"):
+        list(documents(open_shards(shards.folder)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 25), min_size=1, max_size=9),
+    rows=st.tuples(st.integers(0, 6), st.integers(1, 6)),
+    at_once=st.integers(1, 4),
+)
+def test_a_stretch_is_the_rows_that_it_names(tmp_path_factory, lengths, rows, at_once):
+    shards = shards_of(tmp_path_factory.mktemp("s"), lengths, "concat", 4, 8, "pad")
+    first, count = rows
+    start = min(first * 4, len(shards) - 4)
+    stretch = Stretch(shards, start, min(start + count * 4, len(shards)))
+    got = np.concatenate(list(stretch.chunks(at_once)))
+    assert got.tolist() == shards.tokens(stretch.start, stretch.stop).tolist()
+    assert (stretch.size, stretch.row, stretch.dtype) == (len(got), 4, np.uint16)
+    expected = shards.spans(stretch.start, stretch.stop)
+    assert [column.tolist() for column in stretch.spans] == [column.tolist() for column in expected]

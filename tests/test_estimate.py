@@ -1,0 +1,128 @@
+"""What a run will take is told from a sample: as it is if the sample is everything, and nearly so if it is a part."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import corpusmill
+from corpusmill import Recipe, Source
+from corpusmill.cli import main
+from corpusmill.estimate import estimate, sample
+from corpusmill.execute.serial import Serial
+from corpusmill.read.jsonl import Jsonl
+from corpusmill.recipe import RunSettings
+from corpusmill.report.mix import mixes
+from corpusmill.report.numbers import size
+from corpusmill.report.tables import RunTables
+from corpusmill.steps.dedup.exact import Exact
+from corpusmill.steps.filter.basic import Basic
+from corpusmill.steps.mix.sources import Sources
+from corpusmill.steps.pack.concat import Concat
+from corpusmill.steps.tokenize.bpe import Bpe
+from corpusmill.storage import expand
+from corpusmill.write.shards import Shards
+
+WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
+
+
+def corpus(folder, name, documents, seed):
+    """Texts of 5 to 200 words; every tenth is a copy of the one before, every fifth is too short."""
+    random = np.random.default_rng(seed)
+    texts: list[str] = []
+    for i in range(documents):
+        words = random.choice(WORDS, 3 if i % 5 == 4 else int(random.integers(60, 200)))
+        texts.append(texts[-1] if i % 10 == 9 else f"{i} " + " ".join(words))
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    return path
+
+
+def recipe(folder, *steps, **sources):
+    read = [Source(Jsonl(), str(path), name) for name, path in sources.items()]
+    steps = (Basic(min_words=20), Exact(), *steps, Bpe(), Concat(length=128))
+    return Recipe(read=read, steps=steps, write=[Shards()], run=RunSettings(folder=str(folder / "run"), unit_mb=1))
+
+
+def test_of_a_sample_that_is_everything_it_says_what_a_run_gives(tmp_path):
+    made = recipe(tmp_path, web=corpus(tmp_path, "web", 300, 1), wiki=corpus(tmp_path, "wiki", 60, 2))
+    found = estimate(made, 1.0)
+    assert list(tmp_path.glob("*run*")) == [], "nothing is left of the sample"
+    done = corpusmill.run(made, executor=Serial())
+    assert found.bytes == found.sample_bytes == sum(path.stat().st_size for path in tmp_path.glob("*.jsonl"))
+    flows = done.waterfall.rows[-1].sources
+    for source in found.sources:
+        flow = flows[source.source]
+        assert source.documents == flow["documents_out"]
+        assert source.tokens == flow["tokens_out"] + flow["documents_out"]
+    assert sum(source.tokens for source in found.sources) == done.waterfall.packed["tokens"]
+    tables = RunTables(done.folder)
+    written = {
+        stage: sum(output.bytes for commit in commits for output in commit.outputs.values())
+        for stage, commits in tables.stages.items()
+    }
+    assert {cost.stage for cost in found.stages} == set(written)
+    assert found.disk == pytest.approx(sum(written.values()), rel=0.05)
+    assert found.seconds > 0 and found.memory > 10_000_000
+
+
+def test_a_part_says_nearly_the_same(tmp_path):
+    made = recipe(tmp_path, web=corpus(tmp_path, "web", 4000, 3))
+    part, whole = estimate(made, 0.25, least=0), estimate(made, 1.0)
+    assert part.bytes == whole.bytes and part.sample_bytes == pytest.approx(0.25 * whole.bytes, rel=0.1)
+    assert part.sources[0].tokens == pytest.approx(whole.sources[0].tokens, rel=0.05)
+    assert part.disk == pytest.approx(whole.disk, rel=0.1)
+    assert estimate(made, 0.25, least=10**9).sample_bytes == whole.bytes
+
+
+def test_a_sample_comes_from_all_over_the_files(tmp_path):
+    path = corpus(tmp_path, "web", 4000, 4)
+    pieces = sample(Jsonl(), expand((str(path),), ()), 0.25)
+    assert len(pieces) > 1 and len({str(piece) for piece in pieces}) == len(pieces)
+    starts = [piece.start for piece in pieces]
+    assert starts == sorted(starts) and starts[-1] > 0.75 * path.stat().st_size and starts[0] < starts[-1] / 2
+
+
+def test_a_mix_is_tried_in_proportion_and_tells_what_comes_to_it(tmp_path):
+    """With a budget that the sample alone could never give, and that all of it gives only with repeats."""
+    files = {"web": corpus(tmp_path, "web", 3000, 5), "wiki": corpus(tmp_path, "wiki", 600, 6)}
+    mix = Sources(weights={"web": 0.5, "wiki": 0.5}, budget=250_000)
+    made = recipe(tmp_path, mix, **files)
+    found = estimate(made, 0.3, least=0)
+    done = corpusmill.run(made, executor=Serial())
+    for source, drawn in zip(found.sources, mixes(RunTables(done.folder))[0].sources):
+        assert source.share == drawn.share == 0.5
+        assert source.tokens == pytest.approx(drawn.there, rel=0.1)
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_plans_with_what_a_recipe_will_give(command, tmp_path):
+    made = recipe(
+        tmp_path,
+        Sources(weights={"web": 3, "wiki": 1}),
+        web=corpus(tmp_path, "web", 200, 7),
+        wiki=corpus(tmp_path, "wiki", 200, 8),
+    )
+    (tmp_path / "mixed.yaml").write_text(made.dump(), "utf-8")
+    status, out, _ = command("plan", tmp_path / "mixed.yaml", "--workers", 4, "--json")
+    run = json.loads(out)["run"]
+    assert status == 0 and run["workers"] == 4 and run["hours"] == pytest.approx(run["seconds"] / 4 / 3600)
+    status, out, _ = command("plan", tmp_path / "mixed.yaml", "--tokens", "100k", "--json")
+    sources = json.loads(out)["sources"]
+    assert {name: source["wanted"] for name, source in sources.items()} == {"web": 75_000, "wiki": 25_000}
+    assert [source["there"] for source in sources.values()] == [source["tokens"] for source in run["sources"]]
+    status, out, _ = command("plan", tmp_path / "mixed.yaml")
+    assert f"  disk    {size(run['disk'])} in the run's folder" in out.splitlines()
+    status, _, err = command("plan", tmp_path / "mixed.yaml", "--sample", 0)
+    assert status == 2 and "--sample is a share above 0 and up to 1, got 0.0" in err

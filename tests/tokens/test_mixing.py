@@ -1,0 +1,84 @@
+"""How much each source gives, and that exactly this is drawn: the arithmetic of a mix."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill.tokens.chance import luck
+from corpusmill.tokens.mixing import by_temperature, copies, fitting, largest_budget, normalised
+
+lengths = st.lists(st.integers(1, 40), max_size=40).map(lambda found: np.array(found, np.int64))
+
+
+def slow_fitting(found, room):
+    """The definition: each in turn is taken if it fits."""
+    taken = []
+    for length in found:
+        taken.append(length <= room)
+        room -= length * taken[-1]
+    return taken
+
+
+@given(lengths, st.integers(0, 900))
+def test_each_in_turn_is_taken_if_it_fits(found, room):
+    assert fitting(found, room).tolist() == slow_fitting(found.tolist(), room)
+
+
+@given(lengths.filter(len), st.integers(0, 5000), st.randoms(use_true_random=False))
+def test_never_more_is_drawn_than_wanted_and_nothing_else_would_fit(found, wanted, random):
+    order = np.array(random.sample(range(len(found)), len(found)))
+    times = copies(found, order, wanted)
+    drawn = int((found * times).sum())
+    assert drawn <= wanted
+    assert times.max() - times.min() <= 1, "no document comes again before all have come as often"
+    once_less = found[times == times.min()] if wanted % found.sum() else found
+    assert (once_less > wanted - drawn).all(), "a document that could come once more would still fit"
+
+
+@given(lengths.filter(len), st.integers(0, 2000), st.integers(0, 2000))
+def test_the_order_decides_and_not_the_place(found, wanted, seed):
+    shuffled = np.random.default_rng(seed).permutation(len(found))
+    order = np.argsort(found * 7 % 13, kind="stable")
+    where = np.empty(len(found), np.int64)
+    where[shuffled] = np.arange(len(found))
+    before, after = copies(found, order, wanted), copies(found[shuffled], where[order], wanted)
+    assert before[shuffled].tolist() == after.tolist()
+
+
+def test_what_is_wanted_of_nothing_is_nothing():
+    none = np.empty(0, np.int64)
+    assert copies(none, none, 0).tolist() == []
+    assert copies(np.array([3, 4]), np.array([1, 0]), 0).tolist() == [0, 0]
+    assert copies(np.array([3, 4]), np.array([1, 0]), 7 * 3).tolist() == [3, 3]
+
+
+def test_a_temperature_is_a_root():
+    there = {"en": 10_000, "is": 100, "fo": 0}
+    assert by_temperature(there, 1) == pytest.approx({"en": 100 / 101, "is": 1 / 101, "fo": 0})
+    assert by_temperature(there, 2) == pytest.approx({"en": 10 / 11, "is": 1 / 11, "fo": 0})
+    assert by_temperature(there, 1e9) == pytest.approx({"en": 0.5, "is": 0.5, "fo": 0})
+    exponent = 0.3  # of mT5
+    powers = [10_000**exponent, 100**exponent]
+    assert by_temperature(there, 1 / exponent)["is"] == pytest.approx(powers[1] / sum(powers))
+
+
+def test_the_largest_budget_is_that_of_the_scarcest_source():
+    there, shares = {"web": 900, "wiki": 50, "none": 0}, normalised({"web": 3, "wiki": 1, "none": 0})
+    once = dict.fromkeys(there, 1.0)
+    assert largest_budget(there, shares, once) == 200
+    assert largest_budget(there, shares, once | {"wiki": 4.0}) == 800
+    assert largest_budget(there, shares, once | {"wiki": 100.0}) == 1200
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**64 - 1))
+def test_luck_is_even_and_of_each_purpose_its_own(seed):
+    batch = docs(*["x"] * 4000)
+    ids = batch["id"]
+    one, other = luck(ids, seed, "mix"), luck(ids, seed)
+    for drawn in (one, other):
+        assert abs((drawn / 2**64).mean() - 0.5) < 0.03  # 6.6 standard deviations
+    assert abs(np.corrcoef(one / 2**64, other / 2**64)[0, 1]) < 0.11  # 7 standard deviations
+    assert luck(ids.slice(7, 1), seed, "mix")[0] == one[7]
