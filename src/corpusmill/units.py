@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -207,6 +208,27 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
             flat = np.frombuffer(mapped, entry["dtype"], math.prod(shape), 16 + size + entry["offset"])
             arrays[name] = flat.reshape(shape)
     return arrays
+
+
+def give_memory_back() -> None:
+    """What was taken and freed goes back to the system: glibc keeps it otherwise, and how much depends on luck.
+
+    For where much was freed, or a worker has to wait: after every short unit it would cost a third of their time.
+    """
+    pa.default_memory_pool().release_unused()
+    if trim := _malloc_trim():
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    """glibc's, None where there is another C library."""
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None
 
 
 def now() -> float:

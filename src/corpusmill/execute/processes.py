@@ -21,7 +21,7 @@ from typing import Any
 from corpusmill.execute import Failure, Progress
 from corpusmill.execute.commits import last_line, run_unit
 from corpusmill.execute.serial import INCURABLE
-from corpusmill.units import Commit, Unit, Work
+from corpusmill.units import Commit, Unit, Work, give_memory_back
 
 
 @dataclass
@@ -57,6 +57,8 @@ class Processes:
         def assign(worker: _Worker) -> None:
             worker.job = todo.pop() if todo else None
             if worker.job is None:
+                with contextlib.suppress(OSError):
+                    worker.pipe.send(None)
                 return
             try:
                 if worker.has != (root, stage, work):
@@ -175,6 +177,9 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
             message = pipe.recv()
         except (EOFError, OSError):
             return
+        if message is None:  # there is nothing to do for now
+            give_memory_back()
+            continue
         if not isinstance(message, Unit):
             stage = message
             continue

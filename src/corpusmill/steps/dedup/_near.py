@@ -25,6 +25,7 @@ from corpusmill.steps.dedup._records import (
     by_document,
     files_of,
     fingerprint,
+    is_ranked,
     partition_units,
     partitions,
     preference,
@@ -32,10 +33,10 @@ from corpusmill.steps.dedup._records import (
 )
 from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors
 from corpusmill.text.shingles import Shingling
-from corpusmill.units import Committed, Stage, Unit, UnitIO
+from corpusmill.units import Committed, Stage, Unit, UnitIO, give_memory_back
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
-HASHES = 1 << 22  # n-gram hashes of candidates that are in memory at a time, about
+HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
 PAIRS = 1 << 20  # pairs that are read before doubles among them go
 
 
@@ -134,7 +135,9 @@ class Decide:
 
     def run(self, unit: Unit, io: UnitIO) -> None:
         files = Files(*unit.inputs[2])
-        write_twins(io, files, *self.twins(unit, io, files), "near_copy", self.mark)
+        twins = self.twins(unit, io, files)
+        give_memory_back()
+        write_twins(io, files, *twins, "near_copy", self.mark)
 
     def twins(
         self, unit: Unit, io: UnitIO, files: Files
@@ -143,11 +146,13 @@ class Decide:
         sets = Sets.open(io, unit.inputs[1])
         documents = sets.documents
         pairs = _met(io, unit.inputs[0], documents)
+        give_memory_back()  # of what it took, several times what it returns
         similarity = sets.jaccard(pairs)
-        place = preference(io, files, documents).astype(np.int32)
+        give_memory_back()
+        place = preference(io, files, documents).astype(np.int32) if is_ranked(io, files) else None
         io.facts["candidates"], io.facts["verified"] = len(pairs), int((similarity >= self.threshold).sum())
         while True:
-            twin, alike = self.decide(pairs, similarity, place)
+            twin, alike = self.decide(len(documents), pairs, similarity, place)
             # One whose twin goes may be like the document that its twin goes for, which it was not compared with.
             through = (twin[pairs] >= 0) & (similarity >= self.threshold)[:, None] & (twin[pairs[:, ::-1]] < 0)
             which, side = np.nonzero(through)
@@ -164,13 +169,17 @@ class Decide:
         return documents[gone], documents[twin[gone]], alike[gone]
 
     def decide(
-        self, pairs: NDArray[np.int32], similarity: NDArray[np.float64], place: NDArray[np.int32]
+        self, documents: int, pairs: NDArray[np.int32], similarity: NDArray[np.float64], place: NDArray[np.int32] | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """(documents,) the twin that each goes for, -1 where it stays, and how alike they are."""
-        alike = similarity >= self.threshold
+        """(documents,) the twin that each goes for, -1 where it stays, and how alike they are.
+
+        place   (documents,) of each in the order in which they are preferred; None: the earlier is
+        """
+        alike = np.flatnonzero(similarity >= self.threshold)
+        if place is None:
+            return survivors(documents, pairs[alike, 0], pairs[alike, 1], similarity[alike])
         one, other = place[pairs[alike, 0]], place[pairs[alike, 1]]
-        twin, how = survivors(len(place), np.minimum(one, other), np.maximum(one, other), similarity[alike])
-        del one, other
+        twin, how = survivors(documents, np.minimum(one, other), np.maximum(one, other), similarity[alike])
         gone = np.flatnonzero(twin[place] >= 0)
         back = np.empty(len(place), np.int32)
         back[place] = np.arange(len(place), dtype=np.int32)  # place -> document
@@ -195,12 +204,11 @@ class Sets(NamedTuple):
 
     @staticmethod
     def open(io: UnitIO, files: tuple[str, ...]) -> "Sets":
-        found = [
-            (np.array(arrays["documents"]), np.diff(arrays["offsets"]).astype(np.int32))
-            for arrays in map(io.arrays, files)
-        ]
-        first = np.cumsum([0, *(len(documents) for documents, _ in found)])
-        documents, sizes = (np.concatenate(parts) for parts in zip(*found))
+        first = np.cumsum([0, *(len(io.arrays(path)["documents"]) for path in files)])
+        documents, sizes = np.empty(first[-1], np.int64), np.empty(first[-1], np.int32)
+        for path, start, end in zip(files, first, first[1:]):
+            arrays = io.arrays(path)
+            documents[start:end], sizes[start:end] = arrays["documents"], np.diff(arrays["offsets"])
         return Sets(io, files, documents, sizes, first)
 
     def jaccard(self, pairs: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ in the order of units and rows. The smaller number is the earlier document.
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,12 +211,17 @@ def by_document(io: UnitIO, files: Files, documents: NDArray[np.int64], name: st
     return np.concatenate(rows) if rows else np.asarray(io.arrays(files.keys[-1])[name])[:0]
 
 
+def is_ranked(io: UnitIO, files: Files) -> bool:
+    """Whether another document than the earlier one may be preferred."""
+    return "rank" in io.arrays(files.keys[-1])
+
+
 def preference(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> NDArray[np.int64]:
     """(documents,) the place of each of some sorted documents in the order in which they are preferred.
 
     Documents of earlier runs come first, then those with the lower `rank`, then the earlier.
     """
-    if "rank" not in io.arrays(files.keys[-1]):
+    if not is_ranked(io, files):
         return np.arange(len(documents))
     own = int(np.searchsorted(documents, files.own))
     rank = np.concatenate([np.zeros(own), by_document(io, files, documents[own:], "rank")])
@@ -240,41 +246,46 @@ def write_twins(
 ) -> None:
     """The verdicts on documents that have a twin that stays, and the sizes of their clusters.
 
-    reason   why they go; those that go for a document of an earlier run go because of `against`
-    mark     none goes: their twins are noted alone
+    documents   (documents,) those that have one, rising
+    twins       (documents,) the one that stays; similarity (documents,), how alike they are
+    reason      why they go; those that go for a document of an earlier run go because of `against`
+    mark        none goes: their twins are noted alone
     """
     heads, sizes = np.unique(twins, return_counts=True)
-    own_heads = heads[heads >= files.own]
-    rows = np.concatenate([documents, own_heads])
-    twin = np.concatenate([twins, np.full(len(own_heads), -1)])
-    alike = np.concatenate([similarity, np.full(len(own_heads), np.nan)])
-    order = np.argsort(rows, kind="stable")
-    head_ids = ids_of(io, files, heads)
+    ids = ids_of(io, files, heads)
     none = pa.scalar(None, pa.string())
-    for start in range(0, max(len(order), 1), ROWS):
-        here = order[start : start + ROWS]
-        to = twin[here]
+    # At most ROWS of each at a time.
+    ends = np.unique(np.concatenate([documents[::ROWS], heads[::ROWS]])).tolist()
+    for low, high in pairwise([files.own, *(end for end in ends if end > files.own), files.bases[-1]]):
+        mine = slice(*np.searchsorted(documents, [low, high]))
+        own = slice(*np.searchsorted(heads, [low, high]))
+        rows = np.concatenate([documents[mine], heads[own]])
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        to = np.concatenate([twins[mine], np.full(len(heads[own]), -1)])[order]
+        alike = np.concatenate([similarity[mine], np.full(len(heads[own]), np.nan)])[order]
         stays = to < 0
-        at = np.searchsorted(heads, np.where(stays, rows[here], to))
-        cluster = pa.concat_arrays(head_ids.take(pa.array(at)).chunks)
+        at = np.searchsorted(heads, np.where(stays, rows, to))
+        digits = ids[at].tobytes().hex()
+        cluster = pa.array([digits[i : i + 32] for i in range(0, len(digits), 32)], pa.string())
         reasons = pa.array(np.where(to >= files.own, reason, "against").tolist(), pa.string())
         columns = [
-            pa.array(rows[here] - files.own),
-            pa.nulls(len(here), pa.string()) if mark else pc.if_else(pa.array(stays), none, reasons),
+            pa.array(rows - files.own),
+            pa.nulls(len(rows), pa.string()) if mark else pc.if_else(pa.array(stays), none, reasons),
             pc.if_else(pa.array(stays), none, cluster),
-            pa.array(alike[here], pa.float64(), mask=stays),
+            pa.array(alike, pa.float64(), mask=stays),
             cluster,
             pa.array(sizes[at] + 1),
         ]
         io.write("verdicts", pa.record_batch(columns, schema=TWINS))
 
 
-def ids_of(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> pa.ChunkedArray:
-    """The ids of sorted documents."""
-    found = []
+def ids_of(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """(documents, 16) the ids of sorted documents, which are 32 hexadecimal digits, as bytes."""
+    found = np.empty((len(documents), 16), np.uint8)
     for path, base, end in zip(files.docs, files.bases, files.bases[1:]):
         first, stop = np.searchsorted(documents, [base, end])
         if first < stop:
-            ids = io.table(path, ["id"])["id"].combine_chunks()
-            found.append(ids.take(pa.array(documents[first:stop] - base)))
-    return pa.chunked_array(found, pa.string())
+            ids = io.table(path, ["id"])["id"].combine_chunks().take(pa.array(documents[first:stop] - base))
+            found[first:stop].reshape(-1)[:] = np.frombuffer(bytes.fromhex("".join(ids.to_pylist())), np.uint8)
+    return found
