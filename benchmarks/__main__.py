@@ -58,7 +58,7 @@ def main() -> int:
             if name == "measures":
                 figures += measures.run(workload, options.runs, scratch / name, options.data)
             elif name == "models":
-                figures += models.run(workload, options.runs, scratch / name)
+                figures += models.run(workload, options.runs, scratch / name, options.data)
             elif name == "tokens":
                 figures += tokens.run(workload, options.runs, scratch / name, options.peer)
             elif name == "loader":

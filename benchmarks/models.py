@@ -1,17 +1,20 @@
 """The models and indexes that choose documents, one core: each on the texts that it is given in a run."""
 
+import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import fasttext
 import numpy as np
 import orjson
 import pyarrow as pa
 
 from benchmarks import samples
-from benchmarks._common import Figure, Workload, row, table
+from benchmarks._common import Figure, Workload, row, table, thread_seconds
 from corpusmill import assets
-from corpusmill.models.language import LID_176
+from corpusmill.models.fasttext import FastText
+from corpusmill.models.language import LID_176, Identifier
 from corpusmill.models.toxicity import TOXICITY_EN, WORDS_EN, ToxicityModel
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.quality import Quality
@@ -23,12 +26,47 @@ from corpusmill.train.lm import Settings, train
 ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s a core
 QUALITY = 50.0  # MB/s a core
 LEXICON = 100.0  # MB/s a core
+LANGUAGE, CHARACTERS = 25_000.0, 1000  # texts/s a core, of so many characters
 
 
-def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+def run(workload: Workload, runs: int, scratch: Path, data: Path | None = None) -> list[Figure]:
     scratch.mkdir(parents=True, exist_ok=True)
     print(f"## models: CPU time of one thread, median of {runs}\n")
-    return [figure for part in PARTS for figure in part(workload, runs, scratch)]
+    figures = [figure for part in PARTS for figure in part(workload, runs, scratch)]
+    return figures + language(samples.all_kinds(workload).texts if data is None else labelled(data), runs)
+
+
+def labelled(data: Path) -> list[str]:
+    """News in 128 languages."""
+    with gzip.open(data / "lang" / "ntrex_docs.jsonl.gz", "rb") as lines:
+        return [orjson.loads(line)["text"] for line in lines]
+
+
+def language(texts: list[str], runs: int) -> list[Figure]:
+    """Texts of 1,000 characters a second, by our scorer and by the fastText library; and whether they agree."""
+    texts = [text[:CHARACTERS] for text in texts if len(text) >= CHARACTERS]
+    column = pa.array(texts, pa.large_string())
+    model = assets.load(LID_176, FastText.load)
+    library = fasttext.load_model(str(assets.locate(LID_176)))
+    lines = [text.replace("\n", " ") for text in texts]  # it takes no others
+    ours = len(texts) / thread_seconds(lambda: model.predict(column, 1), runs)
+    whole = len(texts) / thread_seconds(lambda: Identifier().columns(column), runs)
+    theirs = len(texts) / thread_seconds(lambda: [library.predict(line) for line in lines], 1)
+    label, score = (found[:, 0] for found in model.predict(column, 1))
+    expected = [library.predict(line) for line in lines]
+    known = np.flatnonzero(label >= 0)
+    same = np.mean([model.labels[label[i]] == expected[i][0][0].removeprefix("__label__") for i in known])
+    apart = max(abs(float(score[i]) - float(expected[i][1][0])) for i in known)
+    table(f"lid.176.ftz, {len(texts):,} texts of {CHARACTERS:,} characters", "texts/s a core")
+    row("scores", f"{ours:,.0f}")
+    row("with windows and runner-up, as the steps do", f"{whole:,.0f}")
+    row("the fastText library", f"{theirs:,.0f}")
+    print(f"\nThe library's label: {100 * same:.3f} %; scores differ by {apart:.1e} at most\n")
+    return [
+        Figure("models: language", whole, "texts/s", LANGUAGE),
+        Figure("models: language, labels as the library's", 100 * float(same), "%", 99.99, digits=3),
+        Figure("models: language, difference of scores", apart, "", 1e-4, "below", digits=6),
+    ]
 
 
 def decontamination(workload: Workload, runs: int, scratch: Path) -> list[Figure]:

@@ -2,7 +2,7 @@
 
 What is timed: from the start of the process until it has written down which documents stay. All read the same JSON lines
 and are told the same: 5-grams of words, 14 bands of 8, similarity of at least 0.8. The peers are run as their
-documentation does it, in the fastest way that they offer (see peers_dedup_libraries.py, peers_dedup_datatrove.py); ours
+documentation does it, gaoya and rensa also in the fastest way that they offer, on both cores (see peers_dedup_libraries.py, peers_dedup_datatrove.py); ours
 is the command `corpusmill run` with one step, which checks every candidate, and writes all documents besides.
 """
 
@@ -53,8 +53,10 @@ class Peer:
 
 
 PEERS = (
-    Peer("gaoya", LIBRARIES, "gaoya", False, FOLDED, 5.0),
-    Peer("rensa", LIBRARIES, "rensa", False, SPLIT, 8.0),
+    Peer("gaoya, as documented", LIBRARIES, "gaoya-documented", False, FOLDED, 5.0),
+    Peer("gaoya, in bulk on two threads", LIBRARIES, "gaoya", False, FOLDED),
+    Peer("rensa, as documented", LIBRARIES, "rensa-documented", False, SPLIT, 8.0),
+    Peer("rensa, in bulk in two processes", LIBRARIES, "rensa", False, SPLIT),
     Peer("datasketch", LIBRARIES, "datasketch", True, SPLIT),
     Peer("datatrove, words at white space", DATATROVE, "split", True, FOLDED),
     Peer("datatrove, its own words, by spaCy", DATATROVE, "spacy", True, FOLDED, 100.0),

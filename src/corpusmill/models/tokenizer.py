@@ -27,6 +27,7 @@ from corpusmill.errors import AssetError, MissingExtraError
 from corpusmill.models import sentencepiece_file, token_engines
 from corpusmill.models.token_engines import Engine, EngineName, Reference
 from corpusmill.models.tokenizer_file import Definition
+from corpusmill.tokens.counts import lay_out
 
 # What engines have disagreed on: white space at both ends of a word, contractions, digits, combining marks without a
 # base, characters outside the basic plane, control characters, Unicode spaces, and a run without a place to cut.
@@ -102,14 +103,8 @@ class Tokenizer:
         (documents,), each >= 1."""
         ids, offsets = self.encode(texts)
         lengths = np.diff(offsets) + 1 + (self.bos_id is not None)
-        ends = np.cumsum(lengths)
-        text = np.ones(int(lengths.sum()), bool)
-        text[ends - 1] = False
-        out = np.full(len(text), self.eos_id, self.dtype)
-        if self.bos_id is not None:
-            text[ends - lengths] = False
-            out[ends - lengths] = self.bos_id
-        out[text] = ids
+        out = np.empty(int(lengths.sum()), self.dtype)
+        lay_out(ids, offsets, -1 if self.bos_id is None else self.bos_id, self.eos_id, out)
         return out, lengths
 
     def count(self, texts: pa.Array) -> NDArray[np.int64]:

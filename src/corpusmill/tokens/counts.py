@@ -1,4 +1,4 @@
-"""How often each token id occurs."""
+"""Loops over token ids: how often each occurs, and documents with their ends."""
 
 from typing import Any
 
@@ -18,7 +18,24 @@ def count_ids(ids: NDArray[Any], counts: NDArray[np.int64]) -> None:
         counts[i] += 1
 
 
+@kernel
+def lay_out(ids: NDArray[np.uint32], offsets: NDArray[np.int64], bos: int, eos: int, out: NDArray[Any]) -> None:
+    """Write the ids of each document, ids[offsets[d]:offsets[d + 1]], to `out`, `bos` before (none if it is below 0) and
+    `eos` after them. `out` has as many places as that takes."""
+    at = 0
+    for d in range(len(offsets) - 1):
+        if bos >= 0:
+            out[at] = bos
+            at += 1
+        for i in range(offsets[d], offsets[d + 1]):
+            out[at] = ids[i]
+            at += 1
+        out[at] = eos
+        at += 1
+
+
 def warm_up() -> None:
     """Compile for both types of ids."""
     for dtype in (np.uint16, np.uint32):
         count_ids(np.zeros(1, dtype), np.zeros(1, np.int64))
+        lay_out(np.zeros(1, np.uint32), np.array([0, 1]), -1, 0, np.zeros(2, dtype))
