@@ -27,9 +27,9 @@ def lay_out(ids: NDArray[np.uint32], offsets: NDArray[np.int64], bos: int, eos: 
         if bos >= 0:
             out[at] = bos
             at += 1
-        for i in range(offsets[d], offsets[d + 1]):
-            out[at] = ids[i]
-            at += 1
+        text = ids[offsets[d] : offsets[d + 1]]
+        out[at : at + len(text)] = text
+        at += len(text)
         out[at] = eos
         at += 1
 
