@@ -7,7 +7,8 @@ orphan and nothing else.
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -166,6 +167,7 @@ def checksum(path: Path) -> str:
 
 
 MAGIC = b"CMARRAY1"
+MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -213,20 +215,40 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
 def give_memory_back() -> None:
     """What was taken and freed goes back to the system: glibc keeps it otherwise, and how much depends on luck.
 
-    For where much was freed, or a worker has to wait: after every short unit it would cost a third of their time.
+    For a worker that has to wait: after every short unit it would cost a third of their time.
     """
     pa.default_memory_pool().release_unused()
-    if trim := _malloc_trim():
-        trim(0)
+    if libc := _glibc():
+        libc.malloc_trim(0)
+
+
+@contextmanager
+def frugal() -> Iterator[None]:
+    """Inside, arrays of a megabyte and more go back to the system when they are freed, at the price of page faults.
+
+    For work in one unit whose arrays grow with the corpus: else it ends up holding the sum of what it held one after the
+    other.
+    """
+    libc = _glibc()
+    try:
+        if libc:
+            libc.malloc_trim(0)
+            libc.mallopt(MMAP_THRESHOLD, 1 << 20)
+        yield
+    finally:
+        if libc:
+            libc.mallopt(MMAP_THRESHOLD, 32 << 20)  # the most that glibc itself would come to
+            give_memory_back()
 
 
 @cache
-def _malloc_trim() -> Any:
-    """glibc's, None where there is another C library."""
+def _glibc() -> Any:
+    """None where there is another C library."""
     import ctypes
 
     try:
-        return ctypes.CDLL(None).malloc_trim
+        libc = ctypes.CDLL(None)
+        return libc if libc.malloc_trim and libc.mallopt else None
     except (AttributeError, OSError, TypeError):
         return None
 

@@ -33,7 +33,7 @@ from corpusmill.steps.dedup._records import (
 )
 from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors
 from corpusmill.text.shingles import Shingling
-from corpusmill.units import Committed, Stage, Unit, UnitIO, give_memory_back
+from corpusmill.units import Committed, Stage, Unit, UnitIO, frugal
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
 HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
@@ -135,9 +135,8 @@ class Decide:
 
     def run(self, unit: Unit, io: UnitIO) -> None:
         files = Files(*unit.inputs[2])
-        twins = self.twins(unit, io, files)
-        give_memory_back()
-        write_twins(io, files, *twins, "near_copy", self.mark)
+        with frugal():
+            write_twins(io, files, *self.twins(unit, io, files), "near_copy", self.mark)
 
     def twins(
         self, unit: Unit, io: UnitIO, files: Files
@@ -146,18 +145,21 @@ class Decide:
         sets = Sets.open(io, unit.inputs[1])
         documents = sets.documents
         pairs = _met(io, unit.inputs[0], documents)
-        give_memory_back()  # of what it took, several times what it returns
         similarity = sets.jaccard(pairs)
-        give_memory_back()
         place = preference(io, files, documents).astype(np.int32) if is_ranked(io, files) else None
         io.facts["candidates"], io.facts["verified"] = len(pairs), int((similarity >= self.threshold).sum())
         while True:
             twin, alike = self.decide(len(documents), pairs, similarity, place)
             # One whose twin goes may be like the document that its twin goes for, which it was not compared with.
-            through = (twin[pairs] >= 0) & (similarity >= self.threshold)[:, None] & (twin[pairs[:, ::-1]] < 0)
-            which, side = np.nonzero(through)
-            del through
-            more = np.stack([pairs[which, 1 - side], twin[pairs[which, side]]], axis=1)
+            goes = twin >= 0
+            one, other = (goes[pairs[:, side]] & (similarity >= self.threshold) for side in (0, 1))
+            through = np.flatnonzero(one & ~other), np.flatnonzero(other & ~one)
+            more = np.concatenate(
+                [
+                    np.stack([pairs[which, 1 - side], twin[pairs[which, side]]], axis=1)
+                    for side, which in enumerate(through)
+                ]
+            )
             more.sort(axis=1)
             more = _without(np.unique(more[more[:, 0] != more[:, 1]], axis=0), pairs)
             more = more[documents[more[:, 1]] >= files.own]

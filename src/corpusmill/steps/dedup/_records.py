@@ -21,7 +21,7 @@ from corpusmill.units import Committed, Stage, Unit, UnitIO
 
 Planner = Callable[[Committed, Path], list[Unit]]
 RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
-ROWS = 1 << 16  # verdicts that are made ready at a time
+ROWS = 1 << 14  # verdicts that are made ready at a time
 
 
 class Files(NamedTuple):
@@ -286,6 +286,10 @@ def ids_of(io: UnitIO, files: Files, documents: NDArray[np.int64]) -> NDArray[np
     for path, base, end in zip(files.docs, files.bases, files.bases[1:]):
         first, stop = np.searchsorted(documents, [base, end])
         if first < stop:
-            ids = io.table(path, ["id"])["id"].combine_chunks().take(pa.array(documents[first:stop] - base))
-            found[first:stop].reshape(-1)[:] = np.frombuffer(bytes.fromhex("".join(ids.to_pylist())), np.uint8)
+            row = base
+            for batch in io.parquet(path).iter_batches(ROWS, columns=["id"], use_threads=False):
+                upto = first + int(np.searchsorted(documents[first:stop], row + len(batch)))
+                ids = batch["id"].take(pa.array(documents[first:upto] - row)).to_pylist()
+                found[first:upto].reshape(-1)[:] = np.frombuffer(bytes.fromhex("".join(ids)), np.uint8)
+                first, row = upto, row + len(batch)
     return found

@@ -135,7 +135,9 @@ def _host(host: str) -> str:
     host = host.lower().rstrip(".")
     if not host.isascii():
         with suppress(UnicodeError):  # not a name that a resolver would accept
-            host = host.encode("idna").decode("ascii")
+            name = host.encode("idna").decode("ascii")
+            if re.fullmatch(r"[\w.-]+", name):  # nor one with signs in it that stand between the parts of a URL
+                return name
     return host
 
 
