@@ -4,14 +4,17 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.errors import RecipeError
+from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.models.kenlm import SUFFIXES, KenLM
+from corpusmill.models.language import LID_176, Identifier
 from corpusmill.models.ngram import NgramModel
 from corpusmill.steps import Columns
 from corpusmill.text.fold import fold
 
+SCALE = 2.0**24  # of logarithms, as whole numbers
 LINE = 5  # words of a line that can be the worst: shorter ones are headings and names
 
 
@@ -21,10 +24,14 @@ class Perplexity:
 
     Every line is a sentence, its words after folding (case, punctuation, accents and the values of numbers are ignored).
     Signals: `value`, the perplexity 10 ** (-log10 p / words), ends of lines counted as words; `words`; `worst`, the
-    highest perplexity of a line of 5 words or more; `bad`, the share of words in lines above `line_limit`; all null for
+    highest perplexity of a line of 5 words or more; `worst_window`, that of lines in a row which together have `window`
+    words or more, null for a shorter document; `bad`, the share of words in lines above `line_limit`; all null for
     a document without a word. With `cutoffs: [low, high]` also `bucket`: "head" up to low, "tail" above high, else
     "middle". CCNet takes the 30th and 60th percentile of a language; `corpusmill sql` finds them, or filter/top keeps
-    the part with the lowest values exactly. For several languages use a step a language, with a model each.
+    the part with the lowest values exactly.
+
+    `models` gives languages models of their own, and `low` and `high` their own cutoffs: the language of a document is
+    found as by annotate/language. Documents of other languages go to `model`; without it their signals are null.
 
     `corpusmill train lm` makes models. Files of KenLM (.arpa, .klm, .binary) need the extra `kenlm`; their words are
     looked up as folded here.
@@ -32,24 +39,71 @@ class Perplexity:
     Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999 for the model
     """
 
-    model: str
+    model: str | None = None
+    models: tuple[tuple[str, str], ...] = ()  # by language
     cutoffs: tuple[float, float] | None = None
+    low: tuple[tuple[str, float], ...] = ()  # by language, instead of the first of `cutoffs`
+    high: tuple[tuple[str, float], ...] = ()  # and of the second
     line_limit: float = 10_000.0
+    window: int = 100  # words, ends of lines counted
 
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if self.cutoffs is not None and not 0 < self.cutoffs[0] <= self.cutoffs[1]:
-            raise RecipeError(f"cutoffs is [low, high] with 0 < low <= high, got {list(self.cutoffs)}")
-        if not self.line_limit > 0:
-            raise RecipeError(f"need line_limit > 0, got {self.line_limit}")
-        self._model()
+        for name in ("models", "low", "high"):
+            object.__setattr__(self, name, tuple(sorted(dict(getattr(self, name)).items())))
+        if self.model is None and not self.models:
+            raise RecipeError("name a model, or models by language; corpusmill train lm makes one")
+        known = Identifier().labels()
+        for name in ("models", "low", "high"):
+            for language, _ in getattr(self, name):
+                if language not in known:
+                    near = did_you_mean(language, known) or "."
+                    raise RecipeError(f'{name} has "{language}", which {LID_176} does not know{near}')
+                if name != "models" and language not in dict(self.models):
+                    raise RecipeError(f'{name} has "{language}", for which there is no model in models')
+        for cutoffs in (self.cutoffs, *(self._cutoffs(language) for language, _ in self.models)):
+            if cutoffs is not None and not 0 < cutoffs[0] <= cutoffs[1]:
+                raise RecipeError(f"cutoffs is [low, high] with 0 < low <= high, got {list(cutoffs)}")
+        if not self.line_limit > 0 or self.window < 1:
+            raise RecipeError(f"need line_limit > 0 and window >= 1, got {self.line_limit} and {self.window}")
+        for name in self.assets:
+            load(name)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        lines, document = sentences(docs["text"])
-        log, words = self._model().score(lines)
+        texts = docs["text"]
+        if not self.models:
+            return self._scored(texts, self.model, self.cutoffs)
+        label = Identifier().columns(texts)["label"]
+        language = pc.fill_null(
+            pc.index_in(label, value_set=pa.array(dict(self.models), pa.string())), len(self.models)
+        )
+        numbers = language.to_numpy(zero_copy_only=False)
+        parts, rows = [], []
+        models = [(model, self._cutoffs(name)) for name, model in self.models] + [(self.model, self.cutoffs)]
+        for number, (model, cutoffs) in enumerate(models):
+            rows.append(np.flatnonzero(numbers == number))
+            parts.append(self._scored(texts.take(pa.array(rows[-1])), model, cutoffs))
+        back = pa.array(np.argsort(np.concatenate(rows), kind="stable"))
+        return {name: pa.concat_arrays([part[name] for part in parts]).take(back) for name in parts[0]}
+
+    def _cutoffs(self, language: str) -> tuple[float, float] | None:
+        low, high = self.cutoffs or (None, None)
+        low, high = dict(self.low).get(language, low), dict(self.high).get(language, high)
+        if low is None and high is None:
+            return None
+        if low is None or high is None:
+            raise RecipeError(f"{language} has one cutoff of two: give low and high, or cutoffs for all")
+        return low, high
+
+    def _scored(self, texts: pa.LargeStringArray, model: str | None, cutoffs: tuple[float, float] | None) -> Columns:
+        """The signals of texts; all null without a model."""
+        if model is None:
+            texts = pa.nulls(len(texts), pa.large_string())
+        lines, document = sentences(texts)
+        log, words = load(model).score(lines) if model else (np.empty(0), np.empty(0, np.int64))
         counted = words + 1
-        documents = len(docs)
+        documents = len(texts)
         total = np.bincount(document, counted, documents)
         mean = np.bincount(document, log, documents) / np.maximum(total, 1)
         none = total == 0
@@ -59,26 +113,48 @@ class Perplexity:
         long = words >= LINE
         np.maximum.at(worst, document[long], by_line[long])
         bad = np.bincount(document, np.where(by_line > self.line_limit, counted, 0), documents) / np.maximum(total, 1)
+        windows = self._windows(log, counted, document, documents)
         columns = {
             "value": pa.array(value, mask=none),
             "words": pa.array(np.bincount(document, words, documents).astype(np.int64)),
             "worst": pa.array(worst, mask=worst == 0),
+            "worst_window": pa.array(windows, mask=windows == 0),
             "bad": pa.array(bad, mask=none),
         }
-        if self.cutoffs:
-            bucket = np.searchsorted(np.array(self.cutoffs), value, "left")
+        if self.cutoffs or self.low:
             names = pa.array(["head", "middle", "tail"], pa.string())
-            columns["bucket"] = names.take(pa.array(bucket, mask=none))
+            bucket = np.searchsorted(np.array(cutoffs or (0.0, 0.0)), value, "left")
+            columns["bucket"] = names.take(pa.array(bucket, mask=none | (cutoffs is None)))
         return columns
+
+    def _windows(
+        self, log: NDArray[np.float64], counted: NDArray[np.int64], document: NDArray[np.int64], documents: int
+    ) -> NDArray[np.float64]:
+        """(documents,) the highest perplexity of a window, 0 where none is long enough.
+
+        A window begins at a line and ends with the one that brings it to `window` words.
+        """
+        # Whole numbers, so that what stands before a document in the batch does not change the last digits of a sum.
+        sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.rint(log * SCALE).astype(np.int64))])
+        words = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted)])
+        end = np.searchsorted(words, words[:-1] + self.window)
+        begin = np.flatnonzero(end < len(words))
+        begin = begin[document[end[begin] - 1] == document[begin]]
+        end = end[begin]
+        mean = (sums[end] - sums[begin]) / SCALE / (words[end] - words[begin])
+        found = np.zeros(documents)
+        np.maximum.at(found, document[begin], 10 ** np.minimum(-mean, 300))
+        return found
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (self.model,)
+        return (*([self.model] if self.model else []), *(model for _, model in self.models))
 
-    def _model(self) -> NgramModel | KenLM:
-        if self.model.endswith(SUFFIXES):
-            return assets.load(self.model, KenLM.load)
-        return assets.load(self.model, NgramModel.load)
+
+def load(model: str) -> NgramModel | KenLM:
+    if model.endswith(SUFFIXES):
+        return assets.load(model, KenLM.load)
+    return assets.load(model, NgramModel.load)
 
 
 def sentences(texts: pa.LargeStringArray) -> tuple[pa.LargeStringArray, np.ndarray]:
