@@ -1,6 +1,8 @@
 """What many tests make: a batch of documents; and a run of two sources."""
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,7 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-import corpusmill
+from corpusmill import run
+from corpusmill.cli import main
 from corpusmill.execute.serial import Serial
 from corpusmill.schema import DOCUMENT, document_id
 
@@ -33,6 +36,23 @@ def docs(*texts: str | None, **columns: list[Any]) -> pa.RecordBatch:
         "text": list(texts),
     }
     return pa.RecordBatch.from_pydict(made | columns, schema=DOCUMENT)
+
+
+@pytest.fixture
+def corpusmill(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[Any, str, str]]:
+    """The command line: corpusmill("run", recipe) returns its exit status, stdout and stderr, which is never a traceback."""
+
+    def command(*words: object) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return end.value.code, out, err
+
+    return command
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -63,5 +83,5 @@ steps:
 write: [shards]
 """
     (folder / "two.yaml").write_text(recipe, "utf-8")
-    corpusmill.run(str(folder / "two.yaml"), folder=str(folder / "run"), executor=Serial())
+    run(str(folder / "two.yaml"), folder=str(folder / "run"), executor=Serial())
     return folder / "run"

@@ -1,14 +1,12 @@
 """What a run will take is told from a sample: as it is if the sample is everything, and nearly so if it is a part."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 import corpusmill
 from corpusmill import Recipe, Source
-from corpusmill.cli import main
 from corpusmill.estimate import estimate, sample
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
@@ -96,18 +94,7 @@ def test_a_mix_is_tried_in_proportion_and_tells_what_comes_to_it(tmp_path):
         assert source.tokens == pytest.approx(drawn.there, rel=0.1)
 
 
-@pytest.fixture
-def command(capsys, monkeypatch):
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return run
-
-
-def test_the_command_plans_with_what_a_recipe_will_give(command, tmp_path):
+def test_the_command_plans_with_what_a_recipe_will_give(corpusmill, tmp_path):
     made = recipe(
         tmp_path,
         Sources(weights={"web": 3, "wiki": 1}),
@@ -115,14 +102,14 @@ def test_the_command_plans_with_what_a_recipe_will_give(command, tmp_path):
         wiki=corpus(tmp_path, "wiki", 200, 8),
     )
     (tmp_path / "mixed.yaml").write_text(made.dump(), "utf-8")
-    status, out, _ = command("plan", tmp_path / "mixed.yaml", "--workers", 4, "--json")
+    status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml", "--workers", 4, "--json")
     run = json.loads(out)["run"]
     assert status == 0 and run["workers"] == 4 and run["hours"] == pytest.approx(run["seconds"] / 4 / 3600)
-    status, out, _ = command("plan", tmp_path / "mixed.yaml", "--tokens", "100k", "--json")
+    status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml", "--tokens", "100k", "--json")
     sources = json.loads(out)["sources"]
     assert {name: source["wanted"] for name, source in sources.items()} == {"web": 75_000, "wiki": 25_000}
     assert [source["there"] for source in sources.values()] == [source["tokens"] for source in run["sources"]]
-    status, out, _ = command("plan", tmp_path / "mixed.yaml")
+    status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml")
     assert f"  disk    {size(run['disk'])} in the run's folder" in out.splitlines()
-    status, _, err = command("plan", tmp_path / "mixed.yaml", "--sample", 0)
+    status, _, err = corpusmill("plan", tmp_path / "mixed.yaml", "--sample", 0)
     assert status == 2 and "--sample is a share above 0 and up to 1, got 0.0" in err

@@ -16,7 +16,6 @@ import pytest
 import zstandard
 
 from corpusmill import Recipe, run
-from corpusmill.cli import main
 from corpusmill.errors import InputError, MissingExtraError, RecipeError, ShardError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import chance, export, formats
@@ -49,19 +48,6 @@ def done(request, tmp_path_factory):
         lines = [json.dumps({"text": prose(random, random.choice([5, 40, 300]))}) for _ in range(25)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
     return run(recipe(folder, request.param), folder=folder / "run", executor=Serial())
-
-
-@pytest.fixture
-def corpusmill(capsys, monkeypatch):
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return end.value.code, out, err
-
-    return command
 
 
 def expected(done):

@@ -1,27 +1,8 @@
 """corpusmill index: a run leaves what later runs compare with."""
 
 import json
-import sys
 
-import pytest
-
-from corpusmill.cli import main
 from made_run import NEAR, made_corpus, made_run
-
-
-@pytest.fixture
-def corpusmill(capsys, monkeypatch):
-    """Run a command; returns its exit status, stdout and stderr."""
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return end.value.code, out, err
-
-    return command
 
 
 def test_a_run_leaves_an_index_and_a_later_one_drops_what_is_in_it(corpusmill, tmp_path):

@@ -1,25 +1,10 @@
 """What a model wants, as the command line says it, and how far the tokens of a run go."""
 
 import json
-import sys
 
 import pytest
 
-from corpusmill.cli import main
 from made_run import made_run
-
-
-@pytest.fixture
-def corpusmill(capsys, monkeypatch):
-    """Run a command; returns its exit status, stdout and stderr."""
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return command
 
 
 def test_parameters_say_tokens_and_operations(corpusmill):

@@ -4,29 +4,12 @@ import csv
 import io
 import json
 import shutil
-import sys
 
 import pytest
 
-from corpusmill.cli import main
 from made_run import COPIES, HOSTILE_URL, NEAR, made_run
 
 WORDS = "gopher_quality.min_words=9"
-
-
-@pytest.fixture
-def corpusmill(capsys, monkeypatch):
-    """Run a command; returns its exit status, stdout and stderr."""
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return end.value.code, out, err
-
-    return command
 
 
 def test_explain_tells_the_story_without_obeying_it(corpusmill):

@@ -1,27 +1,12 @@
 """From a training step, or a token of a shard, to the documents and files that it came from."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from corpusmill.cli import main
 from corpusmill.loader import TokenLoader
 from made_run import made_run
-
-
-@pytest.fixture
-def corpusmill(capsys, monkeypatch):
-    """Run a command; returns its exit status, stdout and stderr."""
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture(scope="module")

@@ -2,29 +2,12 @@
 
 import json
 import shutil
-import sys
 
 import pytest
 
-from corpusmill.cli import main
 from corpusmill.steps import names
 from corpusmill.steps.describe import describe
 from made_run import HOSTILE_URL, made_corpus, made_run, write_corpus
-
-
-@pytest.fixture
-def corpusmill(capsys, monkeypatch):
-    """Run a command; returns its exit status, stdout and stderr."""
-
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return end.value.code, out, err
-
-    return command
 
 
 @pytest.fixture(scope="module")

@@ -108,9 +108,13 @@ def test_a_file_that_is_no_model_is_told(tmp_path):
     write_arrays(path, {name: array for name, array in arrays.items() if name != "card"})
     with pytest.raises(AssetError, match="card"):
         ToxicityModel.load(path)
-    for part in ({"idf": arrays["idf"][:-1]}, {"card": np.frombuffer(b'{"format": 2}', np.uint8)}):
+    broken = {
+        "do not fit together": {"idf": arrays["idf"][:-1]},
+        "toxicity model of format 2; this reads 1": {"card": np.frombuffer(b'{"format": 2}', np.uint8)},
+    }
+    for said, part in broken.items():
         write_arrays(path, arrays | part)
-        with pytest.raises(AssetError, match="not a toxicity model of format 1"):
+        with pytest.raises(AssetError, match=said):
             ToxicityModel.load(path)
 
 

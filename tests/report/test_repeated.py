@@ -2,11 +2,9 @@
 
 import json
 import shutil
-import sys
 
 import pytest
 
-from corpusmill.cli import main
 from corpusmill.report.page import write_page
 from corpusmill.report.tables import RunTables
 from corpusmill.schema import document_id
@@ -28,19 +26,8 @@ def folder(tmp_path_factory):
     return dedup(tmp_path_factory.mktemp("repeated"), PAGES, Line(mark=True), Paragraph(mark=True), cuts=[1]).folder
 
 
-@pytest.fixture
-def peek(capsys, monkeypatch):
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", "peek", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return command
-
-
-def test_peek_shows_lines_with_their_counts_and_the_document_that_has_them_first(peek, folder):
-    status, out, _ = peek(folder, "--repeated", "-n", 1)
+def test_peek_shows_lines_with_their_counts_and_the_document_that_has_them_first(corpusmill, folder):
+    status, out, _ = corpusmill("peek", folder, "--repeated", "-n", 1)
     assert status == 0
     assert out.splitlines() == [
         "line:",
@@ -48,16 +35,16 @@ def test_peek_shows_lines_with_their_counts_and_the_document_that_has_them_first
         f"    | {NOTICE}",
         "paragraph: none occurs twice",
     ]
-    status, out, _ = peek(folder, "--repeated", "--json")
+    status, out, _ = corpusmill("peek", folder, "--repeated", "--json")
     found = json.loads(out)["repeated"]
     assert status == 0 and [row["occurrences"] for row in found["line"]] == [4, 2] and found["paragraph"] == []
     assert found == RunTables(folder).repeated(5)
 
 
-def test_a_run_that_counts_no_lines_says_what_would(peek):
-    status, _, err = peek(made_run(), "--repeated")
+def test_a_run_that_counts_no_lines_says_what_would(corpusmill):
+    status, _, err = corpusmill("peek", made_run(), "--repeated")
     assert status != 0 and "`dedup/line: {mark: true}` in its recipe does" in err
-    status, _, err = peek(made_run(), "--repeated", "--dead")
+    status, _, err = corpusmill("peek", made_run(), "--repeated", "--dead")
     assert status != 0 and "ask for different things" in err
 
 

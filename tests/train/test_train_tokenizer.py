@@ -9,7 +9,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-import corpusmill
+from corpusmill import run
 from corpusmill.errors import InputError
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
@@ -101,17 +101,14 @@ def test_the_texts_of_a_run_are_the_documents_that_stay(tmp_path):
     assert both == [*stay, "one more"]
 
 
-def test_the_verb_trains_on_a_run_and_the_file_works_in_a_recipe(tmp_path, capsys, monkeypatch):
-    from corpusmill.cli import app
-    from corpusmill.cli.common import guarded
-
+def test_the_verb_trains_on_a_run_and_the_file_works_in_a_recipe(corpusmill, tmp_path):
     out = tmp_path / "t.json"
-    command = ["train", "tokenizer", str(made_run()), "--vocab-size", "300", "--out", str(out), "--held-out", "0.2"]
+    command = ("train", "tokenizer", made_run(), "--vocab-size", 300, "--out", out, "--held-out", 0.2)
     said = []
     for flags in ([], ["--json"]):
-        monkeypatch.setattr(sys, "argv", ["corpusmill", *command, *flags])
-        assert guarded(app) == 0
-        said.append(capsys.readouterr().out)
+        status, printed, _ = corpusmill(*command, *flags)
+        assert status == 0
+        said.append(printed)
     assert "tokens/character" in said[0] and f"tokenize/bpe: {{tokenizer: {out}}}" in said[0]
     record = json.loads(said[1])
     assert record["vocabulary"] == 300
@@ -125,6 +122,6 @@ def test_the_verb_trains_on_a_run_and_the_file_works_in_a_recipe(tmp_path, capsy
         "write": ["shards"],
     }
     (tmp_path / "own.yaml").write_text(json.dumps(recipe))
-    done = corpusmill.run(tmp_path / "own.yaml", folder=tmp_path / "run", executor=Serial())
+    done = run(tmp_path / "own.yaml", folder=tmp_path / "run", executor=Serial())
     index = json.loads((done.shards / "index.json").read_text())
     assert (index["vocabulary"], index["eos_id"], index["dtype"]) == (300, 0, "uint16")

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.cli import app
-from corpusmill.cli.common import guarded
 from corpusmill.errors import InputError
 from corpusmill.recipe import Recipe
 
@@ -126,12 +124,12 @@ def test_what_cannot_be_is_refused():
         doremi.Settings(smoothing=1.0)
 
 
-def test_the_verb_writes_weights_that_a_recipe_takes(two_sources, tmp_path, capsys, monkeypatch):
+def test_the_verb_writes_weights_that_a_recipe_takes(corpusmill, two_sources, tmp_path):
     out = tmp_path / "weights.yaml"
     words = f"train mixture {two_sources} --out {out} --steps 2 --length 16 --width 16 --layers 1 --heads 1 --json"
-    monkeypatch.setattr("sys.argv", ["corpusmill", *words.split()])
-    assert guarded(app) == 0
-    card = json.loads(capsys.readouterr().out)
+    status, said, _ = corpusmill(*words.split())
+    assert status == 0
+    card = json.loads(said)
     assert sum(card["weights"].values()) == pytest.approx(1) and set(card["weights"]) == {"news", "code"}
     assert card["about"]["sources"]["news"]["tokens"] > 0
     recipe = f"""
