@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -96,13 +96,56 @@ def placeholder_of(kinds: tuple[str, ...], placeholders: ByKind) -> dict[str, st
     return {kind: dict(placeholders).get(kind, f"<{kind.upper()}>") for kind in kinds}
 
 
-def drop_reasons(dropping: Sequence[str], max_spans: int | None, signals: Columns) -> pa.Array:
-    """(documents,) the kinds that drop a document and that it has, then max_spans if it has more of all; null keeps."""
+class Redacts(Protocol):
+    """The parameters that all steps which redact have; their docstrings say what they mean."""
+
+    @property
+    def kinds(self) -> tuple[Any, ...]: ...
+
+    @property
+    def action(self) -> Action: ...
+
+    @property
+    def actions(self) -> ByKind: ...
+
+    @property
+    def max_spans(self) -> int | None: ...
+
+    @property
+    def placeholders(self) -> ByKind: ...
+
+    @property
+    def key(self) -> str | None: ...
+
+    @property
+    def spans(self) -> bool: ...
+
+
+def redact(step: Redacts, docs: pa.RecordBatch, found: Found) -> pa.RecordBatch:
+    """The documents with what was found in them treated as the step says, and its columns."""
+    actions = action_of(step.kinds, step.action, step.actions)
+    text = found.replaced(actions, placeholder_of(step.kinds, step.placeholders), step.key)
+    redacted = docs.set_column(docs.schema.get_field_index("text"), docs.schema.field("text"), text)
+    for name, column in found.columns(step.spans).items():
+        redacted = redacted.append_column(name, column)
+    return redacted
+
+
+def drop_reasons(step: Redacts, known: Sequence[str], signals: Columns) -> pa.Array:
+    """(documents,) the kinds that drop a document and that it has, in the order of `known`, then max_spans if it has more
+    of all; null keeps."""
     zero = pa.scalar(0, pa.int32())
-    hits = {kind: pc.greater(signals[f"{kind}s"], zero) for kind in dropping if f"{kind}s" in signals}
-    if max_spans is not None:
-        hits["max_spans"] = pc.greater(signals["found"], pa.scalar(max_spans, pa.int64()))
+    actions = action_of(step.kinds, step.action, step.actions)
+    dropping = [kind for kind in known if actions.get(kind) == "drop" and f"{kind}s" in signals]
+    hits = {kind: pc.greater(signals[f"{kind}s"], zero) for kind in dropping}
+    if step.max_spans is not None:
+        hits["max_spans"] = pc.greater(signals["found"], pa.scalar(step.max_spans, pa.int64()))
     return join_reasons(**hits) if hits else pa.nulls(len(signals["found"]), pa.string())
+
+
+def check_redacts(name: str, known: tuple[str, ...], step: Redacts) -> None:
+    """Raises RecipeError if the parameters of a step that redacts these kinds do not fit together."""
+    check(name, known, step.kinds, step.action, step.actions, step.placeholders, step.key, step.max_spans)
 
 
 def check(

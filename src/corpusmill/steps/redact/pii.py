@@ -6,7 +6,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.redact._found import Action, ByKind, action_of, check, drop_reasons, placeholder_of
+from corpusmill.steps.redact._found import Action, ByKind, check_redacts, drop_reasons, redact
 from corpusmill.steps.redact._patterns import NAMED, Kind, find
 from corpusmill.steps.verdict import Rule
 
@@ -61,33 +61,14 @@ class Pii:
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
     def __post_init__(self) -> None:
-        check(
-            "redact/pii",
-            NAMED,
-            self.kinds,
-            self.action,
-            self.actions,
-            self.placeholders,
-            self.key,
-            self.max_spans,
-        )
+        check_redacts("redact/pii", NAMED, self)
 
     @property
     def assets(self) -> tuple[str, ...]:
         return (self.key,) if self.key is not None else ()
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        found = find(docs["text"], self.kinds, self.public_only)
-        text = found.replaced(self._actions, placeholder_of(self.kinds, self.placeholders), self.key)
-        redacted = docs.set_column(docs.schema.get_field_index("text"), docs.schema.field("text"), text)
-        for name, column in found.columns(self.spans).items():
-            redacted = redacted.append_column(name, column)
-        return redacted
+        return redact(self, docs, find(docs["text"], self.kinds, self.public_only))
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        dropping = [kind for kind in NAMED if self._actions.get(kind) == "drop"]
-        return drop_reasons(dropping, self.max_spans, signals)
-
-    @property
-    def _actions(self) -> dict[str, str]:
-        return action_of(self.kinds, self.action, self.actions)
+        return drop_reasons(self, NAMED, signals)
