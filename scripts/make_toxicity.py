@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 from train_quality import DATA, enter
 
+from corpusmill.models.model_file import write_model
 from corpusmill.models.toxicity import FORMAT, TOXICITY_EN, ToxicityModel
-from corpusmill.units import write_arrays
 
 PACKAGE = "alt-profanity-check"
 ATOL = 1e-5
@@ -62,7 +62,6 @@ def write(path: Path) -> None:
         weights.append(-sigmoid.a_ * calibrated.estimator.coef_[0])
         bias.append(-sigmoid.a_ * calibrated.estimator.intercept_[0] - sigmoid.b_)
     card = {
-        "format": FORMAT,
         "kind": "toxicity",
         "from": f"{PACKAGE} {version(PACKAGE)}, a TfidfVectorizer and {len(weights)} calibrated linear SVMs of scikit-learn",
         "licence": "MIT License. Copyright (c) 2018 Victor Zhou, 2021 Menelaos Kotoglou, and Dimitrios Mistriotis",
@@ -70,10 +69,11 @@ def write(path: Path) -> None:
         "(the Toxic Comment Classification Challenge), 200,000 together, labelled by people",
         "note": "Knows single words and nothing of what they mean together. docs/guide/toxicity.md has its scores.",
     }
-    write_arrays(
+    write_model(
         path,
+        FORMAT,
+        card,
         {
-            "card": np.frombuffer(json.dumps(card, indent=1, sort_keys=True).encode(), np.uint8),
             "words": np.frombuffer("\n".join(words).encode(), np.uint8),
             "idf": vectorizer.idf_.astype(np.float32),
             "weights": np.stack(weights, axis=1).astype(np.float32),

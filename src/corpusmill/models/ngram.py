@@ -12,7 +12,6 @@ made of.
 The key of an n-gram is made from its last word to its first, so that it can be extended to the left.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +22,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
+from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, load8
-from corpusmill.units import map_arrays, write_arrays
 
 FORMAT = 1
+ADVICE = "`corpusmill train lm` makes them; KenLM's files end in .arpa, .klm or .binary."
 MOST = 6  # the highest order
 UNKNOWN, START, END = (np.uint64(n) for n in (1, 2, 3))  # in place of the hash of a word
 SPACE = 32
@@ -59,18 +59,9 @@ class NgramModel:
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
         """Raises AssetError if the file is none, damaged, or of a format that this version cannot read."""
-        try:
-            arrays = map_arrays(path)
-            card = json.loads(bytes(arrays["card"]))
-            order, found = card["order"], card["format"]
-            table = Table(*(arrays[name] for name in Table._fields))
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            raise AssetError(
-                f"{path}: no language model, or a damaged one ({error}). `corpusmill train lm` makes them; KenLM's files "
-                f"end in .arpa, .klm or .binary."
-            ) from error
-        if found != FORMAT:
-            raise AssetError(f"{path}: language model of format {found}; this reads {FORMAT}. Train it again.")
+        card, arrays = read_model(path, "language", FORMAT, Table._fields, ADVICE)
+        table = Table(**arrays)
+        order = card["order"] if isinstance(card.get("order"), int) else 0
         sizes = np.diff(table.first)
         whole = len(sizes) == order and table.first[-1] == len(table.keys) == len(table.log) == len(table.back)
         if not whole or (sizes & (sizes - 1)).any():
@@ -79,13 +70,7 @@ class NgramModel:
 
     def save(self, path: Path) -> None:
         """Write the model; the file is there whole or not at all."""
-        said = json.dumps({**self.card, "format": FORMAT, "order": self.order}, indent=1, sort_keys=True)
-        part = path.with_name(f"{path.name}.part")
-        try:
-            write_arrays(part, {"card": np.frombuffer(said.encode(), np.uint8), **self.table._asdict()})
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_model(path, FORMAT, {**self.card, "order": self.order}, self.table._asdict())
 
     def score(self, folded: pa.LargeStringArray) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """log10 of the probability of each sentence, its end counted, and how many words it has without its end.

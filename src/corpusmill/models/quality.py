@@ -4,7 +4,6 @@ A file of our own holds arrays (`units.write_arrays`): `weights` float16, `lengt
 in UTF-8 that says what the model was made of and how well it does, with a checksum of the other three.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +19,16 @@ from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
 from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
-from corpusmill.units import MAGIC, map_arrays, write_arrays
+from corpusmill.units import MAGIC
 
 QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
 FORMAT = 1  # changes when the same file would give other scores
 PARTS = ("weights", "lengths", "bias")
+ADVICE = "`corpusmill train quality` makes them; a fastText classifier is a .bin or .ftz."
 BITS = (10, 26)  # fewest and most, of the number of a weight
 
 
@@ -44,21 +45,11 @@ class QualityModel:
     @classmethod
     def load(cls, path: Path) -> "QualityModel":
         """Raises AssetError if the file is no quality model, is damaged, or of a format that this version cannot read."""
-        try:
-            arrays = map_arrays(path)
-            card = json.loads(bytes(arrays["card"]))
-            weights, lengths, bias = (arrays[part] for part in PARTS)
-            found, wanted = card["format"], card["checksum"]
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, OSError) as error:
-            raise AssetError(
-                f"{path}: no quality model, or a damaged one ({type(error).__name__}: {error}). `corpusmill train quality` makes them; a fastText "
-                f"classifier is a .bin or .ftz."
-            ) from error
-        if found != FORMAT:
-            raise AssetError(f"{path}: quality model of format {found}; this reads {FORMAT}. Train it again.")
+        card, arrays = read_model(path, "quality", FORMAT, PARTS, ADVICE)
+        weights, lengths, bias = (arrays[part] for part in PARTS)
         bits = len(weights).bit_length() - 1
         shapes = weights.shape == (1 << bits,) and lengths.shape == (LENGTHS,) and bias.shape == (1,)
-        if not shapes or not BITS[0] <= bits <= BITS[1] or checksum(arrays) != wanted:
+        if not shapes or not BITS[0] <= bits <= BITS[1] or checksum(arrays) != card.get("checksum"):
             raise AssetError(f"{path}: the weights are not those that were written: damaged. Get or train it again.")
         return cls(card, linear(weights, lengths, bias))
 
@@ -69,14 +60,7 @@ class QualityModel:
             "lengths": self.linear.lengths,
             "bias": np.array([self.linear.bias], np.float32),
         }
-        card = {**self.card, "format": FORMAT, "checksum": checksum(arrays)}
-        said = np.frombuffer(json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False).encode(), np.uint8)
-        part = path.with_name(f"{path.name}.part")
-        try:
-            write_arrays(part, {"card": said, **arrays})
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_model(path, FORMAT, {**self.card, "checksum": checksum(arrays)}, arrays)
 
     def scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
         """(documents,) the probability that each is good, 0 to 1; NaN of a text without a token."""

@@ -4,7 +4,6 @@ The model's file holds arrays (`units.write_arrays`): `words` uint8, the words i
 each; `weights` (words, models) and `bias` (models,) float32, calibrated (see `toxicity_score`); and `card`, JSON in UTF-8.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,17 +16,18 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
+from corpusmill.models.model_file import read_model
 from corpusmill.models.toxicity_score import Bag, make_slots, score_sentences
 from corpusmill.text.buffers import view
 from corpusmill.text.folded_hash import word_hashes
 from corpusmill.text.lexicon import find_words, read_words
 from corpusmill.text.sentences import sentence_spans
 from corpusmill.text.unicode import classes
-from corpusmill.units import map_arrays
 
 TOXICITY_EN = "toxicity-en"  # ships; scripts/make_toxicity.py makes it
 WORDS_EN = "toxic-words-en"  # ships
 FORMAT = 1  # changes when the same file would give other scores
+PARTS = ("words", "idf", "weights", "bias")
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,11 @@ class ToxicityModel:
     @classmethod
     def load(cls, path: Path) -> "ToxicityModel":
         """Raises AssetError if the file is no such model, or of a format that this version cannot read."""
-        try:
-            arrays = map_arrays(path)
-            card = json.loads(bytes(arrays["card"]))
-            words = bytes(arrays["words"]).decode().split("\n")
-            idf, weights, bias = (np.array(arrays[part], np.float32) for part in ("idf", "weights", "bias"))
-            found = card["format"]
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, OSError) as error:
-            raise AssetError(
-                f"{path}: no toxicity model, or a damaged one ({type(error).__name__}: {error})"
-            ) from error
-        if found != FORMAT or idf.shape != (len(words),) or weights.shape != (len(words), len(bias)):
-            raise AssetError(f"{path}: not a toxicity model of format {FORMAT}")
+        card, arrays = read_model(path, "toxicity", FORMAT, PARTS, "scripts/make_toxicity.py makes it.")
+        words = bytes(arrays["words"]).decode(errors="replace").split("\n")
+        idf, weights, bias = (np.array(arrays[part], np.float32) for part in PARTS[1:])
+        if idf.shape != (len(words),) or bias.ndim != 1 or weights.shape != (len(words), len(bias)):
+            raise AssetError(f"{path}: the arrays of the toxicity model do not fit together: damaged. Get it again.")
         return cls(card, make_bag(words, idf, weights, bias))
 
     def score(self, texts: pa.LargeStringArray) -> Scored:
