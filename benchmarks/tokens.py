@@ -22,6 +22,7 @@ from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
 from corpusmill.steps.tokenize.bpe import Bpe
+from corpusmill.units import keep_memory
 
 LENGTH, PER_SHARD = 2048, 100_000_000
 SHARE, MAP = 0.8, 8.0  # of the bare engine's speed; times that of datasets.map with two processes
@@ -47,6 +48,7 @@ if __name__ == "__main__":
 
 def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) -> list[Figure]:
     scratch.mkdir(parents=True, exist_ok=True)
+    keep_memory()  # as workers do
     sample = samples.all_kinds(workload)
     texts = pa.concat_arrays([batch["text"].cast(pa.large_string()) for batch in sample.batches])
     parts = [texts.slice(first, BATCH) for first in range(0, len(texts), BATCH)]
@@ -64,9 +66,12 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
         folder = scratch / f"shards-{time.monotonic_ns()}"
         plan = plan_shards([unit.lengths for unit in units], "concat", LENGTH, PER_SHARD)
         write_folder(folder, plan, units, load(TOKENIZER))
-        shutil.rmtree(folder)
 
-    alone, all_of_it = together((bare, whole), runs)
+    def clear() -> None:
+        for folder in scratch.glob("shards-*"):
+            shutil.rmtree(folder)
+
+    alone, all_of_it = together((bare, whole), runs, clear)
     table("GPT-2", "MB / CPU s")
     row(f"{engine.name} alone", f"{sample.size / alone:,.0f}")
     row("tokenise, pack with concat, write shards", f"{sample.size / all_of_it:,.0f}")
@@ -79,8 +84,11 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
     return figures
 
 
-def together(works: tuple[Callable[[], None], ...], runs: int) -> list[float]:
-    """CPU seconds of this process for each, median; taken in turn, so that a busy machine slows all alike."""
+def together(works: tuple[Callable[[], None], ...], runs: int, clear: Callable[[], None]) -> list[float]:
+    """CPU seconds of this process for each, median; taken in turn, so that a busy machine slows all alike.
+
+    clear   removes what they wrote; not counted
+    """
     found: list[list[float]] = [[] for _ in works]
     for number in range(runs + 1):
         for work, seconds in zip(works, found):
@@ -88,6 +96,7 @@ def together(works: tuple[Callable[[], None], ...], runs: int) -> list[float]:
             work()
             if number:
                 seconds.append(time.process_time() - start)
+            clear()
     return [median(seconds) for seconds in found]
 
 

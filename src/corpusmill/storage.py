@@ -17,14 +17,13 @@ system become StorageError with the path and, for a full disk, the room that is 
 import contextlib
 import errno
 import glob
-import hashlib
 import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, cast
 
 import xxhash
 
@@ -232,16 +231,14 @@ def read_bytes(path: str) -> bytes:
         return file.read()
 
 
-def checksum(path: str, kind: Literal["xxh3_128", "sha256"] = "xxh3_128") -> str:
-    """`<kind>:<hexadecimal digest>` of a file's bytes.
-
-    xxh3_128 finds damage and costs nothing beside the reading; sha256 also withstands intent.
-    """
-    digest = hashlib.sha256() if kind == "sha256" else xxhash.xxh3_128()
+def checksum(path: str | Path) -> str:
+    """XXH3-128 of a file's bytes, in hexadecimal: finds damage, and costs nothing beside the reading."""
+    path = str(path)
+    digest = xxhash.xxh3_128()
     with open_read(path) as file, _errors_of(path):
         while block := file.read(BLOCK):
             digest.update(block)
-    return f"{kind}:{digest.hexdigest()}"
+    return str(digest.hexdigest())
 
 
 def exists(path: str) -> bool:

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import xxhash
 from numpy.typing import NDArray
 
+from corpusmill.storage import checksum
 from corpusmill.tables import TableWriter
 
 
@@ -157,17 +157,9 @@ class Stage:
     units: Callable[[Committed, Path], list[Unit]]
 
 
-def checksum(path: Path) -> str:
-    """XXH3-128 of a file's bytes, in hexadecimal."""
-    digest = xxhash.xxh3_128()
-    with path.open("rb") as file:
-        while block := file.read(1 << 22):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 MAGIC = b"CMARRAY1"
-MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+KEPT = 128 << 20  # bytes that were freed and stay with a worker
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -212,6 +204,14 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+def keep_memory() -> None:
+    """What is freed stays with this process for what comes next, up to KEPT: a page that the system has to give anew
+    takes longer than most of what is done with it. For workers, which give it back when they wait."""
+    if libc := _glibc():
+        libc.mallopt(MMAP_THRESHOLD, 32 << 20)  # the most that glibc itself would come to
+        libc.mallopt(TRIM_THRESHOLD, KEPT)
+
+
 def give_memory_back() -> None:
     """What was taken and freed goes back to the system: glibc keeps it otherwise, and how much depends on luck.
 
@@ -234,11 +234,11 @@ def frugal() -> Iterator[None]:
         if libc:
             libc.malloc_trim(0)
             libc.mallopt(MMAP_THRESHOLD, 1 << 20)
+            libc.mallopt(TRIM_THRESHOLD, 1 << 20)
         yield
     finally:
-        if libc:
-            libc.mallopt(MMAP_THRESHOLD, 32 << 20)  # the most that glibc itself would come to
-            give_memory_back()
+        keep_memory()
+        give_memory_back()
 
 
 @cache

@@ -191,7 +191,7 @@ def test_verify_finds_damage(corpusmill, tmp_path):
     file.unlink()
     file.write_bytes(damaged)
     status, out, _ = corpusmill("verify", shards)
-    assert status == 1 and "SHA-256" in out and "1 problems" in out
+    assert status == 1 and "XXH3-128" in out and "1 problems" in out
 
 
 def test_verify_of_what_holds_no_shards_says_so(corpusmill, tmp_path):

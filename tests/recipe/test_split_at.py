@@ -15,6 +15,7 @@ from corpusmill.models.tokenizer import load
 from corpusmill.shards.layout import PADDING
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.pack.concat import Concat
+from corpusmill.storage import checksum
 from made_run import prose
 from made_tokenizers import texts, write_bpe
 
@@ -99,7 +100,7 @@ def test_a_token_that_begins_documents_stands_there_alone_and_is_verified(tmp_pa
     data[3] = 256
     data.tofile(changed / "00000.bin")
     index = json.loads((changed / "index.json").read_text())
-    index["shards"][0]["tokens_sha256"] = shards.layout.sha256(changed / "00000.bin")
+    index["shards"][0]["tokens_xxh3_128"] = checksum(changed / "00000.bin")
     (changed / "index.json").write_text(json.dumps(index))
     (problem,) = shards.open(changed).verify()
     assert (

@@ -9,12 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+import xxhash
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corpusmill import shards
 from corpusmill.errors import ShardError
 from corpusmill.models.tokenizer import load
+from corpusmill.shards import pack as pack_module
 from corpusmill.shards.layout import Entry
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import plan_shards
@@ -126,12 +128,16 @@ def test_best_fit_in_one_shard_is_best_fit_of_all_documents():
     assert packed.report == layout.report
 
 
-def test_chunks_of_any_size_are_the_same_tokens():
+@pytest.mark.parametrize("method", ["concat", "best_fit"])
+@pytest.mark.parametrize(("long", "chunk"), [(1 << 16, 1 << 21), (1, 8), (6, 8), (10, 1 << 21), (6, 3)])
+def test_chunks_and_stretches_of_any_size_are_the_same_tokens(monkeypatch, method, long, chunk):
+    monkeypatch.setattr(pack_module, "LONG", long)
+    monkeypatch.setattr(pack_module, "CHUNK", chunk)
     units = cut([5, 17, 2, 30, 1], [2])
-    for method in ("concat", "best_fit"):
-        packed = pack(planned(units, method, 4, 1000).shards[0], units, EOS)
-        whole = np.concatenate(list(packed.chunks()))
-        assert np.concatenate(list(packed.chunks(rows=1))).tolist() == whole.tolist()
+    packed = pack(planned(units, method, 4, 1000).shards[0], units, EOS)
+    whole = np.concatenate(list(packed.chunks(rows=1000)))
+    assert np.concatenate(list(packed.chunks(rows=1))).tolist() == whole.tolist()
+    assert np.concatenate(list(packed.stretches())).tolist() == whole.tolist()
 
 
 def test_a_document_of_no_tokens_cannot_be_planned():
@@ -173,7 +179,7 @@ def folder(tmp_path):
             pa.schema([(n, pa.int64() if n == "position" else pa.string()) for n in rows])
         )
         table = write_documents([batch], shard.first_document, packed.lengths, tmp_path / f"documents/{name}.parquet")
-        entries.append(Entry(**{**entry.__dict__, "table_sha256": table}))
+        entries.append(Entry(**{**entry.__dict__, "table_xxh3_128": table}))
     index = make_index(plan, load("gpt2"), EOS, reversed(entries))
     (tmp_path / "index.json").write_bytes(index.to_bytes())
     return tmp_path
@@ -268,17 +274,16 @@ def test_one_changed_byte_is_found_and_its_file_named(folder, name, at):
 
 def rewrite(folder, tokens=None, runs=None):
     """Change the first shard as if it had been written so: checksums are made to fit."""
-    import hashlib
 
     index = json.loads((folder / "index.json").read_text())
-    for name, key, change in (("00000.bin", "tokens_sha256", tokens), ("00000.idx", "spans_sha256", runs)):
+    for name, key, change in (("00000.bin", "tokens_xxh3_128", tokens), ("00000.idx", "spans_xxh3_128", runs)):
         data = (folder / name).read_bytes()
         if change:
-            array = np.frombuffer(data, np.uint16 if key == "tokens_sha256" else np.int64).copy()
+            array = np.frombuffer(data, np.uint16 if key == "tokens_xxh3_128" else np.int64).copy()
             change(array)
             data = array.tobytes()
             (folder / name).write_bytes(data)
-        index["shards"][0][key] = hashlib.sha256(data).hexdigest()
+        index["shards"][0][key] = xxhash.xxh3_128_hexdigest(data)
     (folder / "index.json").write_text(json.dumps(index))
 
 

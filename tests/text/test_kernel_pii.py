@@ -77,8 +77,9 @@ def phones(text: str) -> Iterator[tuple[int, int]]:
                 match := re.compile(r"[ .()-]{0,2}([0-9])" if digits else "([0-9])").match(text, end)
             ):
                 end = match.end()
-                if text[end - 2 : end + 1] != "(0)":
-                    digits += match[1]
+                if text[end - 2 : end + 1] == "(0)":
+                    continue
+                digits += match[1]
                 fits = any(len(digits) in lengths.get(digits[:n], ()) for n in (1, 2, 3))
                 if fits and not re.compile("[0-9]|[.-][0-9]").match(text, end):
                     ends = [end]
@@ -345,6 +346,7 @@ def test_a_number_is_found_wherever_it_stands_in_a_block(data):
         ("1:2:3:4:5:6:7:8:9 2001:db8::1::2 2001:db8::12345 g2001:db8::1", []),
         ("call (555) 234-5678 or 1-212-555-0199", [("phone", "(555) 234-5678"), ("phone", "1-212-555-0199")]),
         ("(212-555-0199), +44 (0)20 7946 0958", [("phone", "212-555-0199"), ("phone", "+44 (0)20 7946 0958")]),
+        ("+555555555555(0)", [("phone", "+555555555555")]),
         ("+46 (0)8 928 571 38, +1 212 555 0199 2024", [("phone", "+46 (0)8 928 571 38"), ("phone", "+1 212 555 0199")]),
         ("212.555.0199x459 212-555-0199 ext. 7", [("phone", "212.555.0199x459"), ("phone", "212-555-0199 ext. 7")]),
         ("2024-11-21 123-456 1234567890 +999 123 456 789 +44 123 911-555-0199", []),

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from corpusmill.errors import InputError, ShardError
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
-from corpusmill.shards.layout import INDEX, Index, sha256, table_name
+from corpusmill.shards.layout import INDEX, Index, table_name
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
+from corpusmill.storage import checksum
 from corpusmill.train.sources import read_sources
 
 
@@ -29,7 +30,7 @@ def made(folder, lengths, sources, method="concat", row=8, per_shard=24):
         mine = slice(entry.first_document, entry.first_document + entry.documents)
         path = folder / table_name(entry.number)
         pq.write_table(pa.table({"source": sources[mine], "tokens": lengths[mine]}), path)
-        entries.append(entry.__class__(**(vars(entry) | {"table_sha256": sha256(path)})))
+        entries.append(entry.__class__(**(vars(entry) | {"table_xxh3_128": checksum(path)})))
     (folder / INDEX).write_bytes(Index(**(vars(index) | {"shards": tuple(entries)})).to_bytes())
     return folder
 

@@ -21,7 +21,7 @@ from typing import Any
 from corpusmill.execute import Failure, Progress
 from corpusmill.execute.commits import last_line, run_unit
 from corpusmill.execute.serial import INCURABLE
-from corpusmill.units import Commit, Unit, Work, give_memory_back
+from corpusmill.units import Commit, Unit, Work, give_memory_back, keep_memory
 
 
 @dataclass
@@ -171,6 +171,7 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to handle
     threading.Thread(target=_die_with, args=(lifeline,), daemon=True).start()
     _one_thread()
+    keep_memory()
     stage: tuple[Path, str, Work] | None = None
     while True:
         try:

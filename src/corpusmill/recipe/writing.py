@@ -222,10 +222,10 @@ class PackRows:
         written = self.writer.write_rows(packed, files)
         if isinstance(written, Entry):  # the native format: which documents these are stands beside the tokens
             table = io.path("documents", ".parquet", plan.documents)
-            sha256_of_table = write_documents(
+            checksum_of_table = write_documents(
                 _documents(plan, document_files, io), plan.first_document, packed.lengths, table
             )
-            io.facts["entries"] = {str(plan.number): asdict(written) | {"table_sha256": sha256_of_table}}
+            io.facts["entries"] = {str(plan.number): asdict(written) | {"table_xxh3_128": checksum_of_table}}
             return
         io.facts["sha256"] = {f"{plan.number:05d}{suffix}": sha256(path) for suffix, path in files.items()}
         if written.entry:

@@ -335,7 +335,7 @@ def _pieces(shards: Shards, document: int) -> Iterator[Placed]:
 def _numbers(shards: Shards, name: str, file: str, position: int) -> Iterator[int]:
     """The numbers that a document has in the shards: one for each time that it was drawn."""
     for entry in shards.index.shards:
-        if entry.table_sha256 is not None:
+        if entry.table_xxh3_128 is not None:
             filters = [("id", "==", name), ("file", "==", file), ("position", "==", position)]
             found = pq.read_table(shards.folder / table_name(entry.number), columns=["document"], filters=filters)
             yield from sorted(found["document"].to_pylist())

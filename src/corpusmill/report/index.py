@@ -26,9 +26,9 @@ from corpusmill.recipe.against import INDEX, comparable, key_files
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.steps import CorpusStep
-from corpusmill.storage import write_atomic
+from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
-from corpusmill.units import checksum, map_arrays, write_arrays
+from corpusmill.units import map_arrays, write_arrays
 
 ROWS = 1024  # documents in memory at a time
 

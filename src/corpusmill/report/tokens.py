@@ -234,7 +234,10 @@ def tokens_section(found: TokenStatistics | None) -> list[Inside]:
             said.append(table(head, rows))
     said.append(tag("h3", "Tokens a document"))
     said.append(
-        table([f"{100 * q:g} % have at most" for q in found.lengths] + ["longest"], [_lengths(found)], words=())
+        table(
+            ["documents", *(f"{100 * q:g} %" for q in found.lengths), "longest"],
+            [["have at most", *_lengths(found)]],
+        )
     )
     rows = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top]
     frequent: Html = table(["token", "id", "times", "of all"], rows)

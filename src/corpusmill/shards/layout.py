@@ -3,7 +3,6 @@
 Needs NumPy and the standard library only, so that a training loop can read shards without the rest of the package.
 """
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -91,9 +90,9 @@ class Entry:
     first_document: int  # number of the first document that starts here …
     documents: int  # … and how many do
     cut_documents: int  # of these, those that stand in more than one row, or lost their end
-    tokens_sha256: str
-    spans_sha256: str
-    table_sha256: str | None = None  # of the table of documents; None where there is none
+    tokens_xxh3_128: str
+    spans_xxh3_128: str
+    table_xxh3_128: str | None = None  # of the table of documents; None where there is none
 
 
 @dataclass(frozen=True)
@@ -180,8 +179,3 @@ class Index:
 def stored(dtype: str) -> np.dtype[Any]:
     """The type of ids in a file: little-endian whatever the machine."""
     return np.dtype(dtype).newbyteorder("<")
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from corpusmill.shards.plan import ShardPlan
 from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, concat_at, crossing
 
 CHUNK = 1 << 21  # tokens that are in memory at a time
+LONG = 1 << 16  # tokens that are worth a write of their own
 
 
 class UnitTokens(NamedTuple):
@@ -54,19 +55,37 @@ class Packed:
         """Tokens in a row."""
         return self.plan.row
 
-    def chunks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
-        """The tokens, `rows` rows at a time (about 2 M tokens if not given); only the last row may be short."""
-        step = self.plan.row * (rows or max(1, CHUNK // self.plan.row))
-        copies = self._copies
+    def chunks(self, rows: int) -> Iterator[NDArray[Any]]:
+        """The tokens, `rows` rows at a time; only the last row may be short."""
+        step = self.plan.row * rows
         for low in range(0, self.size, step):
-            high = min(low + step, self.size)
-            out = np.full(high - low, self.pad_id, self.dtype)
+            yield self._laid_out(low, min(low + step, self.size))
+
+    def stretches(self) -> Iterator[NDArray[Any]]:
+        """The tokens, at most 2 M at a time, to be read only: a long stretch of one source is not copied."""
+        copies = self._copies
+        low = 0
+        while low < self.size:
             first = int(np.searchsorted(copies.stop, low, "right"))
-            last = int(np.searchsorted(copies.start, high))
-            for start, stop, source, at in zip(*(column[first:last].tolist() for column in copies)):
-                a, b = max(low, start), min(high, stop)
-                out[a - low : b - low] = self._sources[source][at + a - start : at + b - start]
-            yield out
+            if first < len(copies.at) and copies.start[first] <= low <= copies.stop[first] - LONG:
+                high = min(int(copies.stop[first]), low + CHUNK)
+                begin = int(copies.at[first] + low - copies.start[first])
+                yield self._sources[int(copies.source[first])][begin : begin + high - low]
+            else:
+                high = min(low + CHUNK, self.size)
+                yield self._laid_out(low, high)
+            low = high
+
+    def _laid_out(self, low: int, high: int) -> NDArray[Any]:
+        """The tokens from `low` to `high`."""
+        copies = self._copies
+        first = int(np.searchsorted(copies.stop, low, "right"))
+        last = int(np.searchsorted(copies.start, high))
+        out = np.full(high - low, self.pad_id, self.dtype)
+        for start, stop, source, at in zip(*(column[first:last].tolist() for column in copies)):
+            a, b = max(low, start), min(high, stop)
+            out[a - low : b - low] = self._sources[source][at + a - start : at + b - start]
+        return out
 
 
 class Copies(NamedTuple):

@@ -105,7 +105,7 @@ class Shards:
 
         for entry in self.index.shards:
             if entry.first_document <= document < entry.first_document + entry.documents:
-                if entry.table_sha256 is None:
+                if entry.table_xxh3_128 is None:
                     raise ShardError(f"{self.folder}: written without tables of documents, so {document} has no name.")
                 table = pq.ParquetFile(self.folder / table_name(entry.number))
                 row = document - entry.first_document
@@ -125,7 +125,7 @@ class Shards:
 
     @cached_property
     def has_tables(self) -> bool:
-        return all(entry.table_sha256 is not None for entry in self.index.shards)
+        return all(entry.table_xxh3_128 is not None for entry in self.index.shards)
 
     def mapped(self, shard: int) -> NDArray[Any]:
         """All tokens of a shard, by its place in the index."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from corpusmill.shards.layout import Spans
 from corpusmill.shards.reader import Shards
 
-CHUNK = 1 << 21  # tokens that are in memory at a time
-
 
 @dataclass(frozen=True)
 class Stretch:
@@ -38,8 +36,8 @@ class Stretch:
     def spans(self) -> Spans:
         return self.shards.spans(self.start, self.stop)
 
-    def chunks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
-        """The tokens, `rows` rows at a time (about 2 M tokens if not given); only the last row may be short."""
-        step = self.row * (rows or max(1, CHUNK // self.row))
+    def chunks(self, rows: int) -> Iterator[NDArray[Any]]:
+        """The tokens, `rows` rows at a time; only the last row may be short."""
+        step = self.row * rows
         for low in range(self.start, self.stop, step):
             yield self.shards.tokens(low, min(low + step, self.stop))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpusmill.errors import ShardError
-from corpusmill.shards.layout import PADDING, Entry, Spans, sha256, spans_name, table_name, tokens_name
+from corpusmill.errors import CorpusmillError, ShardError
+from corpusmill.shards.layout import PADDING, Entry, Spans, spans_name, table_name, tokens_name
+from corpusmill.storage import checksum
 
 if TYPE_CHECKING:
     from corpusmill.shards.reader import Shards
@@ -18,7 +19,7 @@ CHUNK = 1 << 22  # tokens
 def problems(shards: "Shards") -> Iterator[str]:
     """Every problem as a sentence that begins with the file: what was found, what was promised.
 
-    Reads each file twice, at the speed of SHA-256. A shard whose files are not what was written is not looked into:
+    Reads each file twice. A shard whose files are not what was written is not looked into:
     its other problems would only repeat that one.
     """
     index = shards.index
@@ -33,7 +34,7 @@ def problems(shards: "Shards") -> Iterator[str]:
         yield from _ids(shards, entry, runs)
         found, document, offset = _order(shards, entry, runs, document, offset)
         yield from found
-        if entry.table_sha256 is not None:
+        if entry.table_xxh3_128 is not None:
             yield from _table(shards, entry, runs)
     if document + (offset > 0) != index.documents - index.discarded_documents and offset >= 0:
         yield (
@@ -45,18 +46,18 @@ def problems(shards: "Shards") -> Iterator[str]:
 
 
 def _damage(shards: "Shards", entry: Entry) -> Iterator[str]:
-    files = [(tokens_name(entry.number), entry.tokens_sha256), (spans_name(entry.number), entry.spans_sha256)]
-    if entry.table_sha256 is not None:
-        files.append((table_name(entry.number), entry.table_sha256))
+    files = [(tokens_name(entry.number), entry.tokens_xxh3_128), (spans_name(entry.number), entry.spans_xxh3_128)]
+    if entry.table_xxh3_128 is not None:
+        files.append((table_name(entry.number), entry.table_xxh3_128))
     for name, promised in files:
         path: Path = shards.folder / name
         try:
-            found = sha256(path)
-        except OSError as error:
-            yield f"{path}: {error.strerror}"
+            found = checksum(path)
+        except CorpusmillError as error:
+            yield str(error)
             continue
         if found != promised:
-            yield f"{path}: SHA-256 is {found[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
+            yield f"{path}: XXH3-128 is {found[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
     try:
         runs = shards._runs(entry)
     except ShardError as error:

@@ -1,18 +1,19 @@
 """Writes training shards: the tokens and spans of one shard, its table of documents, and the index of all."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
+import xxhash
 
 from corpusmill.errors import ShardError
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.layout import INDEX as INDEX_NAME
-from corpusmill.shards.layout import Entry, Index, sha256, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.layout import Entry, Index, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.pack import Packed, Units, pack
 from corpusmill.shards.plan import Plan
+from corpusmill.storage import checksum
 from corpusmill.tables import TableWriter
 from corpusmill.tokens.packing import Int64s
 
@@ -31,9 +32,9 @@ DOCUMENTS = pa.schema(
 
 def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
     """Write one shard to two open files, and say what was written. Holds 2 M tokens in memory."""
-    digest = hashlib.sha256()
-    for chunk in packed.chunks():
-        block = chunk.astype(stored(packed.dtype.name), copy=False).data
+    digest = xxhash.xxh3_128()
+    for stretch in packed.stretches():
+        block = stretch.astype(stored(packed.dtype.name), copy=False).data
         digest.update(block)
         tokens.write(block)
     runs = packed.spans.to_bytes(packed.size)
@@ -47,13 +48,13 @@ def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
         first_document=packed.plan.first_document,
         documents=packed.plan.documents,
         cut_documents=packed.report.cut_documents,
-        tokens_sha256=digest.hexdigest(),
-        spans_sha256=hashlib.sha256(runs).hexdigest(),
+        tokens_xxh3_128=digest.hexdigest(),
+        spans_xxh3_128=xxhash.xxh3_128_hexdigest(runs),
     )
 
 
 def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int64s, path: Path) -> str:
-    """Write the table of the documents that start in a shard, and return its SHA-256.
+    """Write the table of the documents that start in a shard, and return its checksum.
 
     batches   exactly these documents, in order, with at least the columns id, source, file, position and url
     first     the number of the first
@@ -75,7 +76,7 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
         raise ShardError(
             f"{path}: {len(lengths)} documents were packed, and {done} were given for the table. Run again."
         )
-    return sha256(path)
+    return checksum(path)
 
 
 def make_index(plan: Plan, tokenizer: Tokenizer, pad_id: int, entries: Iterable[Entry]) -> Index:

@@ -11,9 +11,8 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
 from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load64
 
-FOLD = U(
-    0x2020202020202020
-)  # set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart
+# Set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart.
+FOLD = U(0x2020202020202020)
 
 
 def word_hashes(words: pa.LargeStringArray) -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from corpusmill.text.compile import intrinsic
+from corpusmill.text.compile import inlined, intrinsic
 
 Bits: TypeAlias = Any  # a uint64 scalar inside a kernel; numba's types, not NumPy's, are what holds there
 U = np.uint64
@@ -90,3 +90,9 @@ def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, 
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@inlined
+def moved_up(bits: Bits, before: Bits, by: int) -> Bits:
+    """A map of 64 places moved up by so many, filled from the map of the 64 before it."""
+    return (bits << U(by)) | (before >> U(64 - by))

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, Bits, U, load8, load32, load64, lowest_bit
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, load8, load32, load64, lowest_bit, moved_up
 from corpusmill.text.secrets import FAMILIES, merged, secrets_in
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import ALNUM, Classes, class_of, classes, decode, last_class
@@ -207,9 +207,12 @@ def _find(
         valid = below(min(hi - block, 64))
         digits &= valid
         # Two separators, three apart; then four of them; then five.
-        colon_pairs, dash_pairs = colons & _after(colons, colons_before, 3), dashes & _after(dashes, dashes_before, 3)
-        macs = colon_pairs & _after(colon_pairs, colon_pairs_before, 6) & _after(colons, colons_before, 12)
-        macs |= dash_pairs & _after(dash_pairs, dash_pairs_before, 6) & _after(dashes, dashes_before, 12)
+        colon_pairs, dash_pairs = (
+            colons & moved_up(colons, colons_before, 3),
+            dashes & moved_up(dashes, dashes_before, 3),
+        )
+        macs = colon_pairs & moved_up(colon_pairs, colon_pairs_before, 6) & moved_up(colons, colons_before, 12)
+        macs |= dash_pairs & moved_up(dash_pairs, dash_pairs_before, 6) & moved_up(dashes, dashes_before, 12)
         stops = (digits & ~((digits << ONE) | digit_before)) | ((ats | colons | macs) & valid)
         digit_before = digits >> U(63)
         colons_before, colon_pairs_before, dashes_before, dash_pairs_before = colons, colon_pairs, dashes, dash_pairs
@@ -250,12 +253,6 @@ def _find(
             n += 1
             done = max(done, end)
     return n
-
-
-@inlined
-def _after(bits: Bits, before: Bits, by: int) -> Bits:
-    """The map moved up by so many places, filled from the map before it."""
-    return (bits << U(by)) | (before >> U(64 - by))
 
 
 @inlined

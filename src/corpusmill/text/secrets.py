@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, load8, load32, lowest_bit
+from corpusmill.text.lowlevel import NO_BITS, ONE, load8, load32, lowest_bit, moved_up
 from corpusmill.text.spans import below
 
 FAMILIES = ("secret", "wallet", "credential")
@@ -308,17 +308,17 @@ def _propose(
         tokens, dashes = _tokens_and_dashes(data, block)
         valid = below(min(hi - block, 64))
         t1, d1 = tokens & valid, dashes & valid
-        t2 = t1 & _after(t1, b1, 1)
-        t4 = t2 & _after(t2, b2, 2)
-        t8 = t4 & _after(t4, b4, 4)
-        t16 = t8 & _after(t8, b8, 8)
-        long = t16 & ~_after(t16, b16, 1)
+        t2 = t1 & moved_up(t1, b1, 1)
+        t4 = t2 & moved_up(t2, b2, 2)
+        t8 = t4 & moved_up(t4, b4, 4)
+        t16 = t8 & moved_up(t8, b8, 8)
+        long = t16 & ~moved_up(t16, b16, 1)
         b1, b2, b4, b8, b16 = t1, t2, t4, t8, t16
         d2 = d5 = fifth = NO_BITS
         if d1 != NO_BITS:
-            d2 = d1 & _after(d1, e1, 1)
-            d5 = d2 & _after(d2, e2, 2) & _after(d1, e1, 4)
-            fifth = d5 & ~_after(d5, e5, 1)
+            d2 = d1 & moved_up(d1, e1, 1)
+            d5 = d2 & moved_up(d2, e2, 2) & moved_up(d1, e1, 4)
+            fifth = d5 & ~moved_up(d5, e5, 1)
         e1, e2, e5 = d1, d2, d5
         while long != NO_BITS:
             n = _stretch(data, lo, block + lowest_bit(long) - 15, hi, document, wanted, places, n)
@@ -336,12 +336,6 @@ def _propose(
                 places[n, 0], places[n, 1], places[n, 2] = document, end - 5 - lo, SECRET
                 n += 1
     return n
-
-
-@inlined
-def _after(bits: Bits, before: Bits, by: int) -> Bits:
-    """The map moved up by so many places, filled from the map before it."""
-    return (bits << U(by)) | (before >> U(64 - by))
 
 
 @inlined

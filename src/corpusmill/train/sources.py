@@ -71,7 +71,7 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]
 def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     """Source and tokens of each document, shard by shard."""
     for entry in shards.index.shards:
-        if entry.table_sha256 is None and name is None:
+        if entry.table_xxh3_128 is None and name is None:
             raise ShardError(
                 f"{shards.folder}: written without tables of documents, so their sources are not known. Name the one "
                 f"source that it is: NAME={shards.folder}"
