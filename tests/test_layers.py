@@ -22,7 +22,7 @@ LAYERS = [  # from the top; what stands on one line may not import each other, e
     {"text", "tokens", "units", "sums"},
     {"tables", "storage"},
     {"assets"},
-    {"schema", "facts", "errors"},
+    {"schema", "facts", "errors", "fork_server"},
 ]
 FRIENDS = {("tokens", "text")}  # the kernel decorator lives in text
 FORBIDDEN = [

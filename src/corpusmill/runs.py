@@ -28,6 +28,7 @@ from corpusmill.execute.commits import StageFolder, disk_full
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.facts import Facts, total
+from corpusmill.fork_server import ENGINE
 from corpusmill.keys import FORMAT
 from corpusmill.recipe.against import refuse_itself
 from corpusmill.recipe.lower import Plan, lower
@@ -125,20 +126,21 @@ def run(
         count = workers or recipe.run.workers or os.cpu_count() or 1
         serial = recipe.run.executor == "serial"
         executor = Serial() if serial else Processes(count, preload=preloaded())
-    plan.check()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with only_driver(root), closing(executor):
-            _describe(root, plan)
-            committed = carry_out(root, plan, executor, watcher)
-            flow = waterfall(plan, committed)
-            flow.check()
-            publish(root, plan, committed)
-            _write_json(root / "waterfall.json", flow.to_json())
-    except OSError as error:
-        if isinstance(error, StorageError) or "No space left" not in str(error):
-            raise
-        raise StorageError(disk_full(root)) from error
+    with closing(executor):
+        executor.check(plan.checks)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            with only_driver(root):
+                _describe(root, plan)
+                committed = carry_out(root, plan, executor, watcher)
+                flow = waterfall(plan, committed)
+                flow.check()
+                publish(root, plan, committed)
+                _write_json(root / "waterfall.json", flow.to_json())
+        except OSError as error:
+            if isinstance(error, StorageError) or "No space left" not in str(error):
+                raise
+            raise StorageError(disk_full(root)) from error
     return Run(root, flow, round(now() - started, 3))
 
 
@@ -240,7 +242,7 @@ def preloaded() -> tuple[str, ...]:
     """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them."""
     from corpusmill.text import compile as compiled
 
-    return (*compiled.imported_kernels(), "corpusmill.recipe.preload")
+    return (*compiled.imported_kernels(), ENGINE)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from works import FillsTheDisk, Square
+from works import FillsTheDisk, Plan, Square
 
 from corpusmill.errors import AssetError, ResumeError, StorageError
 from corpusmill.execute.commits import StageFolder
@@ -44,6 +44,23 @@ def carry_out(executor, root, work, units=UNITS):
 
 def squares(root, commits):
     return {n: int(map_arrays(root / c.outputs["squares"].path)["value"][0]) for n, c in commits.items()}
+
+
+@pytest.mark.parametrize("outcome", ["passes", "kills"])
+def test_checks_are_called_before_units_are(executor, tmp_path, outcome):
+    executor.check([Plan(outcome, os.getpid()).check])
+    assert squares(tmp_path, carry_out(executor, tmp_path, Square())[2])[6] == 49
+
+
+def test_a_check_that_fails_says_why_here(executor):
+    with pytest.raises(AssetError, match="no such model"):
+        executor.check([Plan("passes", 0).check, Plan("fails", 0).check])
+
+
+def test_a_check_that_cannot_be_sent_is_called_here(executor):
+    called = []
+    executor.check([lambda: called.append(1)])
+    assert called == [1]
 
 
 def test_every_unit_is_committed_once(executor, tmp_path):

@@ -41,3 +41,17 @@ class Square:
 class FillsTheDisk:
     def run(self, unit, io):
         raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A check that passes, fails, or kills the worker that it is called in."""
+
+    outcome: str
+    driver: int
+
+    def check(self):
+        if self.outcome == "fails":
+            raise AssetError("no such model")
+        if self.outcome == "kills" and os.getpid() != self.driver:
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from corpusmill import fork_server
 from corpusmill.cli.common import Json, print_json, say
 from corpusmill.report.numbers import number, size
 
@@ -31,10 +32,8 @@ def run(
     json: Json = False,
 ) -> None:
     """Do what a recipe says, or go on where an earlier run of it stopped."""
+    fork_server.start_for(recipe, settings or ())  # it imports while we do
     from corpusmill.recipe.model import Recipe
-    from corpusmill.report.mix import mixes
-    from corpusmill.report.page import write_page
-    from corpusmill.report.tables import RunTables
     from corpusmill.runs import forget
     from corpusmill.runs import run as carry_out
 
@@ -46,6 +45,10 @@ def run(
     with watcher:
         done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
         problems = verify_output(done.shards, watcher)
+        from corpusmill.report.mix import mixes
+        from corpusmill.report.page import write_page
+        from corpusmill.report.tables import RunTables
+
         write_page(done.folder)
     tables = RunTables(done.folder)
     drawn = mixes(tables)

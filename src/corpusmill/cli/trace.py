@@ -1,13 +1,15 @@
 """corpusmill trace RUN"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.errors import InputError, ShardError
-from corpusmill.shards import Shards
+
+if TYPE_CHECKING:  # imported by the verb, so that help is there at once
+    from corpusmill.shards import Shards
 
 AROUND = 20  # tokens on each side of a place
 
@@ -60,7 +62,7 @@ def trace(
 
 
 def of_step(
-    shards: Shards,
+    shards: "Shards",
     folder: Path,
     step: int,
     batch: int,
@@ -94,7 +96,7 @@ def of_step(
     return found
 
 
-def of_token(shards: Shards, shard: int, token: int) -> dict[str, Any]:
+def of_token(shards: "Shards", shard: int, token: int) -> dict[str, Any]:
     """The document that a token of a shard belongs to, with the text around it."""
     entries = shards.index.shards
     if shard >= len(entries) or token >= entries[shard].tokens:
@@ -124,12 +126,12 @@ def of_token(shards: Shards, shard: int, token: int) -> dict[str, Any]:
     }
 
 
-def about(shards: Shards, document: int) -> dict[str, Any]:
+def about(shards: "Shards", document: int) -> dict[str, Any]:
     """Where a document came from; empty where the shards were written without tables."""
     return shards.provenance(document) if shards.has_tables else {}
 
 
-def text(shards: Shards, start: int, stop: int) -> str:
+def text(shards: "Shards", start: int, stop: int) -> str:
     """Tokens as text on one line; their numbers where the tokenizer is not here any more."""
     from corpusmill.errors import AssetError
     from corpusmill.models.tokenizer import load

@@ -6,7 +6,6 @@ one more attempt of one unit. Workers hold a lifeline to the driver and die with
 """
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import threading
@@ -18,10 +17,23 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from corpusmill.execute import Failure, Progress
+from corpusmill import fork_server
+from corpusmill.execute import Check, Failure, Progress
 from corpusmill.execute.commits import last_line, run_unit
-from corpusmill.execute.serial import INCURABLE
+from corpusmill.execute.serial import INCURABLE, Serial
 from corpusmill.units import Commit, Unit, Work, give_memory_back, keep_memory
+
+
+@dataclass(frozen=True)
+class _Checks:
+    checks: tuple[Check, ...]
+
+    def passed(self) -> bool:
+        try:
+            Serial().check(self.checks)
+        except Exception:
+            return False
+        return True
 
 
 @dataclass
@@ -43,12 +55,22 @@ class Processes:
     def __init__(self, workers: int, attempts: int = 3, preload: Sequence[str] = ()) -> None:
         self.workers = workers
         self.attempts = attempts
-        self._context: Any = multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
-        if preload and os.name != "nt":
-            self._context.set_forkserver_preload(list(preload))
-            _start_server()
+        self._context = fork_server.context()
+        if preload:
+            fork_server.start(preload)
         self._staff: dict[Connection, _Worker] = {}
         self._lifeline: tuple[Connection, Connection] | None = None
+
+    def check(self, checks: Sequence[Check]) -> None:
+        worker = next(iter(self._staff.values()), None) or self._hire()
+        try:
+            worker.pipe.send(_Checks(tuple(checks)))
+            passed = worker.pipe.recv()
+        except Exception:  # they cannot be sent, or the worker died of them
+            self.close()
+            passed = False
+        if not passed:  # here they fail with all that they have to say
+            Serial().check(checks)
 
     def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]:
         todo = [(unit, 1) for unit in reversed(units)]
@@ -148,18 +170,6 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start_server() -> None:
-    """Have the fork server import what it preloads while the driver makes ready, 0.5 s and more; it ignores Ctrl-C."""
-    from multiprocessing import forkserver, resource_tracker
-
-    resource_tracker.ensure_running()  # it would unblock the signal, if the fork server had to start it
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what it starts with, it keeps
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _why(code: int | None) -> str:
     if code == -signal.SIGKILL:
         return " (killed; often because memory ran out: try fewer workers, or a smaller unit_mb)"
@@ -180,6 +190,9 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
             return
         if message is None:  # there is nothing to do for now
             give_memory_back()
+            continue
+        if isinstance(message, _Checks):
+            pipe.send(message.passed())
             continue
         if not isinstance(message, Unit):
             stage = message

@@ -1,11 +1,12 @@
 """Units one after another in this process: the reference that every other executor must agree with."""
 
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError, StorageError
-from corpusmill.execute import Failure, Progress
+from corpusmill.execute import Check, Failure, Progress
 from corpusmill.execute.commits import last_line, run_unit
 from corpusmill.units import Unit, Work
 
@@ -21,6 +22,10 @@ INCURABLE = (
 @dataclass(frozen=True)
 class Serial:
     attempts: int = 3
+
+    def check(self, checks: Sequence[Check]) -> None:
+        for check in checks:
+            check()
 
     def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]:
         failures = []

@@ -13,7 +13,7 @@ the pass before them, one after the other, and the next pass brings their verdic
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -65,17 +65,25 @@ class Plan:
     passes: tuple[PassInfo, ...]
     inputs: tuple[tuple[FileInfo, ...], ...]
 
-    def check(self) -> None:
-        """Put no documents through every pass: seconds on a machine where kernels are not compiled yet.
+    @property
+    def checks(self) -> list[Callable[[], None]]:
+        """What has to be called before anything runs; each can be sent to a worker, as the works can.
 
-        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it; MissingExtraError
-        if a writer's library is not installed.
+        They put no documents through every pass: seconds on a machine where kernels are not compiled yet. They raise
+        RecipeError if a step asks for what no step before it leaves, or cannot work with it; MissingExtraError if a
+        writer's library is not installed.
         """
+        found = []
         for stage in self.stages:
             if isinstance(stage.work, Pass):
-                stage.work.check()
+                found.append(stage.work.check)
             elif check := getattr(getattr(stage.work, "writer", None), "check", None):
-                check()
+                found.append(check)
+        return found
+
+    def check(self) -> None:
+        for check in self.checks:
+            check()
 
 
 def lower(recipe: Recipe) -> Plan:

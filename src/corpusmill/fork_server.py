@@ -1,0 +1,52 @@
+"""The process that workers are forked from: it imports once, and early, what all of them need."""
+
+import multiprocessing
+import os
+import re
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parent
+ENGINE = "corpusmill.recipe.preload"  # imported last: it loads the kernels of what was imported before
+ELSEWHERE = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
+
+
+def context() -> Any:
+    """How workers are started: forked from the server, where the system can."""
+    return multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
+
+
+def start(preload: Sequence[str]) -> None:
+    """Have the server import these modules while the caller goes on, a second and more; it ignores Ctrl-C. Nothing
+    happens where it runs already, or where there is none."""
+    if os.name == "nt":
+        return
+    from multiprocessing import forkserver, resource_tracker
+
+    context().set_forkserver_preload(list(preload))
+    resource_tracker.ensure_running()  # it would unblock the signal, if the fork server had to start it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what it starts with, it keeps
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_for(recipe: Path, settings: Sequence[str]) -> None:
+    """Start the server with what a recipe seems to need, before anything is imported to read it.
+
+    Steps and readers are looked for by their names. What is not found so is imported by the workers, and a server for a
+    recipe that runs otherwise, or that is wrong, ends with this process.
+    """
+    try:
+        text = "\n".join([recipe.read_text("utf-8"), *settings])
+    except (OSError, UnicodeDecodeError):
+        return
+    if ELSEWHERE.search(text):
+        return
+    steps = [(path, f"{path.parent.name}/{path.stem}") for path in sorted(PACKAGE.glob("steps/*/[!_]*.py"))]
+    readers = [(path, f"{path.stem}:") for path in sorted(PACKAGE.glob("read/[!_]*.py"))]
+    named = [path for path, name in steps + readers if name in text]
+    start([".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in named] + [ENGINE])

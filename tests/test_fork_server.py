@@ -1,0 +1,53 @@
+import pytest
+
+from corpusmill import fork_server
+from corpusmill.fork_server import ENGINE, start_for
+
+RECIPE = """
+read:
+  - jsonl: {paths: "*.jsonl"}
+  - warc: {paths: "*.warc.gz"}
+steps:
+  - filter/gopher_quality
+  - dedup/minhash: {threshold: 0.7}
+"""
+
+
+@pytest.fixture
+def started(monkeypatch):
+    found = []
+    monkeypatch.setattr(fork_server, "start", found.append)
+    return found
+
+
+def test_what_a_recipe_names_is_imported_and_then_the_engine(tmp_path, started):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(RECIPE)
+    start_for(path, ["steps.minhash.bands=20"])
+    steps = ["corpusmill.steps.dedup.minhash", "corpusmill.steps.filter.gopher_quality"]
+    assert started == [[*steps, "corpusmill.read.jsonl", "corpusmill.read.warc", ENGINE]]
+
+
+@pytest.mark.parametrize(
+    ("line", "setting"), [("run: {executor: serial}", ""), ("", "run.executor=serial"), ('"executor": "ray"', "")]
+)
+def test_a_recipe_that_runs_elsewhere_starts_no_server(tmp_path, started, line, setting):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(f"{RECIPE}\n{line}\n")
+    start_for(path, [setting])
+    assert not started
+
+
+def test_one_that_says_what_is_the_rule_does(tmp_path, started):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(f"{RECIPE}\nrun: {{executor: processes}}\n")
+    start_for(path, [])
+    assert started
+
+
+def test_a_recipe_that_cannot_be_read_is_left_to_who_reads_it(tmp_path, started):
+    start_for(tmp_path / "none.yaml", [])
+    start_for(tmp_path, [])
+    (tmp_path / "latin.yaml").write_bytes(b"\xe9")
+    start_for(tmp_path / "latin.yaml", [])
+    assert not started
