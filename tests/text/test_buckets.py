@@ -1,10 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from corpusmill.text.buckets import LEADERS, candidates, distinct, jaccard, scatter, shared, survivors
+from corpusmill.text.buckets import LEADERS, candidates, distinct, jaccard, scatter, shared, survivors, take_sets
 
 # Few keys, spread over the whole range, so that documents meet and all slices are used.
 KEYS = st.sampled_from([0, 1, 7, 2**63, 2**63 + 5, 2**64 - 1, 2**62, 3 * 2**62])
@@ -89,6 +91,19 @@ def test_a_giant_bucket_stays_linear():
 
 
 SETS = st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=6)
+
+
+@given(st.lists(st.lists(st.one_of(KEYS, st.integers(0, 40), st.integers(0, 2**64 - 1)), max_size=60), max_size=5))
+def test_distinct_sets_are_sorted_and_taken_by_number(sets):
+    offsets = np.cumsum([0] + [len(s) for s in sets])
+    hashes, ends = distinct(np.array([x for s in sets for x in s], np.uint64), offsets)
+    want = [sorted(set(s)) for s in sets]
+    assert [hashes[a:b].tolist() for a, b in itertools.pairwise(ends)] == want
+    some = np.arange(0, len(sets), 2)
+    places = np.cumsum([1] + [len(want[i]) for i in some])
+    out = np.zeros(places[-1], np.uint64)
+    take_sets(hashes, ends, some, places, out)
+    assert out.tolist() == [0] + [x for i in some for x in want[i]]
 
 
 @given(SETS, st.data())

@@ -225,15 +225,60 @@ def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[ND
 def _distinct(
     hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray[np.uint64], ends: NDArray[np.int64]
 ) -> int:
+    """Bucket sort: there are as many buckets as members or half as many, and hashes spread over them evenly."""
+    begin = np.empty(0, np.int64)  # where each bucket begins in `spare`
+    held = np.empty(0, np.int64)  # how many distinct members it has so far
+    spare = np.empty(0, np.uint64)
     size = 0
     for d in range(len(offsets) - 1):
-        part = np.sort(hashes[offsets[d] : offsets[d + 1]])
-        for i in range(len(part)):
-            if i == 0 or part[i] != part[i - 1]:
-                out[size] = part[i]
+        first, last = offsets[d], offsets[d + 1]
+        bits = 1
+        while 1 << (bits + 1) <= last - first:
+            bits += 1
+        buckets, shift = 1 << bits, np.uint64(64 - bits)
+        if len(held) < buckets:
+            begin, held = np.empty(buckets + 1, np.int64), np.empty(buckets, np.int64)
+        if len(spare) < last - first:
+            spare = np.empty(last - first, np.uint64)
+        begin[: buckets + 1] = 0
+        held[:buckets] = 0
+        for i in range(first, last):
+            begin[np.int64(hashes[i] >> shift) + 1] += 1
+        for b in range(buckets):
+            begin[b + 1] += begin[b]
+        for i in range(first, last):
+            x = hashes[i]
+            b = np.int64(x >> shift)
+            lo = begin[b]
+            at = lo + held[b]
+            while at > lo and spare[at - 1] > x:
+                at -= 1
+            if at > lo and spare[at - 1] == x:
+                continue
+            for k in range(lo + held[b], at, -1):
+                spare[k] = spare[k - 1]
+            spare[at] = x
+            held[b] += 1
+        for b in range(buckets):
+            for k in range(begin[b], begin[b] + held[b]):
+                out[size] = spare[k]
                 size += 1
         ends[d + 1] = size
     return size
+
+
+@kernel
+def take_sets(
+    hashes: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    sets: NDArray[np.int64],
+    places: NDArray[np.int64],
+    out: NDArray[np.uint64],
+) -> None:
+    """Copy some sets, each hashes[offsets[s]:offsets[s + 1]], to out[places[i]:places[i + 1]]."""
+    for i in range(len(sets)):
+        first = offsets[sets[i]]
+        out[places[i] : places[i + 1]] = hashes[first : offsets[sets[i] + 1]]
 
 
 def survivors(
@@ -277,4 +322,7 @@ def warm_up() -> None:
     candidates(bucket, buckets, np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9)
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
     similarity = jaccard(np.array([0]), np.array([1]), *sets)
+    for array in sets:  # as from a mapped file: another type to numba
+        array.setflags(write=False)
+    take_sets(*sets, np.array([0]), np.array([0, 2]), np.empty(2, np.uint64))
     survivors(2, np.array([0], np.int32), np.array([1], np.int32), similarity)

@@ -31,7 +31,7 @@ from corpusmill.steps.dedup._records import (
     preference,
     write_twins,
 )
-from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors
+from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors, take_sets
 from corpusmill.text.shingles import Shingling
 from corpusmill.units import Committed, Stage, Unit, UnitIO, frugal
 
@@ -75,7 +75,9 @@ class Group:
 
     def run(self, unit: Unit, io: UnitIO) -> None:
         files = Files(*unit.inputs[2])
-        pairs = np.unique(np.concatenate([self.pairs(part, files, io) for part in partitions(unit, io)]), axis=0)
+        pairs = np.concatenate([self.pairs(part, files, io) for part in partitions(unit, io)])
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]]
         io.write_arrays(
             "pairs", len(pairs), one=pairs[:, 0], other=pairs[:, 1], documents=_without_doubles(pairs.ravel())
         )
@@ -226,10 +228,9 @@ class Sets(NamedTuple):
         del ends
         for first, stop in pairwise(np.unique([0, *cuts.tolist(), len(pairs)]).tolist()):
             block = pairs[first:stop]
-            wanted, at = np.unique(block, return_inverse=True)
-            at = at.reshape(-1, 2)
+            wanted = _without_doubles(block.ravel())
             hashes, offsets = self.gather(wanted)
-            found = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), hashes, offsets)
+            found = jaccard(*(np.searchsorted(wanted, side) for side in block.T), hashes, offsets)
             found[(self.sizes[block] == 0).any(axis=1)] = 0
             similarity[first:stop] = found
         return similarity
@@ -242,9 +243,7 @@ class Sets(NamedTuple):
             first, stop = np.searchsorted(wanted, [base, end])
             if first < stop:
                 file = self.io.arrays(path)
-                to = offsets[first : stop + 1]
-                moved = file["offsets"][wanted[first:stop] - base] - to[:-1]
-                hashes[to[0] : to[-1]] = file["hashes"][np.repeat(moved, np.diff(to)) + np.arange(to[0], to[-1])]
+                take_sets(file["hashes"], file["offsets"], wanted[first:stop] - base, offsets[first : stop + 1], hashes)
         return hashes, offsets
 
 
@@ -271,11 +270,10 @@ def _met(io: UnitIO, files: tuple[str, ...], documents: NDArray[np.int64]) -> ND
 
 
 def _without(pairs: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The pairs that are not among the others."""
-    if not len(pairs):
-        return pairs
-    one, two = (np.ascontiguousarray(both).view(np.int64).ravel() for both in (pairs, others))
-    return pairs[~np.isin(one, two)]
+    """The pairs that are not among the others. (np.isin hashes, see below.)"""
+    one, known = (np.ascontiguousarray(both).view(np.int64).ravel() for both in (pairs, others))
+    known = np.append(np.sort(known), -1)  # which is no pair
+    return pairs[known[np.searchsorted(known[:-1], one)] != one]
 
 
 def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:
