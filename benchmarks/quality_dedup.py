@@ -39,7 +39,7 @@ from corpusmill.steps.dedup.minhash import Minhash, solve
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 RANGES = ("0.5 to 0.6", "0.6 to 0.7", "0.7 to 0.8", "0.8 to 0.9", "0.9 to 1", "1")
 NEAR, NEARER, SAME = 3, 4, 5  # ranges from the default threshold on
-SHAPES = ((14, 8), (16, 8), (20, 7), (25, 5), (9, 13))
+SHAPES = ((16, 7), (14, 8), (16, 8), (20, 7), (25, 5), (9, 13))
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 

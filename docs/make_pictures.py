@@ -22,8 +22,8 @@ WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 60, 700, 20, 340  # of the area of the curves
 LOWEST = 0.3  # similarity at the left
 
-SHAPES = {(20, 7): "#b4541a", (14, 8): "#1f5fa8", (9, 13): "#3a7d34"}  # bands, rows: colour
-NAMED_AT = {(20, 7): (0.60, "end"), (14, 8): (0.73, "start"), (9, 13): (0.86, "start")}  # similarity, side of the curve
+SHAPES = {(25, 5): "#b4541a", (16, 7): "#1f5fa8", (9, 13): "#3a7d34"}  # bands, rows: colour
+NAMED_AT = {(25, 5): (0.50, "end"), (16, 7): (0.68, "start"), (9, 13): (0.86, "start")}  # similarity, side of the curve
 SHINGLES, PAIRS = 500, 1000  # of each document, and at each dot
 STYLE = """
   text { font: 14px system-ui, sans-serif; fill: #222 }

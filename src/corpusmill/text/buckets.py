@@ -248,17 +248,17 @@ def _distinct(
             begin[b + 1] += begin[b]
         for i in range(first, last):
             x = hashes[i]
-            b = np.int64(x >> shift)
-            lo = begin[b]
-            at = lo + held[b]
+            mine = np.int64(x >> shift)
+            lo = begin[mine]
+            at = lo + held[mine]
             while at > lo and spare[at - 1] > x:
                 at -= 1
             if at > lo and spare[at - 1] == x:
                 continue
-            for k in range(lo + held[b], at, -1):
+            for k in range(lo + held[mine], at, -1):
                 spare[k] = spare[k - 1]
             spare[at] = x
-            held[b] += 1
+            held[mine] += 1
         for b in range(buckets):
             for k in range(begin[b], begin[b] + held[b]):
                 out[size] = spare[k]

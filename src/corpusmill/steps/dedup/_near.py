@@ -230,7 +230,8 @@ class Sets(NamedTuple):
             block = pairs[first:stop]
             wanted = _without_doubles(block.ravel())
             hashes, offsets = self.gather(wanted)
-            found = jaccard(*(np.searchsorted(wanted, side) for side in block.T), hashes, offsets)
+            one, other = (np.searchsorted(wanted, block[:, side]) for side in (0, 1))
+            found = jaccard(one, other, hashes, offsets)
             found[(self.sizes[block] == 0).any(axis=1)] = 0
             similarity[first:stop] = found
         return similarity
@@ -273,7 +274,8 @@ def _without(pairs: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.
     """The pairs that are not among the others. (np.isin hashes, see below.)"""
     one, known = (np.ascontiguousarray(both).view(np.int64).ravel() for both in (pairs, others))
     known = np.append(np.sort(known), -1)  # which is no pair
-    return pairs[known[np.searchsorted(known[:-1], one)] != one]
+    new: NDArray[np.bool_] = known[np.searchsorted(known[:-1], one)] != one
+    return pairs[new]
 
 
 def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:
