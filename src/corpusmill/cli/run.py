@@ -107,6 +107,11 @@ def closing(done: Any) -> str:
     return "\n".join(lines)
 
 
+def bytes_read(commit: "Commit") -> int:
+    """Bytes of input that a unit has read; 0 of a unit that reads what another one wrote."""
+    return sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
+
+
 class Plain:
     """A line a stage and one every few seconds, for logs."""
 
@@ -122,14 +127,16 @@ class Plain:
         say("compiling the text kernels for this machine (once, up to a minute) …")
 
     def stage(self, stage: "Stage", units: int, done: int) -> None:
-        self.name, self.units, self.done, self.read = stage.name, units, 0, 0
+        self.name, self.units, self.done, self.read, self.before = stage.name, units, 0, 0, done
         self.started = self.told = time.monotonic()
         if done:
             say(f"{stage.name}: {done} of {units} units are done already")
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
         self.done += 1
-        self.read += sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
+        if self.done <= self.before:  # of an earlier run; these come first
+            return
+        self.read += bytes_read(commit)
         at = time.monotonic()
         if self.done == self.units or at - self.told >= self.EVERY:
             self.told = at
@@ -164,7 +171,7 @@ class Bars:
             console=Console(stderr=True),
         )
         self.task: Any = None
-        self.read = 0
+        self.read = self.before = 0
         self.started = 0.0
 
     def __enter__(self) -> "Bars":
@@ -178,11 +185,14 @@ class Bars:
         self.progress.console.print("compiling the text kernels for this machine (once, up to a minute) …")
 
     def stage(self, stage: "Stage", units: int, done: int) -> None:
-        self.read, self.started = 0, time.monotonic()
+        self.read, self.before, self.started = 0, done, time.monotonic()
         self.task = self.progress.add_task(stage.name, total=units, rate="")
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
-        self.read += sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
+        if self.before:  # of an earlier run; these come first
+            self.before -= 1
+        else:
+            self.read += bytes_read(commit)
         elapsed = max(time.monotonic() - self.started, 1e-9)
         self.progress.update(self.task, advance=1, rate=f"{size(self.read / elapsed)}/s" if self.read else "")
 
