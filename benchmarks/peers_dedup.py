@@ -2,9 +2,9 @@
 
 What is timed: from the start of the process until it has written down which documents stay. All read the same JSON lines
 and are told the same: 5-grams of words, similarity of at least 0.8, 112 hashes; the peers in 14 bands of 8, which is
-datatrove's default, ours in its own, 16 of 7. The peers are run as their
-documentation does it, gaoya and rensa also in the fastest way that they offer, on both cores (see peers_dedup_libraries.py, peers_dedup_datatrove.py); ours
-is the command `corpusmill run` with one step, which checks every candidate, and writes all documents besides.
+datatrove's default, ours in its own, 16 of 7. The peers are run as their documentation does it, gaoya and rensa also in
+the fastest way that they offer, on both cores (see peers_dedup_libraries.py, peers_dedup_datatrove.py); ours is the command
+`corpusmill run` with one step, which checks every candidate, and writes all documents besides.
 """
 
 import json

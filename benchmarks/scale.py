@@ -44,7 +44,7 @@ UNIT = 75_000  # documents of a unit: 128 MiB of such
 PAIRED, WORDS, LETTERS = 5, 60, 8
 MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
 MOST_GROWTH = 8.0  # bytes a document
-STEP = Minhash()
+STEP = Minhash(bands=14, rows=8)
 
 
 @dataclass(frozen=True)
