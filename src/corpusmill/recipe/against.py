@@ -13,7 +13,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.units import Commit
 
-INDEX = "index.json"
+INDEX, RUN = "index.json", "run.json"
 
 
 def describe_with_assets(step: Any) -> dict[str, Any]:
@@ -41,10 +41,11 @@ def earlier_keys(step: Any, label: str) -> tuple[tuple[KeyFile, ...], str]:
     for folder in against(step):
         if (folder / INDEX).is_file():
             found, about = _from_index(folder, step, label)
-        elif (folder / "run.json").is_file():
+        elif (folder / RUN).is_file():
             found, about = _from_run(folder, step, label)
         else:
-            near = did_you_mean(str(folder), map(str, folder.parent.glob("*")) if folder.parent.is_dir() else ())
+            beside = folder.parent.glob("*") if folder.parent.is_dir() else ()
+            near = did_you_mean(folder.name, [p.name for p in beside if (p / INDEX).is_file() or (p / RUN).is_file()])
             raise RecipeError(
                 f"{label}.against: {folder} is neither the folder of a run nor an index{near or '.'} "
                 f"`corpusmill index RUN FOLDER` makes an index."
@@ -83,7 +84,7 @@ def key_files(folder: Path, label: str) -> tuple[list[KeyFile], list[Any]]:
 
     Raises RecipeError if the run is not finished.
     """
-    record = json.loads((folder / "run.json").read_bytes())
+    record = json.loads((folder / RUN).read_bytes())
     stages = {name.split("-", 1)[1].rsplit("-", 1)[0]: name for name in record["stages"]}
     judging = next(i for i, info in enumerate(record["passes"]) if label in info["labels"])
     # The pass before the one that brings the verdicts made the keys.
@@ -102,8 +103,8 @@ def key_files(folder: Path, label: str) -> tuple[list[KeyFile], list[Any]]:
 
 
 def _from_run(folder: Path, step: Any, label: str) -> tuple[list[KeyFile], list[Any]]:
-    record = json.loads((folder / "run.json").read_bytes())
-    recipe = Recipe.parse(record["recipe"], str(folder / "run.json"))
+    record = json.loads((folder / RUN).read_bytes())
+    recipe = Recipe.parse(record["recipe"], str(folder / RUN))
     same = {name: other for name, other in zip(labels(recipe.steps), recipe.steps) if type(other) is type(step)}
     wanted, made = comparable(step), record.get("keys")
     fitting = [name for name, other in same.items() if comparable(other) | {"format": made} == wanted]
