@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.text.compile import kernel
+from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
-from corpusmill.text.lowlevel import ALL_BITS, U
+from corpusmill.text.lowlevel import ALL_BITS, Bits, U
 
 EMPTY = 2**64 - 1  # every lane of a document without shingles
 MOST_LANES = 32767
@@ -88,19 +88,33 @@ def _sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray
     for d in range(len(out)):
         lanes = out[d]
         first, last = offsets[d], offsets[d + 1]
-        empty = k if last > first else 0
-        throw = 0
+        if first == last:
+            continue
+        for i in range(first, last):
+            h = mix(hashes[i] ^ K0, K1)
+            lane = ((h >> U(32)) * U(k)) >> U(32)
+            lanes[lane] = min(lanes[lane], _value(h))
+        empty = 0
+        for j in range(k):
+            empty += lanes[j] == ALL_BITS
+        throw = 1
         while empty > 0:
             key = (U(throw) * K2) ^ K1
             order = U(throw) << U(48)
             for i in range(first, last):
                 h = mix(hashes[i] ^ K0, key)
-                lane = np.intp(((h >> U(32)) * U(k)) >> U(32)) if throw < k else throw - k
-                # The lane is chosen by the high bits; a product spreads all of them over the value.
-                value = order | ((h * K2) >> U(16))
-                empty -= lanes[lane] == ALL_BITS
-                lanes[lane] = min(lanes[lane], value)
+                lane = ((h >> U(32)) * U(k)) >> U(32) if throw < k else U(throw - k)
+                held = lanes[lane]
+                if held >= order:  # else it was filled in an earlier round, as most are
+                    empty -= held == ALL_BITS
+                    lanes[lane] = min(held, order | _value(h))
             throw += 1
+
+
+@inlined
+def _value(h: Bits) -> Bits:
+    """48 bits: the lane is chosen by the high bits of h, and a product spreads all of them over the value."""
+    return (h * K2) >> U(16)
 
 
 @kernel
