@@ -90,6 +90,34 @@ def test_warming_compiles_every_kernel():
     assert missing == []
 
 
+WARM_FOUR = """
+import os, sys
+from importlib import import_module
+os.cpu_count = lambda: int(sys.argv[1])
+from corpusmill.text import compile
+modules = [f"corpusmill.text.{name}" for name in ("folded_hash", "repeats", "replace", "word_counts")]
+for name in modules:
+    import_module(name)
+compile.warm(modules)
+assert compile.is_warm(modules)
+compiled = [f for m in modules for f in vars(sys.modules[m]).values() if hasattr(f, "stats") and f.signatures]
+print(sum(sum(f.stats.cache_misses.values()) for f in compiled))
+"""
+
+
+def test_two_processes_compile_what_one_would(tmp_path):
+    made, compiled = [], []
+    for processors in (1, 2):
+        root = tmp_path / str(processors)
+        command = [sys.executable, "-c", WARM_FOUR, str(processors)]
+        environment = os.environ | {"CORPUSMILL_CACHE": str(root)}
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
+        compiled.append(int(run.stdout))
+        made.append({path.relative_to(root) for path in root.rglob("*") if path.is_file()})
+    assert made[0] == made[1] and len(made[0]) > 8
+    assert compiled[1] < compiled[0]
+
+
 def test_the_cache_of_other_numba_functions_stays_where_it_was():
     before = numba.config.CACHE_DIR
 

@@ -12,16 +12,19 @@ Numba keys what lies there by Python version and CPU, so machines may share a ro
 """
 
 import contextlib
+import glob
 import hashlib
 import importlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -168,6 +171,51 @@ def _marker(module: str) -> Path | None:
     return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
 
 
+def _warm_up(name: str) -> None:
+    module = importlib.import_module(name)
+    if hasattr(module, "warm_up"):
+        module.warm_up()
+
+
+@contextlib.contextmanager
+def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Some of the modules, of which another process has compiled the kernels when the block ends.
+
+    It has a cache of its own: numba's loses and confuses entries if two processes add to one function's at a time. What
+    it has made of functions that this process has not compiled then moves over. If it fails, this process has more to do.
+    """
+    root = cache_folder()
+    if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2:
+        yield ()
+        return
+    # Neighbours by name call each other more than others do, and what takes longer to compile is longer, about.
+    sizes = {path: len(source) for path, source in _kernel_sources()}
+    ends = list(accumulate(sizes.get(_file_of(name) or Path(), 0) for name in modules))
+    half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
+    with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
+        script = f"from corpusmill.text import compile\nfor name in {half!r}: compile._warm_up(name)"
+        helper = subprocess.Popen(
+            [sys.executable, "-c", script], env=os.environ | {"CORPUSMILL_CACHE": folder}, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield half
+            helper.wait()
+        finally:
+            helper.kill()
+        _move_over(Path(folder), root)
+
+
+def _move_over(source: Path, root: Path) -> None:
+    """Move the code of all functions of which there is none in `root`: first the code, then the index that names it."""
+    for index in source.glob("*/*/*.nbi"):
+        place = root / index.relative_to(source).parent
+        if not (place / index.name).exists():
+            place.mkdir(parents=True, exist_ok=True)
+            for code in index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"):
+                code.replace(place / code.name)
+            index.replace(place / index.name)
+
+
 def is_warm(modules: Sequence[str] | None = None) -> bool:
     """Whether `warm` has finished for these on this kind of machine: then kernels load in under a second."""
     markers = map(_marker, kernel_modules() if modules is None else modules)
@@ -177,13 +225,17 @@ def is_warm(modules: Sequence[str] | None = None) -> bool:
 def warm(modules: Sequence[str] | None = None) -> None:
     """Compile every kernel of these modules, of all if none is named, and keep the machine code.
 
-    All take a minute the first time, and about a second afterwards. Run it once before workers start, or they all compile
-    at the same time.
+    All take a minute of one core the first time, and about a second afterwards. Run it once before workers start, or they
+    all compile at the same time.
     """
-    for name in kernel_modules() if modules is None else modules:
-        module = importlib.import_module(name)
-        if hasattr(module, "warm_up"):
-            module.warm_up()
+    names = kernel_modules() if modules is None else list(modules)
+    cold = [name for name in names if not is_warm([name])]
+    with _half_of(cold) as elsewhere:
+        for name in cold:
+            if name not in elsewhere:
+                _warm_up(name)
+    for name in names:  # now only those that came from elsewhere are new, and are loaded
+        _warm_up(name)
         marker = _marker(name)
         if marker is not None:
             marker.parent.mkdir(parents=True, exist_ok=True)
