@@ -5,6 +5,10 @@ and are told the same: 5-grams of words, similarity of at least 0.8, 112 hashes;
 datatrove's default, ours in its own, 16 of 7. The peers are run as their documentation does it, gaoya and rensa also in
 the fastest way that they offer, on both cores (see peers_dedup_libraries.py, peers_dedup_datatrove.py); ours is the command
 `corpusmill run` with one step, which checks every candidate, and writes all documents besides.
+
+Found is a planted pair of which not both documents stay, right a removal that is 0.8 alike. Who folds words and who splits
+them at white space differ in which pairs reach 0.8 (of 1,550 by white space, 36 do not when folded, and 282 others do), so
+each is asked for what it set out to find, and both are shown.
 """
 
 import json
@@ -15,6 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -82,11 +87,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of the planted copies: pairs of documents, and their similarity; 1.0 for exact ones."""
+    """What is known of the planted copies: pairs of documents, and their similarity by words at white space; 2.0 for
+    exact ones."""
 
     texts: list[str]
     pairs: Pairs
     similarity: NDArray[np.float64]
+
+    @cached_property
+    def by_words(self) -> dict[str, "Truth"]:
+        """The same with similarities by each kind of words."""
+        exact = self.similarity == 2.0
+        found = {words: np.where(exact, 2.0, self.similarities(self.pairs, words)) for words in (FOLDED, SPLIT)}
+        return {words: Truth(self.texts, self.pairs, similarity) for words, similarity in found.items()}
 
     @staticmethod
     def of(workload: Workload) -> "Truth":
@@ -110,7 +123,11 @@ class Truth:
 
     def precision(self, gone: Pairs, words: str) -> float:
         """The share of the documents that go whose exact similarity with what they go for is at least THRESHOLD."""
-        which, at = np.unique(gone, return_inverse=True)
+        return float((self.similarities(gone, words) >= THRESHOLD).mean())
+
+    def similarities(self, pairs: Pairs, words: str) -> NDArray[np.float64]:
+        """(pairs,) the exact similarity of documents by a kind of words."""
+        which, at = np.unique(pairs, return_inverse=True)
         texts = [self.texts[i] for i in which]
         if words == SPLIT:
             folded = pa.array([" ".join(text.lower().split()) for text in texts], pa.large_string())
@@ -118,8 +135,7 @@ class Truth:
             folded = fold(pa.array(texts, pa.large_string()))
         sets = distinct(*shingle_hashes(folded, 5))
         at = at.reshape(-1, 2)
-        similarity = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)
-        return float((similarity >= THRESHOLD).mean())
+        return jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)
 
 
 def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) -> list[Figure]:
@@ -135,7 +151,7 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
     print()
     table(
         "", "data", "s until it is known which stay", "s in all", "MB/s", "CPU s", "peak GiB", "ours is faster",
-        "exact found", "0.9 and more", "0.8 to 0.9", "goes", f"right, {FOLDED}", f"right, {SPLIT}",
+        "exact found", "0.9 and more", "0.8 to 0.9", f"0.8 and more, {FOLDED}", f"0.8 and more, {SPLIT}", "goes", f"right, {FOLDED}", f"right, {SPLIT}",
     )  # fmt: skip
     whole, sliced = Truth.of(workload), Truth.of(part)
     ours = repeat([ourselves(workload, scratch) for _ in range(runs)])
@@ -159,8 +175,9 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
         figures += [
             Figure(f"near copies: faster than {other.name}", faster, "times", other.bar),
             Figure(
-                f"near copies of 0.8 and more found, less those that {other.name} finds",
-                truth.recall(mine.twins, 0.8, 3) - truth.recall(found.twins, 0.8, 3),
+                f"near copies of 0.8 and more, by one's own words, found, less those of {other.name}",
+                truth.by_words[FOLDED].recall(mine.twins, 0.8, 3)
+                - truth.by_words[other.words].recall(found.twins, 0.8, 3),
                 "",
                 0.0,
                 digits=4,
@@ -198,6 +215,7 @@ def show(name: str, data: str, workload: Workload, truth: Truth, one: Outcome, f
         name, data, f"{one.known:.1f}", f"{one.wall:.1f}", f"{workload.bytes / MB / one.known:.2f}", f"{one.cpu:.1f}",
         f"{one.memory / GIB:.2f}", f"{faster:.1f} times" if faster else "",
         *(f"{truth.recall(one.twins, *edges):.4f}" for edges in ((2, 3), (0.9, 1.1), (0.8, 0.9))),
+        *(f"{truth.by_words[words].recall(one.twins, 0.8, 3):.4f}" for words in (FOLDED, SPLIT)),
         f"{len(one.twins):,}", f"{truth.precision(one.twins, FOLDED):.4f}", f"{truth.precision(one.twins, SPLIT):.4f}",
     )  # fmt: skip
 
