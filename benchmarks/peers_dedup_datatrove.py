@@ -53,8 +53,8 @@ def main(words: str, kept_folder: str, answer_file: str, *files: str) -> None:
         return JsonlReader(str(folder), paths_file=str(work / "files"))
 
     def carry_out(tasks: int, *steps: Any) -> None:
-        executor = LocalPipelineExecutor(list(steps), tasks=tasks, workers=min(tasks, WORKERS), skip_completed=False)
-        executor.run()
+        workers, logs = min(tasks, WORKERS), str(work / "logs")
+        LocalPipelineExecutor(list(steps), tasks, workers, logging_dir=logs, skip_completed=False).run()
 
     signatures = MinhashDedupSignature(str(work / "signatures"), config)
     if words == "split":

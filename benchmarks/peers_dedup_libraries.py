@@ -6,7 +6,8 @@ corpusmill.
 Each removes near copies with 5-grams of lower-cased words, 14 bands of 8 and an estimated similarity of at least 0.8. A
 document goes for an earlier one that stays. `gaoya`, `rensa` and `datasketch` do it in the fastest way that the library
 offers, and on two threads or processes even where its documentation has none; `gaoya-documented` and
-`rensa-documented` in a loop over documents, as their documentation does. KEPT: numbers of the documents that stay, counted over all files. ANSWER, written after it:
+`rensa-documented` in a loop over documents, as their documentation does. KEPT: numbers of the documents that stay,
+counted over all files. ANSWER, written after it:
 
     {"version": …, "ended": when KEPT was there, in seconds since 1970,
      "twins": [[document that goes, one that stays and that it is like], …]}
@@ -46,14 +47,10 @@ def texts_of(file: Path) -> list[str]:
     return [orjson.loads(line)["text"] for line in file.read_bytes().splitlines()]
 
 
-def gaoya(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
-    """Its own words and 5-grams, made by Rust on as many threads as there are cores: all are inserted, then asked for.
-
-    A text of fewer than 5 words has no 5-gram, and all such texts are alike to it.
-    """
+def gaoya_index(**options: str) -> Any:
     from gaoya.minhash import MinHashStringIndex
 
-    index = MinHashStringIndex(
+    return MinHashStringIndex(
         hash_size=32,
         jaccard_threshold=THRESHOLD,
         num_bands=BANDS,
@@ -61,8 +58,16 @@ def gaoya(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
         analyzer="word",
         lowercase=True,
         ngram_range=(NGRAM, NGRAM),
-        id_container="smallvec",
+        **options,
     )
+
+
+def gaoya(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
+    """Its own words and 5-grams, made by Rust on as many threads as there are cores: all are inserted, then asked for.
+
+    A text of fewer than 5 words has no 5-gram, and all such texts are alike to it.
+    """
+    index = gaoya_index(id_container="smallvec")
     parts, number = [], 0
     for file in files:
         texts = texts_of(file)
@@ -85,17 +90,7 @@ def gaoya(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
 
 def gaoya_documented(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
     """`query` and `insert_document`, one document after the other."""
-    from gaoya.minhash import MinHashStringIndex
-
-    index = MinHashStringIndex(
-        hash_size=32,
-        jaccard_threshold=THRESHOLD,
-        num_bands=BANDS,
-        band_size=ROWS,
-        analyzer="word",
-        lowercase=True,
-        ngram_range=(NGRAM, NGRAM),
-    )
+    index = gaoya_index()
     kept: list[int] = []
     twins: Twins = []
     number = 0

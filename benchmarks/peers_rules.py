@@ -54,7 +54,7 @@ def run(
         row(f"{sample.name}: corpusmill", f"{ours:,.1f}", "", f"{sum(decisions(sample, AS_THEY_COME)):,}", "")
         figures.append(Figure(f"rules with decisions, {sample.name}", ours, "MB/s"))
         answers = ask_datatrove(peer, sample.texts, scratch) if peer else {}
-        for key, (about, steps, _, share) in COMPARED.items() if peer else ():
+        for key, (about, steps, times, share) in COMPARED.items() if peer else ():
             speed = sample.size / answers[key]["seconds"]
             seconds[key][0] += sample.size / speed
             seconds[key][1] += sample.size / ours
@@ -63,7 +63,7 @@ def run(
             same = 100 * sum(stay == (number in kept) for number, stay in enumerate(stays)) / len(stays)
             name = f"{sample.name}: datatrove {answers['version']}, {about}"
             row(name, f"{speed:,.2f}", f"{ours / speed:,.0f} times", f"{len(kept):,}", f"{same:.2f} %")
-            figures.append(Figure(f"rules: faster than {name}", ours / speed, "times"))
+            figures.append(Figure(f"rules: faster than {name}", ours / speed, "times", times))
             figures.append(Figure(f"rules: the same as {name}", same, "%", share))
     for key, (about, _, times, _) in COMPARED.items() if peer else ():
         theirs, own = seconds[key]

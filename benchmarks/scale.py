@@ -196,8 +196,11 @@ def main() -> int:
     ]
     if len(found) > 1:
         # Proportional: a page that two processes share, as of a file that is mapped, does not grow twice.
-        growth = float(np.polyfit(options.documents, [shared for _, _, shared in found], 1)[0])
-        figures.append(Figure("memory by document, by least squares", growth, "bytes", MOST_GROWTH, "below"))
+        for place, name in ((1, "resident"), (2, "proportional")):
+            growth = float(np.polyfit(options.documents, [one[place] for one in found], 1)[0])
+            figures.append(
+                Figure(f"{name} memory by document, by least squares", growth, "bytes", MOST_GROWTH, "below")
+            )
     return verdict(figures)
 
 
