@@ -45,6 +45,7 @@ def run(
     with watcher:
         done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
         problems = verify_output(done.shards, watcher)
+        # Not before: the first unit need not wait for what is needed last.
         from corpusmill.report.mix import mixes
         from corpusmill.report.page import write_page
         from corpusmill.report.tables import RunTables

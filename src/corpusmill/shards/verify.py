@@ -19,8 +19,8 @@ CHUNK = 1 << 22  # tokens
 def problems(shards: "Shards") -> Iterator[str]:
     """Every problem as a sentence that begins with the file: what was found, what was promised.
 
-    Reads each file twice. A shard whose files are not what was written is not looked into:
-    its other problems would only repeat that one.
+    Reads each file twice. A shard whose files are not what was written is not looked into: its other problems would only
+    repeat that one.
     """
     index = shards.index
     document, offset = 0, 0  # the next token expected: this one of this document

@@ -185,7 +185,7 @@ def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
     it has made of functions that this process has not compiled then moves over. If it fails, this process has more to do.
     """
     root = cache_folder()
-    if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2:
+    if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2 or not sys.executable:
         yield ()
         return
     # Neighbours by name call each other more than others do, and what takes longer to compile is longer, about.

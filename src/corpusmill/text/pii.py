@@ -207,10 +207,8 @@ def _find(
         valid = below(min(hi - block, 64))
         digits &= valid
         # Two separators, three apart; then four of them; then five.
-        colon_pairs, dash_pairs = (
-            colons & moved_up(colons, colons_before, 3),
-            dashes & moved_up(dashes, dashes_before, 3),
-        )
+        colon_pairs = colons & moved_up(colons, colons_before, 3)
+        dash_pairs = dashes & moved_up(dashes, dashes_before, 3)
         macs = colon_pairs & moved_up(colon_pairs, colon_pairs_before, 6) & moved_up(colons, colons_before, 12)
         macs |= dash_pairs & moved_up(dash_pairs, dash_pairs_before, 6) & moved_up(dashes, dashes_before, 12)
         stops = (digits & ~((digits << ONE) | digit_before)) | ((ats | colons | macs) & valid)

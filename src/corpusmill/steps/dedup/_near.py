@@ -75,9 +75,7 @@ class Group:
 
     def run(self, unit: Unit, io: UnitIO) -> None:
         files = Files(*unit.inputs[2])
-        pairs = np.concatenate([self.pairs(part, files, io) for part in partitions(unit, io)])
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-        pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]]
+        pairs = _distinct_rows(np.concatenate([self.pairs(part, files, io) for part in partitions(unit, io)]))
         io.write_arrays(
             "pairs", len(pairs), one=pairs[:, 0], other=pairs[:, 1], documents=_without_doubles(pairs.ravel())
         )
@@ -163,7 +161,7 @@ class Decide:
                 ]
             )
             more.sort(axis=1)
-            more = _without(np.unique(more[more[:, 0] != more[:, 1]], axis=0), pairs)
+            more = _without(_distinct_rows(more[more[:, 0] != more[:, 1]]), pairs)
             more = more[documents[more[:, 1]] >= files.own]
             if not len(more):
                 break
@@ -284,6 +282,14 @@ def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:
     new = np.ones(len(numbers), bool)
     new[1:] = numbers[1:] != numbers[:-1]
     return numbers[new]
+
+
+def _distinct_rows(pairs: NDArray[Any]) -> NDArray[Any]:
+    """The same of (pairs, 2), as by np.unique along an axis, which compares rows as bytes."""
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    new = np.ones(len(pairs), bool)
+    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return pairs[new]
 
 
 def _within(numbers: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
