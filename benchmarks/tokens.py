@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks._common import Figure, Workload, row, table
+from corpusmill.memory import keep_memory
 from corpusmill.models.tokenizer import clean, load
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.units import keep_memory
 
 LENGTH, PER_SHARD = 2048, 100_000_000
 SHARE, MAP = 0.8, 8.0  # of the bare engine's speed; times that of datasets.map with two processes

@@ -20,7 +20,7 @@ LAYERS = [  # from the top; what stands on one line may not import each other, e
     {"keys"},
     {"models"},
     {"text", "tokens", "units", "sums"},
-    {"tables", "storage"},
+    {"tables", "storage", "memory"},
     {"assets"},
     {"schema", "facts", "errors", "fork_server"},
 ]

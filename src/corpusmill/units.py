@@ -7,10 +7,8 @@ orphan and nothing else.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -158,8 +156,6 @@ class Stage:
 
 
 MAGIC = b"CMARRAY1"
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
-KEPT = 128 << 20  # bytes that were freed and stay with a worker
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -202,55 +198,6 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
             flat = np.frombuffer(mapped, entry["dtype"], math.prod(shape), 16 + size + entry["offset"])
             arrays[name] = flat.reshape(shape)
     return arrays
-
-
-def keep_memory() -> None:
-    """What is freed stays with this process for what comes next, up to KEPT: a page that the system has to give anew
-    takes longer than most of what is done with it. For workers, which give it back when they wait."""
-    if libc := _glibc():
-        libc.mallopt(MMAP_THRESHOLD, 32 << 20)  # the most that glibc itself would come to
-        libc.mallopt(TRIM_THRESHOLD, KEPT)
-
-
-def give_memory_back() -> None:
-    """What was taken and freed goes back to the system: glibc keeps it otherwise, and how much depends on luck.
-
-    For a worker that has to wait: after every short unit it would cost a third of their time.
-    """
-    pa.default_memory_pool().release_unused()
-    if libc := _glibc():
-        libc.malloc_trim(0)
-
-
-@contextmanager
-def frugal() -> Iterator[None]:
-    """Inside, arrays of a megabyte and more go back to the system when they are freed, at the price of page faults.
-
-    For work in one unit whose arrays grow with the corpus: else it ends up holding the sum of what it held one after the
-    other.
-    """
-    libc = _glibc()
-    try:
-        if libc:
-            libc.malloc_trim(0)
-            libc.mallopt(MMAP_THRESHOLD, 1 << 20)
-            libc.mallopt(TRIM_THRESHOLD, 1 << 20)
-        yield
-    finally:
-        keep_memory()
-        give_memory_back()
-
-
-@cache
-def _glibc() -> Any:
-    """None where there is another C library."""
-    import ctypes
-
-    try:
-        libc = ctypes.CDLL(None)
-        return libc if libc.malloc_trim and libc.mallopt else None
-    except (AttributeError, OSError, TypeError):
-        return None
 
 
 def now() -> float:

@@ -21,7 +21,8 @@ from corpusmill import fork_server
 from corpusmill.execute import Check, Failure, Progress
 from corpusmill.execute.commits import last_line, run_unit
 from corpusmill.execute.serial import INCURABLE, Serial
-from corpusmill.units import Commit, Unit, Work, give_memory_back, keep_memory
+from corpusmill.memory import give_memory_back, keep_memory
+from corpusmill.units import Commit, Unit, Work
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.keys import Signed
+from corpusmill.memory import frugal
 from corpusmill.steps.dedup._records import (
     Files,
     Partition,
@@ -33,7 +34,7 @@ from corpusmill.steps.dedup._records import (
 )
 from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors, take_sets
 from corpusmill.text.shingles import Shingling
-from corpusmill.units import Committed, Stage, Unit, UnitIO, frugal
+from corpusmill.units import Committed, Stage, Unit, UnitIO
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
 HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
