@@ -29,9 +29,19 @@ def total(many: Iterable[Mapping[str, Any]]) -> Facts:
     """
     result: Facts = {}
     for facts in many:
-        for name, value in facts.items():
-            if isinstance(value, Mapping):
-                result[name] = total([result.get(name, {}), value])
-            else:
-                result[name] = result[name] + value if name in result else value
+        merge(result, facts)
     return result
+
+
+def merge(into: Facts, facts: Mapping[str, Any], times: int = 1) -> None:
+    """Add facts, branch by branch, `times` times over."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            merge(into.setdefault(name, {}), value, times)
+        else:
+            into[name] = into.get(name, 0) + value * times
+
+
+def in_order(facts: Mapping[str, Any]) -> Facts:
+    """The same facts with sorted keys: the sum of units is the same in whatever order they came."""
+    return {name: in_order(value) if isinstance(value, Mapping) else value for name, value in sorted(facts.items())}

@@ -9,9 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.units import Commit
-
-FORMAT = 1  # changes when a step makes other keys of the same text: keys of another format cannot be compared
+FORMAT = 2  # changes when a step makes other keys of the same text: keys of another format cannot be compared
 
 
 @dataclass(frozen=True)
@@ -22,22 +20,22 @@ class Keys:
     arrays     by name, (documents, …): what is needed to judge documents then
     documents  (records,) the row of each record's document, rising, where a document has more records than one or none;
                None where row and record are the same
-    riders     by name, (records,): what travels with each key
+    payload    by name, (records,): what accompanies each key
     """
 
     bands: NDArray[np.uint64]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     documents: NDArray[np.int64] | None = None
-    riders: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    payload: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class KeyFile:
     """Keys of documents that were kept by an earlier run.
 
-    keys    absolute path of a file as `Signed` describes it
-    docs    absolute path of the documents that the keys belong to, row by row
-    kept    absolute path of those of them that stayed to the end of that run; None: all
+    keys    full name of a file as `KeyStage` describes it
+    docs    full name of the file of documents that the keys belong to, row by row
+    kept    full name of the file of those of them that were kept to the end of that run; None: all
     rows    documents in `docs`
     """
 
@@ -48,29 +46,57 @@ class KeyFile:
 
 
 @dataclass(frozen=True)
-class Signed:
-    """Where the keys of a step are, for the step to plan its stages.
+class EarlierKeys:
+    """What earlier runs kept: documents that precede all of this run, and are never dropped.
 
-    stage         the pass that wrote them
-    label         the step's label; the keys are the pass's output `keys-<label>`: arrays `offsets`, (partitions + 1,);
-                  `keys`, `row` and riders (records,), partition by partition; and what is by document. `slices` says
-                  into how many partitions a band is cut, `riders` which of the arrays are riders
-    fingerprint   of the step and of everything upstream
-    slices        partitions a band, a power of two
-    excluded      the verdict stages of corpus steps before this one on the same keys: what they drop is not there
-    earlier       what earlier runs kept: documents that come before all of this run, and stay
-    sources       the names of all sources of the recipe, in order
-    around        tokens that begin and end each document, beside those of its text
+    content   of all that the files hold, as a fingerprint: where they are does not count
+    """
+
+    files: tuple[KeyFile, ...] = ()
+    content: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.files)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the files have documents that were not kept to the end."""
+        return any(file.kept for file in self.files)
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    def identity(self) -> str:
+        return self.content
+
+
+@dataclass(frozen=True)
+class KeyStage:
+    """Where the keys of a corpus step are, for the step to plan its stages.
+
+    stage      the pass that wrote them
+    label      the step's label; the keys are the pass's output `keys-<label>`: arrays `offsets`, (partitions + 1,);
+               `keys`, `row` and payload, (records,), partition by partition; and what is by document. `partitions` says
+               into how many partitions each band is cut, `payload` which of the arrays are payload. The pass notes how
+               many records each unit has under the same name
+    partitions_per_band
+               a power of two. The files of some units may be cut otherwise: those of earlier runs, and those that were
+               made when the corpus was smaller
+    excluded   the verdict stages of corpus steps before this one on the same keys: what they drop is not looked at
+    earlier    what earlier runs kept
+    sources    the names of all sources of the recipe, in order
+    special_tokens_per_document
+               tokens that begin and end each document, beside those of its text
     """
 
     stage: str
     label: str
-    fingerprint: str
-    slices: int
+    partitions_per_band: int
     excluded: tuple[str, ...]
-    earlier: tuple[KeyFile, ...] = ()
+    earlier: EarlierKeys = EarlierKeys()
     sources: tuple[str, ...] = ()
-    around: int = 1
+    special_tokens_per_document: int = 1
 
     @property
     def output(self) -> str:
@@ -80,39 +106,34 @@ class Signed:
 # The table of verdicts: `document` and `reason` of every step; the others become signals of the step.
 VERDICT = pa.schema(
     [
-        ("document", pa.int64()),  # its number: units in order, rows within them
-        ("reason", pa.string()),  # null: it stays
+        ("document", pa.int64()),  # its row in the documents of its unit, rising
+        ("reason", pa.string()),  # null: it is kept
     ]
 )
-TWINS = pa.schema(
+DUPLICATES = pa.schema(
     [
         *VERDICT,
-        ("twin_id", pa.string()),  # the document that stays instead of it
+        ("duplicate_of", pa.string()),  # the id of the document that is kept instead of it
         ("similarity", pa.float64()),  # exact Jaccard, 1.0 for exact copies
-        ("cluster_id", pa.string()),  # the document that stays, of it and of those that go for it
-        ("cluster_size", pa.int64()),  # it and all that go for it
+        ("cluster_id", pa.string()),  # the kept document of the cluster
+        ("cluster_size", pa.int64()),  # the kept document and its duplicates
     ]
 )
 CUTS = pa.schema(
     [
-        ("document", pa.int64()),
-        ("start", pa.int64()),  # bytes of its text [start, stop) that go; in order, without overlap
+        ("document", pa.int64()),  # as in VERDICT
+        ("start", pa.int64()),  # bytes [start, stop) of its text are cut; in order, without overlap
         ("stop", pa.int64()),
     ]
 )
 
 
-def bases(commits: list[Commit], output: str) -> NDArray[np.int64]:
-    """The number of each unit's first document, and in the end how many there are: (units + 1,)."""
-    return np.cumsum([0] + [commit.outputs[output].rows for commit in commits], dtype=np.int64)
-
-
 ADDRESS = ("id", "file", "position")  # what tells documents apart: an input may give an id twice
 
 
-def stayed(documents: pa.Table, kept: pa.Table) -> NDArray[np.bool_]:
+def were_kept(documents: pa.Table, kept: pa.Table) -> NDArray[np.bool_]:
     """(documents,) which of them are among the kept; both have the columns of ADDRESS."""
     columns = [[table[name].cast(pa.string()) for name in ADDRESS] for table in (documents, kept)]
     joined = [pc.binary_join_element_wise(*parts, "\0", null_handling="replace") for parts in columns]
-    found: NDArray[np.bool_] = pc.is_in(joined[0], joined[1].combine_chunks()).to_numpy()
-    return found
+    among: NDArray[np.bool_] = pc.is_in(joined[0], joined[1].combine_chunks()).to_numpy()
+    return among

@@ -1,96 +1,80 @@
-"""Carry out a recipe: the only place where recipe, executor and report meet.
+"""Carry out a recipe: the only place where recipe, executor, report and verification meet.
 
-    runs/NAME/
-        run.json                    the recipe as resolved, versions, inputs with size and date
-        NN-stage-FINGERPRINT/       one a stage, see execute/commits.py
-        output/                     what the recipe writes, under lasting names
-        waterfall.json report.html  what happened
-
-Stages that are there already, with the same fingerprint, are not done again: a run that was stopped continues, and a
-recipe that was changed repeats only what depends on the change.
+Work that was done already, by this recipe or another one in the same folder, is not done again: a run that was stopped
+continues, a recipe that was changed repeats only what depends on the change, and more input costs what it adds.
 """
 
-import json
 import os
 import platform
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import corpusmill
-from corpusmill.errors import BudgetError, ResumeError, RunError, StorageError, UnitError
+from corpusmill import execute
+from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, StageCounts, carry_out
+from corpusmill.engine.changes import changes
+from corpusmill.engine.earlier_runs import refuse_itself
+from corpusmill.engine.lower import lower
+from corpusmill.engine.plan import Plan, Publisher
+from corpusmill.errors import RunError, StorageError
 from corpusmill.execute import Executor
-from corpusmill.execute.commits import StageFolder, disk_full
-from corpusmill.execute.processes import Processes
-from corpusmill.execute.serial import Serial
-from corpusmill.facts import Facts, total
-from corpusmill.fork_server import ENGINE
+from corpusmill.execute.warm_start import ENGINE
 from corpusmill.keys import FORMAT
-from corpusmill.recipe.against import refuse_itself
-from corpusmill.recipe.lower import Plan, lower
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.writing import publish
 from corpusmill.report.waterfall import Waterfall, waterfall
-from corpusmill.storage import write_atomic
-from corpusmill.units import Commit, Stage, now
+from corpusmill.run_folder import RunFolder
+from corpusmill.unit_io import disk_full
+from corpusmill.units import now
+from corpusmill.verify import Checked, verify
 
-EARLY = 10_000  # records after which a run that loses too many stops at once, not at the end of the pass
-
-
-class Watcher(Protocol):
-    """Is told what happens, to show it. Every method may be called from the driver only."""
-
-    def compiling(self) -> None: ...
-    def stage(self, stage: Stage, units: int, done: int) -> None: ...
-    def commit(self, stage: Stage, commit: Commit) -> None: ...
-    def note(self, message: str) -> None: ...
-
-
-class Silent:
-    def compiling(self) -> None:
-        pass
-
-    def stage(self, stage: Stage, units: int, done: int) -> None:
-        pass
-
-    def commit(self, stage: Stage, commit: Commit) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        pass
+SHOWN = 5  # problems in a message
 
 
 @dataclass
 class Run:
     """A finished run.
 
-    folder      where it is
+    place       its folder: a path, or a URL
     waterfall   documents, bytes and tokens in and out of every step
-    output      the folder of what the recipe writes
-    shards      the folder of the training shards, None if the recipe writes none
-    seconds     how long this call took; commits of earlier calls are not in it
+    seconds     how long this call took; units of earlier calls are not in it
+    units       stage -> units that this call did, and those that were done before
+    checked     the folders of output, read back: nothing is wrong with them
     """
 
-    folder: Path
+    place: str
     waterfall: Waterfall
     seconds: float
-    output: Path = field(init=False)
+    units: Mapping[str, StageCounts] = field(default_factory=dict)
+    checked: tuple[Checked, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.output = self.folder / "output"
+    @property
+    def folder(self) -> Path:
+        """The folder. Raises InputError if the run is in an object store."""
+        return RunFolder(self.place).path
+
+    @property
+    def output(self) -> Path:
+        """The folder of what the recipe writes."""
+        return self.folder / "output"
 
     @property
     def shards(self) -> Path | None:
+        """The folder of training shards; None if the recipe writes none."""
         path = self.output / "shards"
         return path if path.exists() else None
 
     @property
-    def report(self) -> Path:
-        return self.folder / "report.html"
+    def report(self) -> str:
+        """The report's place."""
+        return RunFolder(self.place).report
+
+    def __repr__(self) -> str:
+        flow = self.waterfall
+        return f"<Run {self.place}: {flow.documents_in:,} documents in, {flow.documents_out:,} out, {self.seconds:.1f} s>"
 
 
 def run(
@@ -100,141 +84,88 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    watcher: Watcher | None = None,
+    listener: ProgressListener | None = None,
 ) -> Run:
-    """Do what a recipe says, or go on where an earlier run of it stopped.
+    """Run a recipe; resume if it was interrupted. Reads all outputs back and writes the report.
 
     recipe      a Recipe, or the path of one in YAML
     overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30"
-    folder      instead of the recipe's run.folder
+    folder      instead of the recipe's run.folder: a path, or a URL such as s3://bucket/run
     workers     instead of the recipe's run.workers
     executor    instead of the recipe's run.executor
-    watcher     is told of the progress
+    listener    is told of the progress
 
     Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a
-    unit fails in every attempt (the others are committed); StorageError if the disk is full.
+    unit fails in every attempt (the others are committed); StorageError if the disk is full; RunError if what was
+    written cannot be read back.
     """
     started = now()
-    watcher = watcher or Silent()
+    listener = listener or Silent()
     if not isinstance(recipe, Recipe):
         recipe = Recipe.load(Path(recipe), overrides)
-    root = Path(folder) if folder is not None else recipe.folder
-    refuse_itself(recipe, root)
+    run_folder = RunFolder.at(os.fspath(folder) if folder is not None else recipe.folder)
+    refuse_itself(recipe, run_folder)
     plan = lower(recipe)
-    warm_kernels(watcher)
+    warm_kernels(listener)
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
-        serial = recipe.run.executor == "serial"
-        executor = Serial() if serial else Processes(count, preload=preloaded())
+        executor = execute.find(recipe.run.executor).start(count, preloaded())
     with closing(executor):
         executor.check(plan.checks)
         try:
-            root.mkdir(parents=True, exist_ok=True)
-            with only_driver(root):
-                _describe(root, plan)
-                committed = carry_out(root, plan, executor, watcher)
-                flow = waterfall(plan, committed)
+            run_folder.make()
+            with run_folder.only_driver():
+                for change in changes(run_folder, plan):
+                    listener.note(str(change))
+                run_folder.write_record(_describe(plan))
+                progress = carry_out(run_folder, plan, executor, listener)
+                flow = waterfall(plan, progress.results)
                 flow.check()
-                publish(root, plan, committed)
-                _write_json(root / "waterfall.json", flow.to_json())
+                publish(run_folder, plan, progress)
+                run_folder.write_waterfall(flow.to_json())
+                checked = read_back(run_folder, listener)
+                # Not imported before: the first unit need not wait for what is needed last.
+                from corpusmill.report.page import write_page
+
+                write_page(run_folder)
         except OSError as error:
             if isinstance(error, StorageError) or "No space left" not in str(error):
                 raise
-            raise StorageError(disk_full(root)) from error
-    return Run(root, flow, round(now() - started, 3))
+            raise StorageError(disk_full(run_folder)) from error
+    return Run(run_folder.place, flow, round(now() - started, 3), progress.counts, checked)
 
 
-def carry_out(root: Path, plan: Plan, executor: Executor, watcher: Watcher) -> dict[str, list[Commit]]:
-    """Do every stage in turn; returns their commits by stage name, in unit order."""
-    committed: dict[str, list[Commit]] = {}
-    reading = plan.passes[0].stage
-    for number, stage in enumerate(plan.stages, 1):
-        folder = StageFolder(root, stage_folder(number, stage))
-        units = stage.units(committed, root)
-        folder.plan(units)
-        folder.forget_failures()
-        done = folder.commits()
-        folder.tidy()
-        watcher.stage(stage, len(units), len(done))
-        for line in getattr(stage.work, "tell", lambda units: ())(units):
-            watcher.note(line)
-
-        def commit(record: Commit, stage: Stage = stage, done: dict[int, Commit] = done) -> None:
-            done[record.unit] = record
-            watcher.commit(stage, record)
-            if stage.name == reading:
-                check_budget(plan.recipe, root, done.values(), early=True)
-
-        for record in done.values():
-            watcher.commit(stage, record)
-        failures = executor.run(root, folder.name, stage.work, [u for u in units if u.number not in done], commit)
-        if failures:
-            for failure in failures:
-                folder.fail(failure.unit, failure.error, failure.traceback)
-            first = failures[0]
-            raise UnitError(
-                f"{len(failures)} of {len(units)} units of {stage.name} failed in every attempt; the others are "
-                f"committed. The first: unit {first.unit}: {first.error}. See {folder.path / 'failed'} for the "
-                f"tracebacks, and run the same command again to repeat only these."
-            )
-        missing = [unit.number for unit in units if unit.number not in done]
-        if missing:
-            raise RunError(
-                f"{stage.name}: units {missing[:5]} are neither committed nor failed; this is a fault of ours"
-            )
-        committed[stage.name] = [done[unit.number] for unit in units]
-        folder.tidy()
-        if stage.name == reading:
-            check_budget(plan.recipe, root, committed[stage.name], early=False)
-    return committed
+def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
+    """Give what the writers wrote its lasting names."""
+    run.remove_output()
+    for stage in plan.stages:
+        if isinstance(stage.work, Publisher):
+            stage.work.publish(stage.name, run, progress.results)
 
 
-def stage_folder(number: int, stage: Stage) -> str:
-    return f"{number:02d}-{stage.name}-{stage.fingerprint[:8]}"
+def read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]:
+    """Read everything that was written for others. Raises RunError if anything is wrong with it."""
+    names = run.outputs()
+    if names:
+        listener.note(f"verify: reading back {', '.join(names)}")
+    checked = tuple(verify(run))
+    problems = [problem for folder in checked for problem in folder.problems]
+    if problems:
+        more = f" And {len(problems) - SHOWN} more." if len(problems) > SHOWN else ""
+        raise RunError(
+            f"{run.place}: what was written cannot be read back as it was written: "
+            f"{'; '.join(problems[:SHOWN])}.{more} Is the disk sound? `corpusmill verify {run.place}` reads it again."
+        )
+    return checked
 
 
-def check_budget(recipe: Recipe, root: Path, commits: Any, early: bool) -> None:
-    """Raises BudgetError if more records were bad than `run.error_budget` allows: a share of them, or a count."""
-    facts = total(commit.facts for commit in commits)
-    records, bad, kinds = bad_records(facts)
-    budget = recipe.run.error_budget
-    if early and isinstance(budget, float) and records < EARLY:
-        return
-    allowed = budget * records if isinstance(budget, float) else budget
-    if bad <= allowed:
-        return
-    worst = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
-    raise BudgetError(
-        f"{bad} of {records} records could not be processed ({worst}), and run.error_budget allows {allowed:g}. "
-        f"Look at them with: corpusmill peek {root} --dead. If the loss is acceptable, run again with "
-        f"--set run.error_budget={_enough(bad, records)}; nothing is read twice."
-    )
-
-
-def bad_records(facts: Facts) -> tuple[int, int, dict[str, int]]:
-    """Records read; records and documents lost to errors; these by kind."""
-    kinds: dict[str, int] = {}
-    records = 0
-    for source in facts.get("read", {}).values():
-        records += source.get("records", 0)
-        for kind, count in source.get("dead", {}).items():
-            kinds[kind] = kinds.get(kind, 0) + count
-    for step, sources in facts.get("failed", {}).items():
-        kinds[f"{step} failed"] = sum(sources.values())
-    return records, sum(kinds.values()), kinds
-
-
-def _enough(bad: int, records: int) -> str:
-    return f"{min(1.0, -(-bad * 1000 // max(records, 1)) / 1000):g}" if records else "1.0"
-
-
-def warm_kernels(watcher: Watcher) -> None:
+def warm_kernels(listener: ProgressListener) -> None:
     """Compile what the recipe needs once, before workers start, and say so: it takes up to a minute on a new machine."""
     from corpusmill.text import compile as compiled
 
     needed = compiled.imported_kernels()
     if not compiled.is_warm(needed):
-        watcher.compiling()
+        listener.compiling()
         compiled.warm(needed)
 
 
@@ -245,38 +176,15 @@ def preloaded() -> tuple[str, ...]:
     return (*compiled.imported_kernels(), ENGINE)
 
 
-@contextmanager
-def only_driver(root: Path) -> Iterator[None]:
-    """Hold the run's folder: two drivers at once would tidy away each other's files."""
-    if os.name == "nt":
-        yield
-        return
-    import fcntl
-
-    with (root / ".lock").open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise ResumeError(
-                f"{root}: another process ({file.read().strip() or 'unknown'}) is at work in this folder. "
-                f"Wait for it, stop it, or give this run a folder of its own."
-            ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        yield
-
-
-def _describe(root: Path, plan: Plan) -> None:
+def _describe(plan: Plan) -> dict[str, Any]:
     """run.json: what is run, on what, with which versions."""
     import numba
     import numpy
     import pyarrow
 
     inputs = {
-        source.source: [{"path": f.path, "bytes": f.size, "fingerprint": f.fingerprint} for f in files]
-        for source, files in zip(plan.recipe.read, plan.inputs)
+        source.source: [{"path": f.path, "bytes": f.size, "fingerprint": f.fingerprint} for f in found.files]
+        for source, found in zip(plan.recipe.read, plan.inputs)
     }
     versions = {
         "corpusmill": corpusmill.__version__,
@@ -285,7 +193,7 @@ def _describe(root: Path, plan: Plan) -> None:
         "numpy": numpy.__version__,
         "numba": numba.__version__,
     }
-    record = {
+    return {
         "name": plan.recipe.name,
         "recipe": plan.recipe.dump(),
         "fingerprint": plan.recipe.fingerprint(),
@@ -293,18 +201,5 @@ def _describe(root: Path, plan: Plan) -> None:
         "command": sys.argv,
         "inputs": inputs,
         "passes": [{"stage": info.stage, "labels": list(info.labels)} for info in plan.passes],
-        "stages": [stage_folder(number, stage) for number, stage in enumerate(plan.stages, 1)],
         "keys": FORMAT,
     }
-    _write_json(root / "run.json", record)
-
-
-def _write_json(path: Path, value: Any) -> None:
-    write_atomic(str(path), json.dumps(value, indent=1, ensure_ascii=False).encode())
-
-
-def forget(root: Path) -> None:
-    """Remove all that a run has made, for a start from nothing."""
-    if root.exists() and not (root / "run.json").exists() and any(root.iterdir()):
-        raise ResumeError(f"{root}: this is no run folder (it has no run.json), so nothing in it is removed")
-    shutil.rmtree(root, ignore_errors=True)

@@ -77,7 +77,7 @@ def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str,
     """(folder that names are relative to, path -> (size, fingerprint)) of one pattern."""
     local = is_local(pattern)
     if local:
-        pattern = _local(pattern)
+        pattern = local_path(pattern)
     else:
         fs, inner = _remote(pattern)
         pattern = fs.unstrip_protocol(inner)  # as the store itself writes names, so that names compare
@@ -206,7 +206,7 @@ def open_read(path: str, offset: int = 0) -> IO[bytes]:
     """A file open for reading bytes from `offset`. Raises InputError if there is none."""
     with _errors_of(path):
         if is_local(path):
-            file: IO[bytes] = open(_local(path), "rb")  # noqa: SIM115 - the caller closes it
+            file: IO[bytes] = open(local_path(path), "rb")  # noqa: SIM115 - the caller closes it
         else:
             fs, inner = _remote(path)
             file = fs.open(inner, "rb", block_size=BLOCK)
@@ -245,7 +245,7 @@ def exists(path: str) -> bool:
     """Whether there is a file or folder of this name now."""
     with _errors_of(path):
         if is_local(path):
-            return Path(_local(path)).exists()
+            return Path(local_path(path)).exists()
         fs, inner = _remote(path)
         fs.invalidate_cache()
         return bool(fs.exists(inner))
@@ -255,7 +255,7 @@ def list_dir(path: str) -> list[str]:
     """The names in a folder, sorted; unfinished writes are left out. Empty where there is no such folder."""
     with _errors_of(path):
         if is_local(path):
-            folder = _local(path)
+            folder = local_path(path)
             names = os.listdir(folder) if Path(folder).is_dir() else []
         else:
             fs, inner = _remote(path)
@@ -265,6 +265,60 @@ def list_dir(path: str) -> list[str]:
             except FileNotFoundError:
                 names = []
     return sorted(name for name in names if name and not name.startswith(TEMPORARY))
+
+
+def list_sizes(path: str) -> dict[str, int]:
+    """name -> bytes of the files in a folder; unfinished writes are left out. Empty where there is no such folder."""
+    with _errors_of(path):
+        if is_local(path):
+            try:
+                with os.scandir(local_path(path)) as entries:
+                    sizes = {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+            except FileNotFoundError:
+                sizes = {}
+        else:
+            fs, inner = _remote(path)
+            fs.invalidate_cache()  # listings are cached, and other workers write
+            try:
+                entries_there = fs.ls(inner, detail=True)
+            except FileNotFoundError:
+                entries_there = []
+            sizes = {e["name"].rpartition("/")[2]: int(e["size"] or 0) for e in entries_there if e["type"] == "file"}
+    return {name: size for name, size in sizes.items() if not name.startswith(TEMPORARY)}
+
+
+def download(path: str, target: Path) -> None:
+    """A copy of a remote file on this machine, whole under its name or not there at all."""
+    fs, inner = _remote(path)
+    with _errors_of(path), _temporary(target) as draft:
+        fs.get_file(inner, str(draft))
+        draft.replace(target)
+
+
+def upload(source: Path, path: str) -> None:
+    """A file of this machine under a remote name, which exists when all of it is there."""
+    fs, inner = _remote(path)
+    with _errors_of(path):
+        fs.put_file(str(source), inner)
+
+
+def copy(source: str, target: str) -> None:
+    """A second name for a file: a hard link where the file system has them, else a copy.
+
+    Both are local, or both in the same object store, which copies without a way through this machine.
+    """
+    if not is_local(source):
+        fs, inner = _remote(source)
+        with _errors_of(target):
+            fs.cp_file(inner, _remote(target)[1])
+        return
+    final = Path(local_path(target))
+    with _errors_of(target):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(local_path(source), final)
+        except OSError:
+            shutil.copyfile(local_path(source), final)
 
 
 # ------------------------------------------------------------------ writing
@@ -291,7 +345,7 @@ def create_once(path: str, data: bytes) -> bool:
             except FileExistsError:
                 return False
         return True
-    final = Path(_local(path))
+    final = Path(local_path(path))
     with _errors_of(path), _temporary(final) as draft:
         _write_synced(draft, data)
         try:
@@ -334,7 +388,7 @@ def open_write(path: str) -> Iterator[IO[bytes]]:
                 raise
             file.close()  # uploads what is left, and only now does the name exist
         return
-    final = Path(_local(path))
+    final = Path(local_path(path))
     with _errors_of(path), _temporary(final) as draft:
         with draft.open("xb") as file:
             yield file
@@ -355,7 +409,7 @@ def _abandon(file: Any) -> None:
 def make_dir(path: str) -> None:
     """A folder and those above it, synced; nothing to do in an object store."""
     if is_local(path):
-        folder = Path(_local(path))
+        folder = Path(local_path(path))
         with _errors_of(path):
             missing = [place for place in (folder, *folder.parents) if not place.exists()]
             folder.mkdir(parents=True, exist_ok=True)
@@ -367,10 +421,21 @@ def remove(path: str) -> None:
     """Remove a file; nothing to do if it is gone already."""
     with _errors_of(path), contextlib.suppress(FileNotFoundError):
         if is_local(path):
-            Path(_local(path)).unlink()
+            Path(local_path(path)).unlink()
         else:
             fs, inner = _remote(path)
             fs.rm_file(inner)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder with all that is in it; nothing to do if it is gone already."""
+    with _errors_of(path), contextlib.suppress(FileNotFoundError):
+        if is_local(path):
+            shutil.rmtree(local_path(path), ignore_errors=True)
+        else:
+            fs, inner = _remote(path)
+            fs.invalidate_cache()
+            fs.rm(inner, recursive=True)
 
 
 def fsync_dir(path: str) -> None:
@@ -378,7 +443,7 @@ def fsync_dir(path: str) -> None:
     if not is_local(path):
         return
     with _errors_of(path):
-        handle = os.open(_local(path), os.O_RDONLY)
+        handle = os.open(local_path(path), os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -417,7 +482,7 @@ def join(place: str, *parts: str) -> str:
     return (
         "/".join([place.rstrip("/") or "/", *parts])
         if not is_local(place)
-        else str(PurePosixPath(_local(place), *parts))
+        else str(PurePosixPath(local_path(place), *parts))
     )
 
 
@@ -426,7 +491,8 @@ def _scheme(path: str) -> str:
     return head.lower() if separator else ""
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
+    """The path of a local place, which may be written file://… or begin with ~."""
     return os.path.expanduser(path.partition("://")[2] if "://" in path else path)
 
 
@@ -472,7 +538,7 @@ def _room(path: str) -> str:
     """` (1.5 GB free of 20.0 GB)` of the disk that a local path is on."""
     if not is_local(path):
         return ""
-    place = next((p for p in Path(_local(path)).absolute().parents if p.exists()), Path("/"))
+    place = next((p for p in Path(local_path(path)).absolute().parents if p.exists()), Path("/"))
     try:
         usage = shutil.disk_usage(place)
     except OSError:

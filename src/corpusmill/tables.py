@@ -30,7 +30,10 @@ class TableWriter:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
         self._waiting_size = 0
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+        self._metadata: list[pq.FileMetaData] = []
+        self._writer = pq.ParquetWriter(
+            path, schema, compression="zstd", compression_level=1, metadata_collector=self._metadata
+        )
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows. The batch's columns must be the schema's."""
@@ -61,6 +64,14 @@ class TableWriter:
         if self._waiting:
             self._flush()
         self._writer.close()
+
+    def text_groups(self) -> list[int]:
+        """Bytes of text in each row group, as Parquet encodes them; nothing may be written after."""
+        self.close()
+        metadata = self._metadata[0]
+        column = self.schema.get_field_index("text")
+        groups = range(metadata.num_row_groups)
+        return [metadata.row_group(group).column(column).total_uncompressed_size for group in groups]
 
     def __enter__(self) -> Self:
         return self

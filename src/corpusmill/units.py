@@ -1,41 +1,53 @@
-"""Units of work: what an executor carries out, and all that a unit may touch.
+"""Units of work: what an executor carries out, and what it leaves behind. Contracts only; `unit_io` reaches files.
 
-A unit reads named inputs and writes named outputs; a commit record, created once, makes them count. Output files
-carry the number of the unit and the name of the attempt, so an attempt that was killed, doubled or late leaves an
-orphan and nothing else.
+A stage is a list of units. A unit has inputs, a small frozen dataclass of numbers and ranges, and a key: the hash of the
+content of what it reads. Its stage's folder is named for the work: code, parameters, library versions. So work and
+content together name what a unit makes, and equal work is never done twice.
+
+What all units of a stage share (the files that earlier stages wrote) is not repeated in each of them: it is in the
+`Results` of those stages, written once when a stage is complete.
 """
 
-import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill.storage import checksum
-from corpusmill.tables import TableWriter
+from corpusmill.facts import Facts
+
+if TYPE_CHECKING:
+    from corpusmill.unit_io import UnitIO, Upstream
+
+Inputs = TypeVar("Inputs")
+Contravariant = TypeVar("Contravariant", contravariant=True)
+Note = int | str
 
 
 @dataclass(frozen=True)
 class Unit:
     """A part of a stage.
 
-    number   its place in the stage; it names the unit's files and its commit
-    inputs   what it reads: pieces of inputs, or files of earlier stages relative to the run's folder
+    number   its place in the stage: results are in this order
+    key      20 hexadecimal digits: the identity of what it reads; it names the unit's files and its commit
+    inputs   what its work's `run` is given: a frozen dataclass of plain values
     """
 
     number: int
-    inputs: tuple[Any, ...]
+    key: str
+    inputs: Any
 
 
 @dataclass(frozen=True)
 class Output:
-    """A file that a unit wrote. `path` is relative to the run's folder; `checksum` is XXH3-128 of its bytes."""
+    """A file that a unit wrote.
+
+    path       relative to the run's folder
+    checksum   XXH3-128 of its bytes
+    """
 
     path: str
     rows: int
@@ -45,159 +57,151 @@ class Output:
 
 @dataclass(frozen=True)
 class Commit:
-    """The record that makes a unit count."""
+    """The record that makes a unit count.
 
-    unit: int
+    facts   counts; the facts of a stage are their sum over its units
+    notes   what planners and reports need to know of each unit by itself: numbers and short texts
+    """
+
+    key: str
     attempt: str
     outputs: Mapping[str, Output]
-    facts: Mapping[str, Any]  # counts: sums over commits are the facts of a stage
+    facts: Mapping[str, Any]
+    notes: Mapping[str, Note]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
-    def from_json(record: dict[str, Any]) -> "Commit":
+    def from_json(record: Mapping[str, Any]) -> "Commit":
         outputs = {name: Output(**output) for name, output in record["outputs"].items()}
-        return Commit(record["unit"], record["attempt"], outputs, record["facts"], record["seconds"])
+        return Commit(
+            record["key"], record["attempt"], outputs, record["facts"], record["notes"], record["seconds"]
+        )
 
 
-@dataclass
-class UnitIO:
-    """The only way a unit reaches files: it reads what it was given and writes outputs by name."""
+@dataclass(frozen=True)
+class Results:
+    """What the units of a stage left, in the order of units, in columns: 100 bytes a unit and output.
 
-    root: Path  # the run's folder
-    stage: str  # the stage's folder in it
-    unit: int
-    attempt: str
-    facts: dict[str, Any] = field(default_factory=dict)
-    _open: dict[str, tuple[Path, TableWriter]] = field(default_factory=dict)
-    _rows: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    stage     the stage's name
+    folder    its folder, relative to the run's
+    keys      of the units
+    facts     the sum of all facts
+    outputs   name -> the files of that name, one a unit
+    notes     name -> (units,) numbers, or texts
+    seconds   (units,) how long each took
+    complete  whether all units of the stage are in it
+    """
 
-    def path(self, name: str, suffix: str, rows: int = 0) -> Path:
-        """A new output file `name`, to be written by the caller."""
-        path = self.root / self.stage / name / f"{self.unit:05d}-{self.attempt}{suffix}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._rows[name] = (path, rows)
-        return path
+    stage: str
+    folder: str
+    keys: tuple[str, ...]
+    facts: Facts
+    outputs: Mapping[str, "Files"]
+    notes: Mapping[str, Sequence[Any]]
+    seconds: NDArray[np.float64]
+    complete: bool = True
 
-    def scratch(self) -> Path:
-        """A folder for temporary files, inside the run's folder; it is removed when the stage is done."""
-        path = self.root / self.stage / "tmp" / f"{self.unit:05d}-{self.attempt}"
-        path.mkdir(parents=True, exist_ok=True)
-        return path
+    def __len__(self) -> int:
+        return len(self.keys)
 
-    def write(self, name: str, batch: pa.RecordBatch) -> None:
-        """Add rows to the output table `name`; the first batch, which may be empty, sets its schema."""
-        if name not in self._open:
-            path = self.path(name, ".parquet")
-            self._open[name] = (path, TableWriter(path, batch.schema))
-        self._open[name][1].write(batch)
+    def __getitem__(self, name: str) -> "Files":
+        """The output of this name. Raises KeyError if no unit wrote one."""
+        return self.outputs[name]
 
-    def write_arrays(self, name: str, rows: int = 0, **arrays: NDArray[Any]) -> None:
-        """One output file of arrays by name, 64-byte aligned so that they can be mapped."""
-        write_arrays(self.path(name, ".arrays", rows), arrays)
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """(units,) a note of numbers."""
+        return np.asarray(self.notes[name], np.int64)
 
-    def table(self, path: str, columns: list[str] | None = None, **options: Any) -> pa.Table:
-        """A table that an earlier stage wrote. With a list of paths, see `tables`."""
-        return pq.read_table(self.root / path, columns=columns, use_threads=False, **options)
-
-    def arrays(self, path: str) -> dict[str, NDArray[Any]]:
-        """Arrays that an earlier stage wrote, mapped and not read."""
-        return map_arrays(self.root / path)
-
-    def parquet(self, path: str) -> pq.ParquetFile:
-        return pq.ParquetFile(self.root / path, memory_map=False)
-
-    def finish(self) -> dict[str, Output]:
-        """Close all outputs and say what they are."""
-        for name, (path, writer) in self._open.items():
-            writer.close()
-            self._rows[name] = (path, writer.rows_written)
-        return {
-            name: Output(str(path.relative_to(self.root).as_posix()), rows, path.stat().st_size, checksum(path))
-            for name, (path, rows) in sorted(self._rows.items())
-        }
-
-    def abandon(self) -> None:
-        """Close what is open, after a failure; the files stay as orphans until the stage is tidied."""
-        for _, writer in self._open.values():
-            try:
-                writer.close()
-            except Exception:
-                pass
+    @property
+    def bytes(self) -> int:
+        """Of all outputs."""
+        return sum(int(files.bytes.sum()) for files in self.outputs.values())
 
 
-class Work(Protocol):
-    """What a stage does with each of its units. Frozen, picklable, sent to a worker once a stage."""
+@dataclass(frozen=True)
+class Files:
+    """The files of one output, one a unit, relative to the run's folder."""
 
-    def run(self, unit: Unit, io: UnitIO) -> None: ...
+    paths: pa.StringArray
+    rows: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    checksums: pa.StringArray
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def path(self, unit: int) -> str:
+        return str(self.paths[unit].as_py())
+
+    def checksum(self, unit: int) -> str:
+        return str(self.checksums[unit].as_py())
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(units + 1,) the number of each unit's first row, and in the end of how many there are."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.rows, dtype=np.int64)])
 
 
-Committed = Mapping[str, list[Commit]]  # stage name -> its commits by unit number
+@dataclass(frozen=True)
+class Resources:
+    """What one unit of a stage needs, for executors that share machines among units.
+
+    cpus           processors that it keeps busy
+    memory_mb      megabytes that it holds at most; None: not known
+    accelerators   GPUs and the like
+    grows          what it holds grows with the corpus: freed memory is given back at once, at the price of page faults
+    """
+
+    cpus: float = 1.0
+    memory_mb: int | None = None
+    accelerators: float = 0.0
+    grows: bool = False
+
+
+class Work(Protocol[Contravariant]):
+    """What a stage does with each of its units: a frozen dataclass, picklable, sent to a worker once a stage.
+
+    `run` reads what `inputs` and the results of earlier stages name, and writes outputs by name. Equal work on equal
+    content writes equal bytes. A class may also have what `Checked`, `Publisher` and `Described` say.
+    """
+
+    def run(self, inputs: Contravariant, io: "UnitIO") -> None: ...
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A unit to come: its inputs, and the content that they stand for.
+
+    content   texts that together change whenever anything changes that the unit reads: checksums, names, numbers. What
+              the work itself says is not repeated
+    """
+
+    inputs: Any
+    content: tuple[str, ...]
+
+
+Planner = Callable[["Upstream"], Iterable[Planned]]
 
 
 @dataclass(frozen=True)
 class Stage:
     """A list of units to come.
 
-    name          short, without a number: "map", "minhash-group"
-    fingerprint   of the steps, their parameters and code, and of everything upstream
-    after         the stages whose commits `units` looks at
-    units         the plan, made when all of `after` is committed: a pure function of the commits, and of the files
-                  that they name in the run's folder
+    name     short: "pass-1", "minhash-group"
+    work     what is done with each unit
+    after    the stages whose results the plan and the units look at
+    units    the plan, made when all of `after` is complete: a pure function of their results
+    needs    resources of one unit
     """
 
     name: str
-    fingerprint: str
-    work: Work
+    work: Work[Any]
     after: tuple[str, ...]
-    units: Callable[[Committed, Path], list[Unit]]
-
-
-MAGIC = b"CMARRAY1"
-
-
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Arrays in one file: magic, length of a JSON header, the header (name -> dtype, shape, offset), the bytes."""
-    import json
-
-    head: dict[str, Any] = {}
-    at = 0
-    for name, array in arrays.items():
-        head[name] = {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape), "offset": at}
-        at += -(-array.nbytes // 64) * 64
-    header = json.dumps(head, sort_keys=True).encode()
-    header += b" " * (-(len(header) + 16) % 64)
-    with path.open("wb") as file:
-        file.write(MAGIC + len(header).to_bytes(8, "little") + header)
-        for array in arrays.values():
-            file.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
-            file.write(b"\0" * (-array.nbytes % 64))
-
-
-def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of `write_arrays`, mapped read-only."""
-    import json
-    import mmap
-
-    with path.open("rb") as file:
-        start = file.read(16)
-        if start[:8] != MAGIC:
-            raise ValueError(f"{path}: not a file of arrays, it begins with {start[:8]!r}")
-        size = int.from_bytes(start[8:], "little")
-        head = json.loads(file.read(size))
-        # One map for all: a stage opens every file once a partition, and np.memmap would open it once an array.
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, entry in head.items():
-        shape = tuple(entry["shape"])
-        if 0 in shape:
-            arrays[name] = np.empty(shape, entry["dtype"])
-        else:
-            flat = np.frombuffer(mapped, entry["dtype"], math.prod(shape), 16 + size + entry["offset"])
-            arrays[name] = flat.reshape(shape)
-    return arrays
+    units: Planner = field(compare=False)
+    needs: Resources = Resources()
 
 
 def now() -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corpusmill.errors import InputError, ShardError
+from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
 from corpusmill.shards.layout import INDEX
 from corpusmill.sums import SUMS, files_in, sum_problems
@@ -34,20 +35,28 @@ class Checked:
     problems: tuple[str, ...]
 
 
-def verify(path: Path) -> Iterator[Checked]:
-    """Check a run, folder by folder of its output, or one such folder.
+def verify(run: RunFolder) -> Iterator[Checked]:
+    """Check a run, folder by folder of its output.
+
+    Raises ShardError if an index cannot be read.
+    """
+    for name in run.outputs():
+        yield verify_folder(run.output_folder(name))
+
+
+def verify_place(place: str) -> Iterator[Checked]:
+    """Check a run, or one folder that a run or an export has written.
 
     Raises InputError if nothing there was written by a run or an export, ShardError if an index cannot be read.
     """
-    output = path / "output"
-    if (path / "run.json").exists() or output.is_dir():
-        folders = sorted(folder for folder in output.iterdir() if folder.is_dir()) if output.is_dir() else []
-        if not folders:
-            raise InputError(f"{path}: the run has no output yet. Run its recipe, with something under `write:`.")
-        for folder in folders:
-            yield verify_folder(folder)
-        return
-    yield verify_folder(path)
+    run = RunFolder(place)
+    names = run.outputs()
+    if names:
+        yield from verify(run)
+    elif run.exists():
+        raise InputError(f"{place}: the run has no output yet. Run its recipe, with something under `write:`.")
+    else:
+        yield verify_folder(run.path)
 
 
 def verify_folder(folder: Path) -> Checked:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill import fork_server
+from corpusmill.execute import warm_start
 from corpusmill.cli.common import Json, print_json, say
 from corpusmill.report.numbers import number, size
 
@@ -32,7 +32,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Do what a recipe says, or go on where an earlier run of it stopped."""
-    fork_server.start_for(recipe, settings or ())  # it imports while we do
+    warm_start.start_for(recipe, settings or ())  # it imports while we do
     from corpusmill.recipe.model import Recipe
     from corpusmill.runs import forget
     from corpusmill.runs import run as carry_out

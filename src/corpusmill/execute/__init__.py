@@ -1,36 +1,70 @@
-"""Where a run happens. An executor carries out the units of one stage and knows nothing of steps."""
+"""Where a run happens: one executor a file, found by its name as steps are (`processes` is Processes in processes.py).
+
+An executor carries out the units of one stage. It knows units and run folders, and neither steps nor formats.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
-from corpusmill.units import Commit, Unit, Work
+from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError, StorageError, did_you_mean
+
+if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
+    from corpusmill.unit_io import StageTask
+    from corpusmill.units import Commit, Unit
+
+# A second attempt would fail the same way.
+PERMANENT_ERRORS = (RecipeError, InputError, AssetError, MissingExtraError, StorageError)
 
 
 @dataclass(frozen=True)
 class Failure:
     """A unit that failed in every attempt."""
 
-    unit: int
+    unit: "Unit"
     error: str  # the last line of the traceback
     traceback: str
 
 
-Progress = Callable[[Commit], None]
+OnCommit = Callable[["Commit"], None]
 Check = Callable[[], None]  # raises where a plan cannot be carried out
 
 
 class Executor(Protocol):
-    """Carries out units. `done` is called in the driver after each commit, in any order.
+    """Carries out units. `on_commit` is called in the driver after each commit, in any order.
 
-    Returns the units that failed in every attempt; the others are committed. An error that no second attempt can
-    cure (a wrong recipe, a missing asset, a full disk) is raised at once. `check` calls each of these where units will
-    run, and raises what they raise. `close` ends what it keeps for the next stage.
+    Returns the units that failed in every attempt; the others are committed. A permanent error (a wrong recipe, a missing
+    asset, a full disk) is raised at once. `check` calls each of these where units will run, and raises what they raise.
+    `close` ends what it keeps for the next stage.
     """
+
+    @classmethod
+    def start(cls, workers: int, preload: Sequence[str]) -> Self:
+        """An executor of `workers` workers, which import these modules first."""
+        ...
 
     def check(self, checks: Sequence[Check]) -> None: ...
 
-    def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]: ...
+    def run(self, task: "StageTask", units: Sequence["Unit"], on_commit: OnCommit) -> list[Failure]: ...
 
     def close(self) -> None: ...
+
+
+HELPERS = ("failures", "memory", "warm_start")  # modules of this folder that are not executors
+
+
+def names() -> list[str]:
+    """Every executor, as a recipe would write it."""
+    files = (path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+    return sorted(name for name in files if name not in HELPERS)
+
+
+def find(name: str) -> type[Executor]:
+    """The class behind an executor's name. Raises RecipeError if there is none, naming the nearest."""
+    if name not in names():
+        near = did_you_mean(name, names()) or "."
+        raise RecipeError(f'there is no executor "{name}"{near} Use one of: {", ".join(names())}.')
+    executor: type[Executor] = getattr(import_module(f"{__name__}.{name}"), name.title())
+    return executor

@@ -14,15 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from corpusmill import fork_server
-from corpusmill.execute import Check, Failure, Progress
-from corpusmill.execute.commits import last_line, run_unit
-from corpusmill.execute.serial import INCURABLE, Serial
-from corpusmill.memory import give_memory_back, keep_memory
-from corpusmill.units import Commit, Unit, Work
+from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnCommit, warm_start
+from corpusmill.execute.failures import last_line
+from corpusmill.execute.memory import give_memory_back, keep_memory, low_memory
+from corpusmill.execute.serial import Serial
+from corpusmill.unit_io import StageTask
+from corpusmill.units import Commit, Unit
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class _Checks:
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    has: tuple[Path, str, Work] | None = None  # the stage and its work, as last sent
+    task: StageTask | None = None  # as last sent
     job: tuple[Unit, int] | None = None  # the unit and which attempt it is
 
 
@@ -56,14 +55,18 @@ class Processes:
     def __init__(self, workers: int, attempts: int = 3, preload: Sequence[str] = ()) -> None:
         self.workers = workers
         self.attempts = attempts
-        self._context = fork_server.context()
+        self._context = warm_start.context()
         if preload:
-            fork_server.start(preload)
-        self._staff: dict[Connection, _Worker] = {}
+            warm_start.start(preload)
+        self._workers: dict[Connection, _Worker] = {}
         self._lifeline: tuple[Connection, Connection] | None = None
 
+    @classmethod
+    def start(cls, workers: int, preload: Sequence[str]) -> Self:
+        return cls(workers, preload=preload)
+
     def check(self, checks: Sequence[Check]) -> None:
-        worker = next(iter(self._staff.values()), None) or self._hire()
+        worker = next(iter(self._workers.values()), None) or self._spawn()
         try:
             worker.pipe.send(_Checks(tuple(checks)))
             passed = worker.pipe.recv()
@@ -73,7 +76,7 @@ class Processes:
         if not passed:  # here they fail with all that they have to say
             Serial().check(checks)
 
-    def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]:
+    def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
         todo = [(unit, 1) for unit in reversed(units)]
         failures: list[Failure] = []
 
@@ -84,37 +87,37 @@ class Processes:
                     worker.pipe.send(None)
                 return
             try:
-                if worker.has != (root, stage, work):
-                    worker.pipe.send((root, stage, work))
-                    worker.has = (root, stage, work)
+                if worker.task is not task:
+                    worker.pipe.send(task)
+                    worker.task = task
                 worker.pipe.send(worker.job[0])
             except OSError:  # it died while idle: what is read from its pipe next will say so
                 pass
 
         try:
-            for worker in list(self._staff.values()):
+            for worker in list(self._workers.values()):
                 assign(worker)
-            while todo and len(self._staff) < self.workers:
-                assign(self._hire())
-            while busy := [pipe for pipe, worker in self._staff.items() if worker.job]:
+            while todo and len(self._workers) < self.workers:
+                assign(self._spawn())
+            while busy := [pipe for pipe, worker in self._workers.items() if worker.job]:
                 for pipe in wait(busy):
                     assert isinstance(pipe, Connection)
-                    worker = self._staff[pipe]
+                    worker = self._workers[pipe]
                     assert worker.job
                     unit, attempt = worker.job
                     answer = self._answer(worker)
                     if isinstance(answer, Commit):
-                        done(answer)
+                        on_commit(answer)
                     elif isinstance(answer, BaseException):
                         raise answer
                     elif attempt < self.attempts:
                         todo.append((unit, attempt + 1))
                     else:
-                        failures.append(Failure(unit.number, *answer))
-                    if pipe in self._staff:
+                        failures.append(Failure(unit, *answer))
+                    if pipe in self._workers:
                         assign(worker)
-                    if todo and len(self._staff) < self.workers:
-                        assign(self._hire())
+                    if todo and len(self._workers) < self.workers:
+                        assign(self._spawn())
         except BaseException:
             self.close()
             raise
@@ -122,30 +125,30 @@ class Processes:
 
     def close(self) -> None:
         """Send the workers home; one that is in the middle of a unit is stopped, and the unit is not committed."""
-        for worker in self._staff.values():
+        for worker in self._workers.values():
             worker.pipe.close()
             if worker.job:
                 worker.process.terminate()
-        for worker in self._staff.values():
+        for worker in self._workers.values():
             worker.process.join(5)
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join()
-        self._staff.clear()
+        self._workers.clear()
         for end in self._lifeline or ():
             end.close()
         self._lifeline = None
 
-    def _hire(self) -> _Worker:
+    def _spawn(self) -> _Worker:
         if self._lifeline is None:
             self._lifeline = self._context.Pipe(duplex=False)
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, self._lifeline[0]), daemon=True)
-        with _deaf():
+        with _sigint_blocked():
             process.start()
         there.close()
-        self._staff[here] = _Worker(process, here)
-        return self._staff[here]
+        self._workers[here] = _Worker(process, here)
+        return self._workers[here]
 
     def _answer(self, worker: _Worker) -> Any:
         """A commit, an error to raise, or why the attempt failed, with a traceback."""
@@ -153,13 +156,13 @@ class Processes:
             return worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join()
-            del self._staff[worker.pipe]
+            del self._workers[worker.pipe]
             code = worker.process.exitcode
             return (f"its worker died with exit status {code}{_why(code)}", "")
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
+def _sigint_blocked() -> Iterator[None]:
     """Keep Ctrl-C from the fork server, which starts with the first worker and would end with a traceback."""
     if os.name == "nt":
         yield
@@ -183,7 +186,7 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
     threading.Thread(target=_die_with, args=(lifeline,), daemon=True).start()
     _one_thread()
     keep_memory()
-    stage: tuple[Path, str, Work] | None = None
+    task: StageTask | None = None
     while True:
         try:
             message = pipe.recv()
@@ -195,13 +198,14 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
         if isinstance(message, _Checks):
             pipe.send(message.passed())
             continue
-        if not isinstance(message, Unit):
-            stage = message
+        if isinstance(message, StageTask):
+            task = message
             continue
-        assert stage
+        assert task
         try:
-            answer: Any = run_unit(*stage, message)
-        except INCURABLE as error:
+            with low_memory() if task.needs.grows else contextlib.nullcontext():
+                answer: Any = task.run_unit(message)
+        except PERMANENT_ERRORS as error:
             answer = error
         except Exception as error:
             answer = (last_line(error), traceback.format_exc())

@@ -3,42 +3,38 @@
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Self
 
-from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError, StorageError
-from corpusmill.execute import Check, Failure, Progress
-from corpusmill.execute.commits import last_line, run_unit
-from corpusmill.units import Unit, Work
-
-INCURABLE = (
-    RecipeError,
-    InputError,
-    AssetError,
-    MissingExtraError,
-    StorageError,
-)  # a second attempt would fail the same way
+from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnCommit
+from corpusmill.execute.failures import last_line
+from corpusmill.unit_io import StageTask
+from corpusmill.units import Unit
 
 
 @dataclass(frozen=True)
 class Serial:
     attempts: int = 3
 
+    @classmethod
+    def start(cls, workers: int, preload: Sequence[str]) -> Self:
+        return cls()
+
     def check(self, checks: Sequence[Check]) -> None:
         for check in checks:
             check()
 
-    def run(self, root: Path, stage: str, work: Work, units: list[Unit], done: Progress) -> list[Failure]:
+    def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
         failures = []
         for unit in units:
             for attempt in range(1, self.attempts + 1):
                 try:
-                    done(run_unit(root, stage, work, unit))
+                    on_commit(task.run_unit(unit))
                     break
-                except INCURABLE:
+                except PERMANENT_ERRORS:
                     raise
                 except Exception as error:
                     if attempt == self.attempts:
-                        failures.append(Failure(unit.number, last_line(error), traceback.format_exc()))
+                        failures.append(Failure(unit, last_line(error), traceback.format_exc()))
         return failures
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
-from corpusmill.units import map_arrays, write_arrays
+from corpusmill.arrays import map_arrays, write_arrays
 
 Arrays = dict[str, NDArray[Any]]
 

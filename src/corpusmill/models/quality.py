@@ -23,7 +23,7 @@ from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
 from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
-from corpusmill.units import MAGIC
+from corpusmill.arrays import MAGIC
 
 QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
 FORMAT = 1  # changes when the same file would give other scores

@@ -22,8 +22,23 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, did_you_mean, own_class
+from corpusmill.read._expansion import expansion
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo
+
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_ROWS",
+    "END",
+    "Piece",
+    "Reader",
+    "Tally",
+    "expansion",
+    "find",
+    "names",
+    "split_bytes",
+    "whole",
+]
 
 BATCH_BYTES = 8 << 20  # of text and raw: a batch, its copies and its measures stay within a few times this
 BATCH_ROWS = 2048

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.tree import At, Node, Problems, Table
+from corpusmill.steps import ChecksRecipe
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
@@ -64,12 +65,14 @@ def check_order(recipe: Recipe, tree: Node | None = None) -> None:
 
 
 def misfits(recipe: Recipe, parts: Sequence[Part]) -> list[tuple[Part, str]]:
-    """Each step that its parameters keep from work on these sources, with the reason and the remedy: `misfit` says so."""
+    """Each step that its parameters keep from work on these sources, with the reason and the remedy: `incompatibility` says so."""
     sources = tuple(source.source for source in recipe.read)
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
     steps = [part for part in parts if part.section == "steps"]
     said = [
-        (part, step.misfit(sources, tokenizer)) for part, step in zip(steps, recipe.steps) if hasattr(step, "misfit")
+        (part, step.incompatibility(sources, tokenizer))
+        for part, step in zip(steps, recipe.steps)
+        if isinstance(step, ChecksRecipe)
     ]
     return [(part, message) for part, message in said if message]
 

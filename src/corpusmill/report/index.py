@@ -28,7 +28,7 @@ from corpusmill.report.tables import RunTables
 from corpusmill.steps import CorpusStep
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
-from corpusmill.units import map_arrays, write_arrays
+from corpusmill.arrays import map_arrays, write_arrays
 
 ROWS = 1024  # documents in memory at a time
 

@@ -18,7 +18,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 from corpusmill.steps import Tokenize
-from corpusmill.units import map_arrays
+from corpusmill.arrays import map_arrays
 
 TOP = 40  # tokens that are shown
 GROUPS = 20  # languages that are shown

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from corpusmill.errors import RunError
 from corpusmill.facts import Facts, total
-from corpusmill.units import Commit
+from corpusmill.units import Results
 
 if TYPE_CHECKING:  # 50 ms, for which questions to a run need not wait
-    from corpusmill.recipe.lower import Plan
+    from corpusmill.engine.plan import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
 PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
@@ -82,9 +82,9 @@ class Waterfall:
         return Waterfall(record["read"], tuple(Row(**row) for row in record["steps"]), record["packed"])
 
 
-def waterfall(plan: "Plan", committed: Mapping[str, list[Commit]]) -> Waterfall:
-    """The waterfall of a run from the facts of its commits."""
-    facts = {name: total(commit.facts for commit in commits) for name, commits in committed.items()}
+def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
+    """The waterfall of a run from the facts of its stages."""
+    facts = {name: stage.facts for name, stage in results.items()}
     first = facts[plan.passes[0].stage]
     read = {source.source: _source(first.get("read", {}).get(source.source, {})) for source in plan.recipe.read}
     rows = tuple(row for info in plan.passes for row in rows_of(info.labels, facts[info.stage]))

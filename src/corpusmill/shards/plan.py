@@ -11,7 +11,7 @@ So a shard can be written by itself, from a few neighbouring units, and how docu
 nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,18 +59,162 @@ class ShardPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """All shards, and what became of the stream's end."""
+class Totals:
+    """What the units of a stream hold: (units,) tokens and documents, and the tokens of the longest document."""
+
+    tokens: Int64s
+    documents: Int64s
+    longest: Int64s
+
+    @staticmethod
+    def of(lengths: Iterable[Int64s]) -> "Totals":
+        """The totals of units of which the tokens of each document are known."""
+        rows = [(int(unit.sum()), len(unit), int(unit.max(initial=0))) for unit in lengths]
+        return Totals(*(np.array(column, np.int64) for column in zip(*rows))) if rows else Totals(*[np.empty(0, np.int64)] * 3)
+
+
+@dataclass(frozen=True)
+class ShardRange:
+    """A shard to come, before it is known which documents it holds.
+
+    number            of the shard
+    cut               number of the cut of the stream that it is; the same, unless a document is longer than a cut
+    first_unit        it takes from the units [first, stop)
+    tokens_before     in the stream before the first of these units, and
+    documents_before  documents
+    discarded_tokens  of the end of the stream, said of the last shard
+    """
+
+    number: int
+    cut: int
+    first_unit: int
+    stop_unit: int
+    tokens_before: int
+    documents_before: int
+    held: int  # tokens of the whole stream that are in its shards
+    discarded_tokens: int
+
+
+@dataclass(frozen=True)
+class ShardCuts:
+    """Where a stream is cut into shards.
+
+    method             "concat" or "best_fit"
+    row                tokens per row
+    tokens_per_shard   rounded down to whole rows, but one row at least
+    remainder          for concat, what becomes of a last row that is not full: "keep", "pad" or "drop"
+    split_at           where documents are cut that must be: at the end of a "paragraph" or "sentence", or at that of a row.
+                       All rows of concat are then padded
+    """
 
     method: Method
     row: int
-    remainder: Remainder
+    tokens_per_shard: int = 100_000_000
+    remainder: Remainder = "keep"
+    split_at: SplitAt | None = None
+
+    def __post_init__(self) -> None:
+        if self.row < 1 or self.tokens_per_shard < 1:
+            raise ValueError(
+                f"need row >= 1 and tokens_per_shard >= 1, got {self.row} and {self.tokens_per_shard}"
+            )
+
+    @property
+    def cut(self) -> int:
+        """Tokens of the stream for each shard."""
+        return max(1, self.tokens_per_shard // self.row) * self.row
+
+    @property
+    def whole(self) -> bool:
+        """Whether shards hold whole documents."""
+        return self.method == "best_fit" or self.split_at is not None
+
+    def held(self, tokens: int) -> int:
+        """Tokens of a stream that are in its shards."""
+        return tokens // self.row * self.row if not self.whole and self.remainder == "drop" else tokens
+
+    def ranges(self, totals: Totals, lengths: Callable[[int], Int64s]) -> Iterator[ShardRange]:
+        """All shards.
+
+        lengths   (documents,) tokens per document of a unit, by its number: asked only where totals do not tell whether
+                  any document begins in a cut
+        """
+        total = int(totals.tokens.sum())
+        held = self.held(total)
+        ends = np.cumsum(totals.tokens)
+        documents = np.cumsum(totals.documents)
+        number = 0
+        last: ShardRange | None = None
+        for cut in range(-(-held // self.cut)):
+            low, high = cut * self.cut, min(held, (cut + 1) * self.cut)
+            first, stop = int(np.searchsorted(ends, low, "right")), int(np.searchsorted(ends, high)) + 1
+            before = int(ends[first - 1]) if first else 0
+            shard = ShardRange(
+                number, cut, first, stop, before, int(documents[first - 1]) if first else 0, held, total - held
+            )
+            # Where no document is longer than a cut, one begins in every full cut.
+            sure = high - low == self.cut and int(totals.longest[first:stop].max()) <= self.cut
+            if self.whole and not sure and not self.plan(shard, [lengths(unit) for unit in range(first, stop)]).extents:
+                continue
+            number += 1
+            if last is not None:
+                yield replace(last, discarded_tokens=0)
+            last = shard
+        if last is not None:
+            yield last
+
+    def plan(self, shard: ShardRange, lengths: Sequence[Int64s]) -> ShardPlan:
+        """A shard, from the tokens of each document in the units that it takes from: (documents,) each >= 1.
+
+        Raises ValueError if a document has no token, not even its EOS.
+        """
+        low, high = shard.cut * self.cut, min(shard.held, (shard.cut + 1) * self.cut)
+        base, documents_before = shard.tokens_before, shard.documents_before
+        extents: list[Extent] = []
+        first_document = documents = offset = head = 0
+        for number, unit in enumerate(lengths, shard.first_unit):
+            if len(unit) and int(unit.min()) < 1:
+                raise ValueError(f"unit {number}: every document has 1 token or more, its EOS; got {int(unit.min())}")
+            ends = base + np.cumsum(unit)
+            starts = ends - unit
+            end = int(ends[-1]) if len(unit) else base
+            first, stop = np.searchsorted(starts, [low, high]).tolist()
+            if self.whole:
+                token, stop_token = (int(starts[first]), int(ends[stop - 1])) if first < stop else (base, base)
+            else:
+                token, stop_token = max(low, base), min(high, end)
+            if token < stop_token:
+                if not extents:
+                    first_document = documents_before + first
+                if token == low and first and int(ends[first - 1]) > low:
+                    offset = low - int(starts[first - 1])
+                    head = min(int(ends[first - 1]), high) - low
+                documents += stop - first
+                extents.append(Extent(number, first, stop, token - base, stop_token - base))
+            base, documents_before = end, documents_before + len(unit)
+        return ShardPlan(
+            shard.number,
+            self.method,
+            self.row,
+            self.remainder == "pad",
+            first_document,
+            documents,
+            offset,
+            head,
+            tuple(extents),
+            self.split_at,
+            shard.discarded_tokens,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All shards of a stream of which the tokens of every document are known, and how much there is of it."""
+
+    cuts: ShardCuts
     documents: int
     tokens: int
-    discarded_documents: int  # no token of theirs is in any shard
-    discarded_tokens: int
     shards: tuple[ShardPlan, ...]
-    split_at: SplitAt | None = None
 
 
 def plan_shards(
@@ -81,66 +225,12 @@ def plan_shards(
     remainder: Remainder = "keep",
     split_at: SplitAt | None = None,
 ) -> Plan:
-    """Plan the shards of a stream.
+    """Plan the shards of a stream; parameters as of ShardCuts.
 
-    lengths            a unit each: (documents,) tokens per document with its end, each >= 1; mapped arrays will do,
-                       they are read twice, one at a time
-    method             "concat" or "best_fit"
-    row                tokens in a row
-    tokens_per_shard   rounded down to whole rows, but one row at least
-    remainder          for concat, what becomes of a last row that is not full: "keep", "pad" or "drop"
-    split_at           where documents are cut that must be: at the end of a "paragraph" or "sentence", or at that of a row.
-                       All rows of concat are then padded
-
-    Takes memory for the largest unit and the plan: 100 bytes a shard and unit.
+    lengths   a unit each: (documents,) tokens per document with its EOS, each >= 1; mapped arrays will do
     """
-    if row < 1 or tokens_per_shard < 1:
-        raise ValueError(f"need row >= 1 and tokens_per_shard >= 1, got {row} and {tokens_per_shard}")
-    total = sum(int(unit.sum()) for unit in lengths)
-    whole = method == "best_fit" or split_at is not None
-    held = total // row * row if not whole and remainder == "drop" else total
-    cut = max(1, tokens_per_shard // row) * row
-
-    drafts: dict[int, _Draft] = {}
-    documents, base, written = 0, 0, 0
-    for number, unit in enumerate(lengths):
-        if len(unit) and int(unit.min()) < 1:
-            raise ValueError(f"unit {number}: every document has 1 token or more, its end; got {int(unit.min())}")
-        ends = base + np.cumsum(unit)
-        starts = ends - unit
-        end = int(ends[-1]) if len(unit) else base
-        for k in range(base // cut, -(-min(end, held) // cut)):
-            low, high = k * cut, min(held, (k + 1) * cut)
-            first, stop = np.searchsorted(starts, [low, high]).tolist()
-            if whole:
-                token, stop_token = (int(starts[first]), int(ends[stop - 1])) if first < stop else (base, base)
-            else:
-                token, stop_token = max(low, base), min(high, end)
-            if token >= stop_token:  # beyond what is held, too: a unit of a remainder that is dropped
-                continue
-            draft = drafts.setdefault(k, _Draft(first_document=documents + first))
-            if token == low and first and int(ends[first - 1]) > low:
-                draft.offset = low - int(starts[first - 1])
-                draft.head = min(int(ends[first - 1]), high) - low
-            draft.documents += stop - first
-            draft.extents.append(Extent(number, first, stop, token - base, stop_token - base))
-            written += stop - first
-        documents, base = documents + len(unit), end
-
-    pad = remainder == "pad"
-    shards = [
-        ShardPlan(number, method, row, pad, d.first_document, d.documents, d.offset, d.head, tuple(d.extents), split_at)
-        for number, (_, d) in enumerate(sorted(drafts.items()))
-    ]
-    if shards:
-        shards[-1] = replace(shards[-1], discarded_tokens=total - held)
-    return Plan(
-        method, row, remainder, documents, total, documents - written, total - held, tuple(shards), split_at=split_at
-    )
-
-
-class _Draft:
-    def __init__(self, first_document: int) -> None:
-        self.first_document = first_document
-        self.documents = self.offset = self.head = 0
-        self.extents: list[Extent] = []
+    cuts = ShardCuts(method, row, tokens_per_shard, remainder, split_at)
+    totals = Totals.of(lengths)
+    ranges = cuts.ranges(totals, lambda unit: lengths[unit])
+    shards = tuple(cuts.plan(shard, lengths[shard.first_unit : shard.stop_unit]) for shard in ranges)
+    return Plan(cuts, int(totals.documents.sum()), int(totals.tokens.sum()), shards)

@@ -12,7 +12,7 @@ from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.layout import INDEX as INDEX_NAME
 from corpusmill.shards.layout import Entry, Index, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.pack import Packed, Units, pack
-from corpusmill.shards.plan import Plan
+from corpusmill.shards.plan import Plan, ShardCuts
 from corpusmill.storage import checksum
 from corpusmill.tables import TableWriter
 from corpusmill.tokens.packing import Int64s
@@ -79,15 +79,21 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
     return checksum(path)
 
 
-def make_index(plan: Plan, tokenizer: Tokenizer, pad_id: int, entries: Iterable[Entry]) -> Index:
-    """The index of shards that were written from `plan`, in any order.
+def make_index(
+    cuts: ShardCuts, documents: int, tokens: int, tokenizer: Tokenizer, pad_id: int, entries: Iterable[Entry]
+) -> Index:
+    """The index of shards that were written, in any order.
 
-    Raises ShardError if a planned shard is missing or one too many.
+    documents, tokens   of the stream that `cuts` cuts into shards
+
+    Raises ShardError if a shard is missing or one too many.
     """
     shards = tuple(sorted(entries, key=lambda entry: entry.number))
-    if [shard.number for shard in shards] != list(range(len(plan.shards))):
+    held = cuts.held(tokens)
+    written = sum(shard.tokens - shard.padding for shard in shards)
+    if [shard.number for shard in shards] != list(range(len(shards))) or written != held:
         raise ShardError(
-            f"{len(plan.shards)} shards were planned, and {[s.number for s in shards]} were written. Run again."
+            f"shards of {held} tokens were planned, and {[s.number for s in shards]} with {written} were written. Run again."
         )
     return Index(
         tokenizer=tokenizer.spec,
@@ -97,16 +103,16 @@ def make_index(plan: Plan, tokenizer: Tokenizer, pad_id: int, entries: Iterable[
         eos_id=tokenizer.eos_id,
         pad_id=pad_id,
         dtype=tokenizer.dtype.name,
-        packing=plan.method,
-        sequence_length=plan.row,
-        remainder=plan.remainder,
-        documents=plan.documents,
-        discarded_documents=plan.discarded_documents,
-        discarded_tokens=plan.discarded_tokens,
+        packing=cuts.method,
+        sequence_length=cuts.row,
+        remainder=cuts.remainder,
+        documents=documents,
+        discarded_documents=documents - sum(shard.documents for shard in shards),
+        discarded_tokens=tokens - held,
         shards=shards,
         bos=tokenizer.bos,
         bos_id=tokenizer.bos_id,
-        split_at=plan.split_at,
+        split_at=cuts.split_at,
     )
 
 
@@ -124,7 +130,7 @@ def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Tokenizer, p
             with tokens.open("wb") as token_file, spans.open("wb") as span_file:
                 yield write_shard(pack(shard, units, pad), token_file, span_file)
 
-    index = make_index(plan, tokenizer, pad, written())
+    index = make_index(plan.cuts, plan.documents, plan.tokens, tokenizer, pad, written())
     (folder / INDEX_NAME).write_bytes(index.to_bytes())
     return index
 

@@ -26,7 +26,8 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, did_you_mean, own_class
-from corpusmill.keys import Keys, Signed
+from corpusmill.keys import Keys, KeyStage
+from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
 from corpusmill.units import Stage
 
@@ -76,35 +77,86 @@ class Filter(Protocol):
 class CorpusStep(Protocol):
     """Judges documents by comparing them with all others, through keys alone.
 
-    needs     as a filter's: what of the signals of the pass the keys are made with
-    keyed_by  the parameters that the keys depend on; a change of another one does not make the keys anew
-    verdict   the columns of the verdicts: those of `corpusmill.keys.VERDICT`, and signals of the step's own
-    keys      the keys of a batch, made in the pass that reads the documents; they depend on each document alone
-    stages    the work that turns all keys into verdicts; the last of the stages writes `verdicts`, a table with the
-              columns `verdict`, sorted by document: one unit for all, or each unit for the documents of the unit of the
-              same number in the pass. Documents that are not in it stay; of their signals, `otherwise` says what those
-              are, null where it does not
-
-    A step that also changes texts has `cuts = True`: its last stage writes the table `cuts` too, with the columns of
-    `corpusmill.keys.CUTS`, sorted. What it leaves nothing of is dropped with the reason `<step>.empty`. One that makes
-    many keys of a document says how many of one of 2 KB, as `records`, a power of two: so many more partitions it has.
+    needs              as a filter's: which signals of the pass the keys are made with
+    key_parameters     the parameters that the keys depend on; a change of another one does not make the keys anew
+    keys_per_document  how many keys a document of 2 KB has, a power of two: with more keys there are more partitions
+    reads_text         whether the stages read the text of documents, or keys and ids alone
+    verdict            the columns of the verdicts: those of `corpusmill.keys.VERDICT`, and signals of the step's own
+    default_signals    the signals of documents without a verdict; null where it does not say
+    cuts               whether the step changes texts: then its last stage writes the table `cuts` too, with the columns
+                       of `corpusmill.keys.CUTS`, sorted. A document of which nothing is left is dropped with the reason
+                       `<step>.empty`
+    keys               the keys of a batch, made in the pass that reads the documents; they depend on each document alone
+    stages             the work that turns all keys into verdicts; the last of the stages, `<label>-verdicts`, writes
+                       `verdicts`, a table with the columns `verdict`, sorted by document: one unit for all of them, by
+                       `corpusmill.steps.corpus.VerdictWriter`, or one unit for each unit of the pass. Documents that are
+                       not in it are kept
     """
 
     @property
     def needs(self) -> tuple[str, ...]: ...
 
     @property
-    def keyed_by(self) -> tuple[str, ...]: ...
+    def key_parameters(self) -> tuple[str, ...]: ...
+
+    @property
+    def keys_per_document(self) -> int: ...
+
+    @property
+    def reads_text(self) -> bool: ...
 
     @property
     def verdict(self) -> pa.Schema: ...
 
     @property
-    def otherwise(self) -> Mapping[str, Any]: ...
+    def default_signals(self) -> Mapping[str, Any]: ...
+
+    @property
+    def cuts(self) -> bool: ...
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys: ...
 
-    def stages(self, signed: Signed) -> list[Stage]: ...
+    def stages(self, keys: KeyStage) -> list[Stage]: ...
+
+
+@runtime_checkable
+class ReadsAssets(Protocol):
+    """A step of any kind that reads models or lists.
+
+    assets   their names, as `corpusmill.assets` knows them: what they hold is part of what the step is
+    """
+
+    @property
+    def assets(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class UsesLibraries(Protocol):
+    """A step of any kind whose results depend on libraries that its module does not import itself.
+
+    libraries   names of distributions: their versions are part of what the step is
+    """
+
+    @property
+    def libraries(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class ChecksRecipe(Protocol):
+    """A step of any kind that cannot work in every recipe."""
+
+    def incompatibility(self, sources: tuple[str, ...], tokenizer: bool) -> str | None:
+        """What keeps the step from working in a recipe with these sources, and what to do about it; None: nothing."""
+        ...
+
+
+@runtime_checkable
+class ScalesToSample(Protocol):
+    """A step of any kind with parameters that grow with the corpus."""
+
+    def for_sample(self, share: float) -> Any:
+        """The step for a sample of this share of the input."""
+        ...
 
 
 @runtime_checkable
@@ -125,13 +177,12 @@ class Tokenize(Protocol):
 
 @runtime_checkable
 class Pack(Protocol):
-    """Says how documents stand in rows; `corpusmill.tokens.packing` lays them out.
+    """Says how documents are laid out in rows; `corpusmill.tokens.packing` does it.
 
     method      "concat" or "best_fit"
-    length      tokens a row
+    length      tokens per row
     remainder   what becomes of a last row that is not full: "keep", "pad" or "drop"
-
-    One that cuts documents at the end of a "paragraph" or "sentence" says so by a field `split_at`.
+    split_at    documents that must be cut are cut at the end of a "paragraph" or "sentence"; None: anywhere
     """
 
     @property
@@ -142,6 +193,9 @@ class Pack(Protocol):
 
     @property
     def remainder(self) -> Remainder: ...
+
+    @property
+    def split_at(self) -> SplitAt | None: ...
 
 
 def names() -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from corpusmill.shards.layout import Entry, Spans
 
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a document, as it is written
+MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
 COUNTS = ("tokens", "copies")  # that are written where they are known
 
 
@@ -74,12 +75,10 @@ class DocumentTokens(NamedTuple):
     lengths: NDArray[np.int64]
 
 
-def check_files(mb_per_file: int | None, single_file: bool) -> None:
-    """Raises RecipeError if these two parameters of a writer of documents cannot be, or contradict each other."""
-    if mb_per_file is not None and mb_per_file < 1:
-        raise RecipeError(f"need mb_per_file >= 1, got {mb_per_file}; leave it out for a file a unit of work")
-    if mb_per_file is not None and single_file:
-        raise RecipeError("single_file and mb_per_file contradict each other; give one of them")
+def check_files(mb_per_file: int) -> None:
+    """Raises RecipeError if this parameter of a writer of documents cannot be."""
+    if mb_per_file < 1:
+        raise RecipeError(f"need mb_per_file >= 1, got {mb_per_file}")
 
 
 @runtime_checkable
@@ -90,11 +89,17 @@ class DocumentWriter(Protocol):
     batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch where
               there are no documents, so that their columns are known
 
-    Which documents stand in which file say `mb_per_file` and `single_file`, if the writer has them.
+    mb_per_file, single_file   how the documents of a run are shared out to files
     """
 
     @property
     def suffix(self) -> str: ...
+
+    @property
+    def mb_per_file(self) -> int: ...
+
+    @property
+    def single_file(self) -> bool: ...
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts: ...
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import zstandard
 
 from corpusmill.errors import RecipeError
-from corpusmill.write import COLUMNS, COUNTS, WriteFacts, check_files
+from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
 
 SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
 BLOCK = 1 << 20  # bytes
@@ -21,7 +21,7 @@ BLOCK = 1 << 20  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Jsonl:
-    """JSON lines, a file a unit of work: an object a document, UTF-8, its keys in alphabetical order.
+    """JSON lines, an object per document, UTF-8, its keys in alphabetical order.
 
     Keys are id, text, source, url, date and metadata, `tokens` where tokens were counted, and `copies` where a mix says
     how often each document is drawn; a key whose value is not known is left out. `metadata` is an object.
@@ -29,11 +29,11 @@ class Jsonl:
 
     compression: Literal["none", "gz", "zst"] = "zst"
     level: int = 3  # of compression, 1 to 9
-    mb_per_file: int | None = None  # megabytes of text, roughly; None: a file for each unit of work
+    mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
     single_file: bool = False  # all in one file, which one worker writes alone
 
     def __post_init__(self) -> None:
-        check_files(self.mb_per_file, self.single_file)
+        check_files(self.mb_per_file)
         if self.compression not in SUFFIXES:
             raise RecipeError(f'compression must be one of {", ".join(SUFFIXES)}, got "{self.compression}"')
         if not 1 <= self.level <= 9:

@@ -10,12 +10,12 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
 from corpusmill.tables import ROWS, SIZE, TableWriter
-from corpusmill.write import COLUMNS, COUNTS, WriteFacts, check_files
+from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parquet:
-    """Parquet, a file a unit of work, compressed with zstd, with the columns id, text, source, url, date and metadata.
+    """Parquet, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
     `metadata` is a JSON object as a string, null where there is none. A column `tokens` follows where tokens were
     counted, and `copies` where a mix says how often each document is drawn. Row groups are small, so that a reader can stream them and take many at once.
@@ -24,11 +24,11 @@ class Parquet:
 
     rows_per_group: int = ROWS
     bytes_per_group: int = SIZE  # of text: a group ends with the document that brings it there
-    mb_per_file: int | None = None  # megabytes of text, roughly; None: a file for each unit of work
+    mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
     single_file: bool = False  # all in one file, which one worker writes alone
 
     def __post_init__(self) -> None:
-        check_files(self.mb_per_file, self.single_file)
+        check_files(self.mb_per_file)
         if self.rows_per_group < 1 or self.bytes_per_group < 1:
             raise RecipeError(
                 f"need rows_per_group >= 1 and bytes_per_group >= 1, got {self.rows_per_group} and "

@@ -1,26 +1,36 @@
 """The stages that find the lines or paragraphs that repeat, and say what to cut out of the documents.
 
-group     a unit a few partitions: how often each piece occurs, which occurrences go, and the most repeated of all
-verdicts  a unit a unit of documents: what that makes of each document, and which bytes go
+group     a unit is a few partitions: how often each piece occurs, which occurrences are cut, and the most repeated of all
+verdicts  a unit is a file of documents: what that makes of each document, and which bytes are cut
 
 A piece is known by its document and its number there. Where it stands is found again in the text, which the second
 stage reads, so no more than 28 bytes a piece travel: hash, document, number, size.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import CUTS, VERDICT, Keys, Signed
-from corpusmill.steps.dedup._records import RECORDS, Partition, after, files_of, fingerprint, partitions
+from corpusmill.keys import CUTS, VERDICT, Keys, KeyStage
+from corpusmill.steps.corpus import (
+    RECORDS,
+    DocumentFile,
+    Partition,
+    PartitionRange,
+    after,
+    digest,
+    key_files,
+    partitions,
+    ranges,
+)
 from corpusmill.text.buckets import shared
 from corpusmill.text.pieces import Pieces, occurrences, piece_hashes, pieces, spans_without
-from corpusmill.units import Committed, Stage, Unit, UnitIO, map_arrays
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Planned, Stage
 
 MOST = 100  # of the pieces, those that occur most often are reported
 SHOWN = 2000  # characters of each
@@ -28,7 +38,7 @@ SHOWN = 2000  # characters of each
 REPEATS = pa.schema(
     [
         *VERDICT,
-        ("repeats", pa.int64()),  # pieces of the document that go, or would but for `mark`
+        ("repeats", pa.int64()),  # pieces of the document that are cut, or would be but for `mark`
         ("repeated_bytes", pa.int64()),
         ("repeated_share", pa.float64()),  # of the bytes of all its pieces
     ]
@@ -45,17 +55,46 @@ REPEATED = pa.schema(  # the table `repeated`: of each of the most repeated piec
 )
 
 
+class RepeatsStep(Protocol):
+    """A step with the parameters of `Repeats`."""
+
+    @property
+    def match(self) -> Literal["text", "folded"]: ...
+    @property
+    def min_characters(self) -> int: ...
+    @property
+    def max_count(self) -> int: ...
+    @property
+    def keep_first(self) -> bool: ...
+    @property
+    def min_left(self) -> float | None: ...
+    @property
+    def mark(self) -> bool: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
     """What `dedup/line` and `dedup/paragraph` do, with their parameters."""
 
     of: Literal["lines", "paragraphs"]
-    match: str
+    match: Literal["text", "folded"]
     min_characters: int
     max_count: int
     keep_first: bool
     min_left: float | None
     mark: bool
+
+    @staticmethod
+    def of_step(of: Literal["lines", "paragraphs"], step: "RepeatsStep") -> "Repeats":
+        return Repeats(
+            of=of,
+            match=step.match,
+            min_characters=step.min_characters,
+            max_count=step.max_count,
+            keep_first=step.keep_first,
+            min_left=step.min_left,
+            mark=step.mark,
+        )
 
     def __post_init__(self) -> None:
         if self.match not in ("text", "folded"):
@@ -69,64 +108,65 @@ class Repeats:
             raise RecipeError(f"min_left is a share: need 0 < min_left <= 1, got {self.min_left}")
 
     def keys(self, texts: pa.LargeStringArray) -> Keys:
-        found = pieces(texts, self.of)
-        hashes, long = piece_hashes(texts, found, self.match == "folded", self.min_characters)
+        parts = pieces(texts, self.of)
+        hashes, long = piece_hashes(texts, parts, self.match == "folded", self.min_characters)
         chosen = np.flatnonzero(long)
-        document, number = numbered(found)
-        riders = {
+        document, number = numbered(parts)
+        payload = {
             "low": hashes[chosen, 1],
             "number": number[chosen].astype(np.uint32),
-            "bytes": (found.end - found.start)[chosen].astype(np.uint32),
+            "bytes": (parts.end - parts.start)[chosen].astype(np.uint32),
         }
-        return Keys(hashes[chosen, :1], documents=document[chosen], riders=riders)
+        return Keys(hashes[chosen, :1], documents=document[chosen], payload=payload)
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        group, decide = f"{signed.label}-group", f"{signed.label}-verdicts"
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        group = f"{keys.label}-group"
 
-        def by_partitions(done: Committed, root: Path) -> list[Unit]:
-            files = files_of(signed, done)
-            each = sum(len(map_arrays(root / path)["keys"]) for path in files.keys) // signed.slices + 1
-            starts = range(0, signed.slices, max(RECORDS // each, 1))
-            return [Unit(i, (start, min(start + starts.step, signed.slices), files)) for i, start in enumerate(starts)]
+        def by_partitions(upstream: Upstream) -> list[Planned]:
+            records = int(upstream.results(keys.stage).numbers(keys.output).sum())
+            each = records // keys.partitions_per_band + 1
+            return ranges(keys, upstream, keys.partitions_per_band, RECORDS // each)
 
-        def by_documents(done: Committed, root: Path) -> list[Unit]:
-            files = files_of(signed, done)
-            repeats, most = (tuple(c.outputs[name].path for c in done[group]) for name in ("repeats", "most"))
-            return [Unit(i, (docs, *files.bases[i : i + 2], repeats, most)) for i, docs in enumerate(files.docs)]
+        def by_documents(upstream: Upstream) -> list[Planned]:
+            docs = upstream.results(keys.stage)["docs"]
+            counted = [digest(upstream.results(group)[name]) for name in ("repeats", "most")]
+            starts = docs.starts.tolist()
+            return [
+                Planned(DocumentFile(i), (docs.checksum(i), *counted, f"{starts[i]}:{starts[i + 1]}"))
+                for i in range(len(docs))
+            ]
 
         return [
-            Stage(group, fingerprint(signed, "group"), Group(self), after(signed), by_partitions),
-            Stage(decide, fingerprint(signed, "decide"), Decide(self), after(signed, group), by_documents),
+            Stage(group, RepeatGroups(keys, self), after(keys), by_partitions),
+            Stage(f"{keys.label}-verdicts", RepeatVerdicts(keys, self), after(keys, group), by_documents),
         ]
 
 
-def numbered(found: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(parts: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(pieces,) the document of each, and its number there."""
-    document = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))
-    return document, np.arange(len(document)) - found.offsets[document]
+    document = np.repeat(np.arange(len(parts.offsets) - 1), np.diff(parts.offsets))
+    return document, np.arange(len(document)) - parts.offsets[document]
 
 
 @dataclass(frozen=True)
-class Group:
-    """Unit inputs: first and last + 1 partition, files.
+class RepeatGroups:
+    """Output `repeats` has the document and number of every piece that is cut, in order; `most` what MOST says."""
 
-    Output `repeats` has the document and number of every piece that goes, in order; `most` what MOST says.
-    """
-
+    keys: KeyStage
     repeats: Repeats
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        parts = partitions(unit, io, ("low", "number", "bytes"))
-        gone, most, compared = zip(*((*self.count(part), len(part.keys)) for part in parts))
-        documents, number = (np.concatenate(column) for column in zip(*gone))
+    def run(self, inputs: PartitionRange, io: UnitIO) -> None:
+        parts = partitions(inputs, key_files(self.keys, io), io, ("low", "number", "bytes"))
+        cut, most, compared = zip(*((*self.count(part), len(part.keys)) for part in parts))
+        documents, number = (np.concatenate(column) for column in zip(*cut))
         order = np.lexsort((number, documents))
         io.write_arrays("repeats", len(order), documents=documents[order], number=number[order])
         io.write_arrays("most", 0, **first_of(most))
         io.facts["compared"] = sum(compared)
 
     def count(self, part: Partition) -> tuple[tuple[NDArray[np.int64], NDArray[np.uint32]], dict[str, NDArray[Any]]]:
-        """(document, number) of the pieces of a partition that go; the most repeated of them."""
-        low, number, size = (part.riders[name] for name in ("low", "number", "bytes"))
+        """(document, number) of the pieces of a partition that are cut; the most repeated of them."""
+        low, number, size = (part.payload[name] for name in ("low", "number", "bytes"))
         low = low.astype(np.uint64)
         bucket, buckets = shared(part.keys ^ low * np.uint64(0x9E3779B97F4A7C15))
         rows = np.flatnonzero(bucket >= 0)
@@ -136,7 +176,7 @@ class Group:
         rows = rows[same]
         documents, bucket = part.documents[rows], bucket[rows]
         before, many, different, total = occurrences(bucket, buckets, documents, size[rows].astype(np.int64))
-        goes = (many[bucket] > self.repeats.max_count) & (
+        cut = (many[bucket] > self.repeats.max_count) & (
             (before >= self.repeats.max_count) if self.repeats.keep_first else True
         )
         most = {
@@ -148,7 +188,7 @@ class Group:
             "documents": part.documents[head],
             "number": number[head].astype(np.int64),
         }
-        return (documents[goes], number[rows][goes].astype(np.uint32)), first_of([most])
+        return (documents[cut], number[rows][cut].astype(np.uint32)), first_of([most])
 
 
 def first_of(tables: Any) -> dict[str, NDArray[Any]]:
@@ -159,15 +199,18 @@ def first_of(tables: Any) -> dict[str, NDArray[Any]]:
 
 
 @dataclass(frozen=True)
-class Decide:
-    """Unit inputs: a file of documents, the numbers of its first and last + 1 document, files of `repeats` and `most`."""
-
+class RepeatVerdicts:
+    keys: KeyStage
     repeats: Repeats
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        path, start, stop, repeats, most = unit.inputs
-        gone = [within(io.arrays(file), start, stop) for file in repeats]
-        documents, number = (np.concatenate(column) for column in zip(*gone))
+    def run(self, inputs: DocumentFile, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        path = files.docs[inputs.number]
+        start, stop = files.starts[inputs.number : inputs.number + 2].tolist()
+        counted = io.results(f"{self.keys.label}-group")
+        repeats, most = (counted[name].paths.to_pylist() for name in ("repeats", "most"))
+        cut = [within(io.arrays(file), start, stop) for file in repeats]
+        documents, number = (np.concatenate(column) for column in zip(*cut))
         order = np.lexsort((number, documents))
         documents, number = documents[order], number[order]
         shown = first_of([io.arrays(file) for file in most])
@@ -185,13 +228,13 @@ class Decide:
             wanted = np.unique(np.concatenate([documents[first:last], shown["documents"][asked]]))
             if len(wanted):
                 taken = batch.take(pa.array(wanted - row))
-                found = pieces(taken["text"], self.repeats.of)
-                goes = np.zeros(len(found.start), bool)
-                goes[found.offsets[np.searchsorted(wanted, documents[first:last])] + number[first:last]] = True
-                self.judge(wanted, taken["text"], found, goes, io)
+                parts = pieces(taken["text"], self.repeats.of)
+                is_cut = np.zeros(len(parts.start), bool)
+                is_cut[parts.offsets[np.searchsorted(wanted, documents[first:last])] + number[first:last]] = True
+                self.judge(wanted - start, taken["text"], parts, is_cut, io)
                 for i in asked.tolist():
                     at = int(np.searchsorted(wanted, shown["documents"][i]))
-                    texts[i] = piece(taken["text"][at], found, at, int(shown["number"][i])), taken["id"][at].as_py()
+                    texts[i] = piece(taken["text"][at], parts, at, int(shown["number"][i])), taken["id"][at].as_py()
             row = stops
         columns = [pa.array([texts[i][0] for i in range(len(texts))], pa.string())]
         columns += [pa.array(shown[name], pa.int64()) for name in ("occurrences", "different", "bytes")]
@@ -203,15 +246,15 @@ class Decide:
         self,
         documents: NDArray[np.int64],
         texts: pa.LargeStringArray,
-        found: Pieces,
-        goes: NDArray[np.bool_],
+        parts: Pieces,
+        is_cut: NDArray[np.bool_],
         io: UnitIO,
     ) -> None:
-        """Write the verdicts and cuts of some documents, of which some have pieces that go."""
-        owner, _ = numbered(found)
-        size = found.end - found.start
+        """Write the verdicts and cuts of some documents of the unit, of which some have pieces that are cut."""
+        owner, _ = numbered(parts)
+        size = parts.end - parts.start
         whole = np.bincount(owner, size, len(documents)).astype(np.int64)
-        repeated = np.bincount(owner[goes], size[goes], len(documents)).astype(np.int64)
+        repeated = np.bincount(owner[is_cut], size[is_cut], len(documents)).astype(np.int64)
         some = np.flatnonzero(repeated)
         io.facts["repeated_bytes"] = io.facts.get("repeated_bytes", 0) + int(repeated.sum())
         # What has nothing left is dropped as empty, when it is cut.
@@ -220,13 +263,13 @@ class Decide:
         columns = {
             "document": documents[some],
             "reason": ["min_left" if few else None for few in poor[some].tolist()],
-            "repeats": np.bincount(owner[goes], minlength=len(documents))[some],
+            "repeats": np.bincount(owner[is_cut], minlength=len(documents))[some],
             "repeated_bytes": repeated[some],
             "repeated_share": repeated[some] / whole[some],
         }
         io.write("verdicts", pa.RecordBatch.from_pydict(columns, schema=REPEATS))
         if not self.repeats.mark:
-            spans = spans_without(texts, found, goes)
+            spans = spans_without(texts, parts, is_cut)
             columns = {"document": documents[spans[:, 0]], "start": spans[:, 1], "stop": spans[:, 2]}
             io.write("cuts", pa.RecordBatch.from_pydict(columns, schema=CUTS))
 
@@ -237,7 +280,7 @@ def within(arrays: dict[str, NDArray[Any]], start: int, stop: int) -> tuple[NDAr
     return arrays["documents"][here], arrays["number"][here].astype(np.int64)
 
 
-def piece(text: pa.LargeStringScalar, found: Pieces, document: int, number: int) -> str:
-    at = found.offsets[document] + number
+def piece(text: pa.LargeStringScalar, parts: Pieces, document: int, number: int) -> str:
+    at = parts.offsets[document] + number
     raw: bytes = text.as_py().encode()
-    return raw[found.start[at] : found.end[at]].decode().strip()[:SHOWN]
+    return raw[parts.start[at] : parts.end[at]].decode().strip()[:SHOWN]

@@ -1,4 +1,4 @@
-"""Which of several copies stays: the order in which documents are preferred."""
+"""Which of several duplicates is kept: the order in which documents are preferred."""
 
 import re
 
@@ -21,7 +21,7 @@ def check_keep(keep: str) -> None:
         near = did_you_mean(keep, POLICIES) or ";"
         raise RecipeError(
             f'keep is one of {", ".join(POLICIES)}, or a signal of an earlier step, as in "quality.score" (the highest '
-            f'stays) or "-perplexity.value" (the lowest), got "{keep}"{near}'.rstrip(";")
+            f'is kept) or "-perplexity.value" (the lowest), got "{keep}"{near}'.rstrip(";")
         )
 
 
@@ -31,9 +31,9 @@ def needs(keep: str) -> tuple[str, ...]:
 
 
 def ranks(keep: str, docs: pa.RecordBatch, signals: Columns) -> dict[str, NDArray[np.float64]]:
-    """`rank` (documents,): of two copies the one with the lower rank stays, of equals the earlier document.
+    """`rank` (documents,): of two duplicates the one with the lower rank is kept, of equals the earlier document.
 
-    Empty for "first", where all are equal. Documents without a date or value come after those that have one.
+    Empty for "first", where all are equal. Documents without a date or value rank after those that have one.
     Raises RecipeError if the signal is not of numbers.
     """
     if keep == "first":
@@ -46,7 +46,7 @@ def ranks(keep: str, docs: pa.RecordBatch, signals: Columns) -> dict[str, NDArra
         return {"rank": _last_if_nan(-moments if keep == "newest" else moments)}
     column = signals[keep.removeprefix("-")]
     if not any(is_kind(column.type) for is_kind in NUMBERS):
-        raise RecipeError(f'keep: "{keep}" is of type {column.type}; a signal of numbers can say which copy stays')
+        raise RecipeError(f'keep: "{keep}" is of type {column.type}; only a signal of numbers can say which duplicate is kept')
     values = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
     return {"rank": _last_if_nan(values if keep.startswith("-") else -values)}
 
@@ -57,10 +57,10 @@ def moment(date: str | None) -> float:
     >>> moment("2024-05-06T07:08:09Z"), moment("2024-05"), moment(None)
     (20240506070809.0, 20240500000000.0, nan)
     """
-    found = DATE.match(date or "")
-    if not found:
+    parts = DATE.match(date or "")
+    if not parts:
         return float("nan")
-    year, *rest = (int(part or 0) for part in found.groups())
+    year, *rest = (int(part or 0) for part in parts.groups())
     value = year
     for part in rest:
         value = value * 100 + part

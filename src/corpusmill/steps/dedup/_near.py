@@ -1,87 +1,96 @@
-"""The stages of near deduplication: group the keys, verify what met, decide.
+"""The stages of near deduplication: group the keys, verify the candidate pairs, decide.
 
-    group     a unit a few partitions: who shares a key, compared by sketch with the leaders of the bucket -> candidates
-    shingles  a unit a unit of documents: the n-gram hashes of its candidates, and of no other document
-    verdicts  one unit: exact similarity of the candidates, survivors in order of preference
+    group     a unit is a few partitions: who shares a key, compared by sketch with the leaders of the bucket
+    shingles  a unit is a file of documents: the n-gram hashes of its candidates, and of no other document
+    verdicts  one unit: exact similarity of the candidate pairs, survivors in order of preference
 
 Only keys, sketches and the hashes of candidates are read; the text of candidates alone is read once, by `shingles`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.keys import Signed
-from corpusmill.memory import frugal
-from corpusmill.steps.dedup._records import (
-    Files,
+from corpusmill.keys import KeyStage
+from corpusmill.steps.corpus import (
+    DocumentFile,
+    Everything,
+    KeyFiles,
     Partition,
+    PartitionRange,
     after,
     against_stages,
     by_document,
-    files_of,
-    fingerprint,
+    digest,
+    documents_content,
     is_ranked,
-    partition_units,
+    key_files,
+    keys_content,
+    partition_ranges,
     partitions,
     preference,
-    write_twins,
+    write_duplicates,
 )
 from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors, take_sets
 from corpusmill.text.shingles import Shingling
-from corpusmill.units import Committed, Stage, Unit, UnitIO
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Planned, Resources, Stage
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
 HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
-PAIRS = 1 << 20  # pairs that are read before doubles among them go
+PAIRS = 1 << 20  # pairs that are read before duplicates among them are removed
 
 
 def near_stages(
-    signed: Signed, shingling: Shingling, bands: int, rows: int, threshold: float, mark: bool
+    keys: KeyStage, shingling: Shingling, bands: int, rows: int, threshold: float, mark: bool
 ) -> list[Stage]:
-    group, shingle, decide = f"{signed.label}-group", f"{signed.label}-shingles", f"{signed.label}-verdicts"
+    group, shingles = f"{keys.label}-group", f"{keys.label}-shingles"
     spread = CERTAIN * float(np.sqrt(threshold * (1 - threshold) / (bands * rows)))
-    grouping = Group(low=max(threshold - spread, 0.0), high=min(threshold + spread, 1.0))
+    groups = MinhashGroups(keys, low=max(threshold - spread, 0.0), high=min(threshold + spread, 1.0))
 
-    def by_documents(done: Committed, root: Path) -> list[Unit]:
-        files = files_of(signed, done)
-        pairs = tuple(commit.outputs["pairs"].path for commit in done[group])
-        return [Unit(i, (docs, *files.bases[i : i + 2], pairs)) for i, docs in enumerate(files.docs)]
+    def by_documents(upstream: Upstream) -> list[Planned]:
+        pairs = digest(upstream.results(group)["pairs"])
+        starts = key_files(keys, upstream).starts.tolist()  # the hashes are written with the numbers of documents
+        numbers = range(len(starts) - 1)
+        content = (documents_content(keys, upstream, i) for i in numbers)
+        return [Planned(DocumentFile(i), (text, pairs, f"{i}:{starts[i]}")) for i, text in zip(numbers, content)]
 
-    def one_unit(done: Committed, root: Path) -> list[Unit]:
-        pairs = tuple(commit.outputs["pairs"].path for commit in done[group])
-        sets = tuple(commit.outputs["shingles"].path for commit in done[shingle])
-        return [Unit(0, (pairs, sets, files_of(signed, done)))]
+    def one_unit(upstream: Upstream) -> list[Planned]:
+        documents = digest(upstream.results(keys.stage)["docs"])
+        compared = (digest(upstream.results(group)["pairs"]), digest(upstream.results(shingles)["shingles"]))
+        return [Planned(Everything(), (*keys_content(keys, upstream), documents, *compared))]
 
+    verdicts = MinhashVerdicts(keys, threshold, mark)
     return [
-        *against_stages(signed),
-        Stage(group, fingerprint(signed, "group"), grouping, after(signed), partition_units(signed, bands)),
-        Stage(shingle, fingerprint(signed, "shingle"), Shingle(shingling), after(signed, group), by_documents),
-        Stage(decide, fingerprint(signed, "decide"), Decide(threshold, mark), after(signed, group, shingle), one_unit),
+        *against_stages(keys),
+        Stage(group, groups, after(keys), partition_ranges(keys, bands)),
+        Stage(shingles, MinhashShingles(keys, shingling), after(keys, group), by_documents),
+        Stage(f"{keys.label}-verdicts", verdicts, after(keys, group, shingles), one_unit, Resources(grows=True)),
     ]
 
 
 @dataclass(frozen=True)
-class Group:
-    """Unit inputs: first and last + 1 partition, files. `low` and `high` are shares of equal lanes, see
-    `buckets.candidates`."""
+class MinhashGroups:
+    """`low` and `high` are shares of equal lanes, see `buckets.candidates`."""
 
+    keys: KeyStage
     low: float
     high: float
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        files = Files(*unit.inputs[2])
-        pairs = _distinct_rows(np.concatenate([self.pairs(part, files, io) for part in partitions(unit, io)]))
+    def run(self, inputs: PartitionRange, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        parts = partitions(inputs, files, io)
+        pairs = _distinct_rows(np.concatenate([self.pairs(part, files, io) for part in parts]))
         io.write_arrays(
-            "pairs", len(pairs), one=pairs[:, 0], other=pairs[:, 1], documents=_without_doubles(pairs.ravel())
+            "pairs", len(pairs), one=pairs[:, 0], other=pairs[:, 1], documents=_sorted_distinct(pairs.ravel())
         )
 
-    def pairs(self, part: Partition, files: Files, io: UnitIO) -> NDArray[np.int64]:
+    def pairs(self, part: Partition, files: KeyFiles, io: UnitIO) -> NDArray[np.int64]:
         """(pairs, 2) the candidates among the documents of a partition, the one with the smaller number first."""
         bucket, buckets = shared(part.keys)
         met = np.flatnonzero(bucket >= 0)
@@ -97,25 +106,27 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Shingle:
-    """Unit inputs: a file of documents, the numbers of its first and last + 1 document, files of pairs."""
-
+class MinhashShingles:
+    keys: KeyStage
     shingling: Shingling
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        path, start, stop, pairs = unit.inputs
-        wanted = _without_doubles(
+    def run(self, inputs: DocumentFile, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        start, stop = files.starts[inputs.number : inputs.number + 2].tolist()
+        pairs = io.results(f"{self.keys.label}-group")["pairs"].paths.to_pylist()
+        wanted = _sorted_distinct(
             np.concatenate([_within(io.arrays(file)["documents"], start, stop) for file in pairs])
         )
         hashes: list[NDArray[np.uint64]] = []
         sizes: list[NDArray[np.int64]] = []
         row = start
         if len(wanted):
+            path = files.docs[inputs.number]
             for batch in io.parquet(path).iter_batches(1024, columns=["text"], use_threads=False):
                 here = _within(wanted, row, row + len(batch)) - row
                 if len(here):
-                    found, ends = distinct(*self.shingling.hashes(batch["text"].take(pa.array(here))))
-                    hashes.append(found)
+                    grams, ends = distinct(*self.shingling.hashes(batch["text"].take(pa.array(here))))
+                    hashes.append(grams)
                     sizes.append(np.diff(ends))
                 row += len(batch)
         io.write_arrays(
@@ -128,36 +139,35 @@ class Shingle:
 
 
 @dataclass(frozen=True)
-class Decide:
-    """Unit inputs: files of pairs, files of shingles, files."""
-
+class MinhashVerdicts:
+    keys: KeyStage
     threshold: float
     mark: bool
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        files = Files(*unit.inputs[2])
-        with frugal():
-            write_twins(io, files, *self.twins(unit, io, files), "near_copy", self.mark)
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        write_duplicates(io, files, *self.duplicates(io, files), "near_copy", self.mark)
 
-    def twins(
-        self, unit: Unit, io: UnitIO, files: Files
+    def duplicates(
+        self, io: UnitIO, files: KeyFiles
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The documents that go, those that they go for, and how alike they are."""
-        sets = Sets.open(io, unit.inputs[1])
+        """The duplicates, the documents that are kept instead, and how alike they are."""
+        label = self.keys.label
+        sets = Sets.open(io, io.results(f"{label}-shingles")["shingles"].paths.to_pylist())
         documents = sets.documents
-        pairs = _met(io, unit.inputs[0], documents)
+        pairs = _candidate_pairs(io, io.results(f"{label}-group")["pairs"].paths.to_pylist(), documents)
         similarity = sets.jaccard(pairs)
         place = preference(io, files, documents).astype(np.int32) if is_ranked(io, files) else None
         io.facts["candidates"], io.facts["verified"] = len(pairs), int((similarity >= self.threshold).sum())
         while True:
-            twin, alike = self.decide(len(documents), pairs, similarity, place)
-            # One whose twin goes may be like the document that its twin goes for, which it was not compared with.
-            goes = twin >= 0
-            one, other = (goes[pairs[:, side]] & (similarity >= self.threshold) for side in (0, 1))
+            kept_for, alike = self.decide(len(documents), pairs, similarity, place)
+            # One that resembles a duplicate may resemble what that is a duplicate of, which it was not compared with.
+            dropped = kept_for >= 0
+            one, other = (dropped[pairs[:, side]] & (similarity >= self.threshold) for side in (0, 1))
             through = np.flatnonzero(one & ~other), np.flatnonzero(other & ~one)
             more = np.concatenate(
                 [
-                    np.stack([pairs[which, 1 - side], twin[pairs[which, side]]], axis=1)
+                    np.stack([pairs[which, 1 - side], kept_for[pairs[which, side]]], axis=1)
                     for side, which in enumerate(through)
                 ]
             )
@@ -166,15 +176,15 @@ class Decide:
             more = more[documents[more[:, 1]] >= files.own]
             if not len(more):
                 break
-            io.facts["through_twins"] = io.facts.get("through_twins", 0) + len(more)
+            io.facts["through_duplicates"] = io.facts.get("through_duplicates", 0) + len(more)
             pairs, similarity = np.concatenate([pairs, more]), np.concatenate([similarity, sets.jaccard(more)])
-        gone = np.flatnonzero(twin >= 0)
-        return documents[gone], documents[twin[gone]], alike[gone]
+        duplicates = np.flatnonzero(kept_for >= 0)
+        return documents[duplicates], documents[kept_for[duplicates]], alike[duplicates]
 
     def decide(
         self, documents: int, pairs: NDArray[np.int32], similarity: NDArray[np.float64], place: NDArray[np.int32] | None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """(documents,) the twin that each goes for, -1 where it stays, and how alike they are.
+        """(documents,) what each is a duplicate of, -1 where it is kept, and how alike they are.
 
         place   (documents,) of each in the order in which they are preferred; None: the earlier is
         """
@@ -182,13 +192,13 @@ class Decide:
         if place is None:
             return survivors(documents, pairs[alike, 0], pairs[alike, 1], similarity[alike])
         one, other = place[pairs[alike, 0]], place[pairs[alike, 1]]
-        twin, how = survivors(documents, np.minimum(one, other), np.maximum(one, other), similarity[alike])
-        gone = np.flatnonzero(twin[place] >= 0)
+        kept_for, how = survivors(documents, np.minimum(one, other), np.maximum(one, other), similarity[alike])
+        dropped = np.flatnonzero(kept_for[place] >= 0)
         back = np.empty(len(place), np.int32)
         back[place] = np.arange(len(place), dtype=np.int32)  # place -> document
-        twins = np.full(len(place), -1, np.int32)
-        twins[gone] = back[twin[place[gone]]]
-        return twins, how[place]
+        duplicate_of = np.full(len(place), -1, np.int32)
+        duplicate_of[dropped] = back[kept_for[place[dropped]]]
+        return duplicate_of, how[place]
 
 
 class Sets(NamedTuple):
@@ -200,13 +210,13 @@ class Sets(NamedTuple):
     """
 
     io: UnitIO
-    files: tuple[str, ...]
+    files: Sequence[str]
     documents: NDArray[np.int64]
     sizes: NDArray[np.int32]
     first: NDArray[np.int64]
 
     @staticmethod
-    def open(io: UnitIO, files: tuple[str, ...]) -> "Sets":
+    def open(io: UnitIO, files: Sequence[str]) -> "Sets":
         first = np.cumsum([0, *(len(io.arrays(path)["documents"]) for path in files)])
         documents, sizes = np.empty(first[-1], np.int64), np.empty(first[-1], np.int32)
         for path, start, end in zip(files, first, first[1:]):
@@ -227,12 +237,12 @@ class Sets(NamedTuple):
         del ends
         for first, stop in pairwise(np.unique([0, *cuts.tolist(), len(pairs)]).tolist()):
             block = pairs[first:stop]
-            wanted = _without_doubles(block.ravel())
+            wanted = _sorted_distinct(block.ravel())
             hashes, offsets = self.gather(wanted)
             one, other = (np.searchsorted(wanted, block[:, side]) for side in (0, 1))
-            found = jaccard(one, other, hashes, offsets)
-            found[(self.sizes[block] == 0).any(axis=1)] = 0
-            similarity[first:stop] = found
+            exact = jaccard(one, other, hashes, offsets)
+            exact[(self.sizes[block] == 0).any(axis=1)] = 0
+            similarity[first:stop] = exact
         return similarity
 
     def gather(self, wanted: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -247,25 +257,25 @@ class Sets(NamedTuple):
         return hashes, offsets
 
 
-def _met(io: UnitIO, files: tuple[str, ...], documents: NDArray[np.int64]) -> NDArray[np.int32]:
+def _candidate_pairs(io: UnitIO, files: Sequence[str], documents: NDArray[np.int64]) -> NDArray[np.int32]:
     """(pairs, 2) all pairs of some files, as indices into the sorted documents, rising and distinct.
 
-    A pair may be in as many files as there are bands, so doubles go before all files are read.
+    A pair may be in as many files as there are bands, so repeats are removed before all files are read.
     """
-    found = np.empty(0, np.uint64)
+    packed = np.empty(0, np.uint64)
     waiting: list[NDArray[np.uint64]] = []
     for path in files:
         arrays = io.arrays(path)
         one, other = (np.searchsorted(documents, arrays[side]).astype(np.uint64) for side in ("one", "other"))
         waiting.append(one << np.uint64(32) | other)
-        if sum(map(len, waiting)) > max(PAIRS, len(found) // 2):
-            found = _without_doubles(np.concatenate([found, *waiting]))
+        if sum(map(len, waiting)) > max(PAIRS, len(packed) // 2):
+            packed = _sorted_distinct(np.concatenate([packed, *waiting]))
             waiting = []
-    found = _without_doubles(np.concatenate([found, *waiting]))
+    packed = _sorted_distinct(np.concatenate([packed, *waiting]))
     del waiting
-    pairs = np.empty((len(found), 2), np.int32)
-    pairs[:, 0] = found >> np.uint64(32)
-    pairs[:, 1] = found & np.uint64(0xFFFFFFFF)
+    pairs = np.empty((len(packed), 2), np.int32)
+    pairs[:, 0] = packed >> np.uint64(32)
+    pairs[:, 1] = packed & np.uint64(0xFFFFFFFF)
     return pairs
 
 
@@ -277,8 +287,8 @@ def _without(pairs: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.
     return pairs[new]
 
 
-def _without_doubles(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Sorted and without doubles, as by np.unique, which hashes (numpy 2.3 and later): 10 times slower on millions."""
+def _sorted_distinct(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Sorted and distinct, as by np.unique, which hashes (numpy 2.3 and later): 10 times slower on millions."""
     numbers = np.sort(numbers)
     new = np.ones(len(numbers), bool)
     new[1:] = numbers[1:] != numbers[:-1]

@@ -1,9 +1,10 @@
 """The stages that find repeated passages.
 
-    stretches   a unit a partition of seeds: stretches that came before go whole; seeds whose stretches differ stay open
-    windows     a unit a unit of documents: two hashes of every single window of the open stretches
-    repeats     a unit a partition of windows: those that came before
-    verdicts    a unit a unit of documents: the bytes that all of these cover
+    stretches   a unit is a partition of seeds: stretches that occurred before are cut whole; seeds whose stretches differ
+                stay open
+    windows     a unit is a file of documents: two hashes of every single window of the open stretches
+    repeats     a unit is a partition of windows: those that occurred before
+    verdicts    a unit is a file of documents: the bytes that all of these cover
 
 What a stretch, a window and a seed is, is said in `corpusmill.text.passages`. Partitions are read file by file, in order
 of documents; only distinct records are in memory, so that a passage that is everywhere costs no more than a rare one.
@@ -11,31 +12,35 @@ of documents; only distinct records are in memory, so that a passage that is eve
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.keys import CUTS, VERDICT, Signed
-from corpusmill.steps.dedup._records import (
-    Files,
-    Planner,
+from corpusmill.keys import CUTS, VERDICT, KeyStage
+from corpusmill.steps.corpus import (
+    DocumentFile,
+    KeyFiles,
+    PartitionRange,
     after,
     against_stages,
-    files_of,
-    fingerprint,
-    gone_documents,
+    digest,
+    documents_content,
+    dropped_documents,
+    key_files,
+    keys_content,
     pieces,
 )
 from corpusmill.text.buckets import scatter
 from corpusmill.text.passages import Cut, cut_tokens, window_hashes
 from corpusmill.text.repeats import Seen
-from corpusmill.units import Committed, Stage, Unit, UnitIO, Work, map_arrays
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Planned, Planner, Stage, Work
 
 RECORDS = 1 << 21  # of a partition, about: 100 MB for Seen where nearly all are distinct
+RECORDS_EACH = 32  # seeds of a document of an earlier run, about
 BATCH = 1024  # documents whose texts are in memory at a time
 
 PASSAGES = pa.schema(
@@ -58,46 +63,57 @@ class Cutting:
     mark: bool
 
 
-def substring_stages(signed: Signed, cutting: Cutting) -> list[Stage]:
-    """Stages for keys of one band with the riders `whole`, `start`, `windows` and `times`."""
-    stretches, windows, repeats = (f"{signed.label}-{name}" for name in ("stretches", "windows", "repeats"))
+@dataclass(frozen=True)
+class Slice:
+    """A partition of the records of a stage, which are cut into `partitions`."""
 
-    def by_seed(done: Committed, root: Path) -> list[Unit]:
-        files = files_of(signed, done)
-        slices = _partitions(sum(len(map_arrays(root / path)["keys"]) for path in files.keys))
-        files = files._replace(slices=slices)
-        return [Unit(part, (part, files)) for part in range(slices)]
+    number: int
+    partitions: int
 
-    def window_slices(done: Committed) -> int:
-        return _partitions(sum(commit.facts["open_windows"] for commit in done[stretches]))
 
-    def by_documents(done: Committed, root: Path) -> list[Unit]:
-        files, slices = files_of(signed, done), window_slices(done)
-        opened = tuple(commit.outputs["open"].path for commit in done[stretches])
-        return [Unit(i, (docs, *files.bases[i : i + 2], opened, slices)) for i, docs in enumerate(files.docs)]
+def substring_stages(keys: KeyStage, cutting: Cutting) -> list[Stage]:
+    """Stages for keys of one band with the payload `whole`, `start`, `windows` and `times`."""
+    stretches, windows, repeats = (f"{keys.label}-{name}" for name in ("stretches", "windows", "repeats"))
 
-    def by_window(done: Committed, root: Path) -> list[Unit]:
-        keys, slices = tuple(commit.outputs["keys"].path for commit in done[windows]), window_slices(done)
-        files = files_of(signed, done)._replace(keys=keys, verdicts=(), unkept=(), slices=slices)
-        return [Unit(part, (part, files)) for part in range(slices)]
+    def by_seed(upstream: Upstream) -> list[Planned]:
+        records = int(upstream.results(keys.stage).numbers(keys.output).sum()) + keys.earlier.rows * RECORDS_EACH
+        return slices(_partitions(records), keys_content(keys, upstream))
 
-    def by_own_documents(done: Committed, root: Path) -> list[Unit]:
-        files, earlier = files_of(signed, done), len(signed.earlier)
-        found = tuple(commit.outputs["copies"].path for stage in (stretches, repeats) for commit in done[stage])
-        bases = zip(files.docs[earlier:], files.bases[earlier:], files.bases[earlier + 1 :])
-        return [Unit(i, (*own, files.own, found)) for i, own in enumerate(bases)]
+    def by_documents(upstream: Upstream) -> list[Planned]:
+        starts = key_files(keys, upstream).starts.tolist()
+        opened = digest(upstream.results(stretches)["open"])
+        content = ((documents_content(keys, upstream, i), opened, f"{i}:{a}") for i, a in enumerate(starts[:-1]))
+        return [Planned(DocumentFile(i), text) for i, text in enumerate(content)]
 
-    def stage(name: str, work: Work, looks: tuple[str, ...], units: Planner) -> Stage:
-        return Stage(name, fingerprint(signed, name), work, after(signed, *looks), units)
+    def by_window(upstream: Upstream) -> list[Planned]:
+        content = (*keys_content(keys, upstream), digest(upstream.results(windows)["keys"]))
+        return slices(window_partitions(stretches, upstream), content)
 
-    keep_first = cutting.keep_first
+    def by_own_documents(upstream: Upstream) -> list[Planned]:
+        docs = upstream.results(keys.stage)["docs"]
+        copies = [digest(upstream.results(stage)["copies"]) for stage in (stretches, repeats)]
+        starts = docs.starts.tolist()
+        content = ((docs.checksum(i), *copies, f"{keys.earlier.rows}:{starts[i]}") for i in range(len(docs)))
+        return [Planned(DocumentFile(i), text) for i, text in enumerate(content)]
+
+    def slices(partitions: int, content: tuple[str, ...]) -> list[Planned]:
+        return [Planned(Slice(part, partitions), (*content, f"{part}/{partitions}")) for part in range(partitions)]
+
+    def stage(name: str, work: Work[Any], looks: tuple[str, ...], units: Planner) -> Stage:
+        return Stage(name, work, after(keys, *looks), units)
+
     return [
-        *against_stages(signed),
-        stage(stretches, Repeats(keep_first, stretches=True), (), by_seed),
-        stage(windows, Windows(cutting.window), (stretches,), by_documents),
-        stage(repeats, Repeats(keep_first, stretches=False), (stretches, windows), by_window),
-        stage(f"{signed.label}-verdicts", Decide(cutting), (stretches, repeats), by_own_documents),
+        *against_stages(keys),
+        stage(stretches, StretchRepeats(keys, cutting.keep_first), (), by_seed),
+        stage(windows, Windows(keys, cutting.window), (stretches,), by_documents),
+        stage(repeats, WindowRepeats(keys, cutting.keep_first), (stretches, windows), by_window),
+        stage(f"{keys.label}-verdicts", SubstringVerdicts(keys, cutting), (stretches, repeats), by_own_documents),
     ]
+
+
+def window_partitions(stretches: str, upstream: Upstream) -> int:
+    """Partitions of the windows of open stretches."""
+    return _partitions(int(upstream.results(stretches).numbers("open_windows").sum()))
 
 
 def _partitions(records: int) -> int:
@@ -139,57 +155,77 @@ class Ranges(NamedTuple):
             lo, hi = np.searchsorted(arrays["documents"], [first, stop])
             columns = (np.array(arrays[name][lo:hi], np.int64) for name in ("documents", "start", "stop"))
             parts.append(Ranges(*columns))
-        found = Ranges.joined(parts)
-        return found.pick(np.lexsort((found.start, found.documents)))
+        ranges = Ranges.joined(parts)
+        return ranges.pick(np.lexsort((ranges.start, ranges.documents)))
 
 
 @dataclass(frozen=True)
-class Repeats:
-    """Unit inputs: a partition, files. Writes `copies`, and of stretches those that are `open`."""
+class StretchRepeats:
+    """Writes `copies`, the windows of stretches that occurred before, and `open`, those that may still repeat in part."""
 
+    keys: KeyStage
     keep_first: bool
-    stretches: bool
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        part, packed = unit.inputs
-        files = Files(*packed)
-        riders = ("whole", "start", *(("windows", "times") if self.stretches else ()))
-        seen = Seen()
-        copies: list[Ranges] = []
-        distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
-        for piece in pieces(part, files, gone_documents(files, io), io, riders):
-            before = seen.add(piece.keys, piece.riders["whole"])
-            start = piece.riders["start"].astype(np.int64)
-            count = piece.riders["windows"].astype(np.int64) if self.stretches else np.ones(len(start), np.int64)
-            times = piece.riders["times"] if self.stretches else np.ones(len(start), np.int64)
-            stop, last = start + count, start + count * times
-            # A stretch that follows itself at once is its own copy, but for the first time.
-            whole = before | ((times > 1) & (not self.keep_first))
-            begin = np.where(whole, start, stop)
-            copies.append(Ranges(piece.documents, begin, last).pick(last > begin))
-            distinct.append(Ranges(piece.documents, start, stop).pick(~before))
-        firsts = Ranges.joined(distinct)
-        if not self.keep_first:
-            copies.append(firsts.pick(seen.repeated()))
-        found = Ranges.joined(copies)
-        found.pick(found.documents >= files.own).write(io, "copies")
-        if self.stretches:
-            opened = firsts.pick(seen.related())
-            io.facts["open_windows"] = int((opened.stop - opened.start).sum())
-            opened.write(io, "open")
+    def run(self, inputs: Slice, io: UnitIO) -> None:
+        files = key_files(self.keys, io)._replace(partitions=inputs.partitions)
+        opened = write_copies(io, files, inputs.number, dropped_documents(files, io), self.keep_first, stretches=True)
+        io.notes["open_windows"] = int((opened.stop - opened.start).sum())
+        opened.write(io, "open")
+
+
+@dataclass(frozen=True)
+class WindowRepeats:
+    """Writes `copies`, the windows that occurred before."""
+
+    keys: KeyStage
+    keep_first: bool
+
+    def run(self, inputs: Slice, io: UnitIO) -> None:
+        windows = io.results(f"{self.keys.label}-windows")["keys"].paths.to_pylist()
+        files = key_files(self.keys, io)._replace(keys=windows, partitions=inputs.partitions)
+        write_copies(io, files, inputs.number, np.empty(0, np.int64), self.keep_first, stretches=False)
+
+
+def write_copies(
+    io: UnitIO, files: KeyFiles, part: int, dropped: NDArray[np.int64], keep_first: bool, stretches: bool
+) -> Ranges:
+    """Write the windows of a partition's records that occurred before; returns the stretches that stay open."""
+    payload = ("whole", "start", *(("windows", "times") if stretches else ()))
+    seen = Seen()
+    copies: list[Ranges] = []
+    distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
+    for piece in pieces(part, files, dropped, io, payload):
+        before = seen.add(piece.keys, piece.payload["whole"])
+        start = piece.payload["start"].astype(np.int64)
+        count = piece.payload["windows"].astype(np.int64) if stretches else np.ones(len(start), np.int64)
+        times = piece.payload["times"] if stretches else np.ones(len(start), np.int64)
+        stop, last = start + count, start + count * times
+        # A stretch that follows itself at once is its own copy, but for the first time.
+        whole = before | ((times > 1) & (not keep_first))
+        begin = np.where(whole, start, stop)
+        copies.append(Ranges(piece.documents, begin, last).pick(last > begin))
+        distinct.append(Ranges(piece.documents, start, stop).pick(~before))
+    firsts = Ranges.joined(distinct)
+    if not keep_first:
+        copies.append(firsts.pick(seen.repeated()))
+    repeated = Ranges.joined(copies)
+    repeated.pick(repeated.documents >= files.own).write(io, "copies")
+    return firsts.pick(seen.related()) if stretches else Ranges.joined([])
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Unit inputs: a file of documents, the numbers of its first and last + 1 document, files of open stretches, slices.
+    """Writes `keys`, a file of keys as the pass writes one: one record per window."""
 
-    Writes `keys`, a file of keys as the pass writes one: one record a window.
-    """
-
+    keys: KeyStage
     window: int
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        path, first, stop, opened, slices = unit.inputs
+    def run(self, inputs: DocumentFile, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        path = files.docs[inputs.number]
+        first, stop = files.starts[inputs.number : inputs.number + 2].tolist()
+        stretches = f"{self.keys.label}-stretches"
+        opened = io.results(stretches)["open"].paths.to_pylist()
         open_ = Ranges.read(io, opened, first, stop)
         count = open_.stop - open_.start
         begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])  # of each stretch's windows
@@ -202,11 +238,12 @@ class Windows:
             key[here], whole[here] = window_hashes(texts, document, chosen.start, many, self.window)
             row[here] = np.repeat(chosen.documents - first, many)
             start[here] = np.repeat(chosen.start - (np.cumsum(many) - many), many) + np.arange(many.sum())
-        offsets, sorted_keys, order = scatter(key[:, None], slices)
+        partitions = window_partitions(stretches, io)
+        offsets, sorted_keys, order = scatter(key[:, None], partitions)
         io.write_arrays(
             "keys",
             stop - first,
-            slices=np.array([slices]),
+            partitions=np.array([partitions]),
             offsets=offsets,
             keys=sorted_keys,
             row=row[order],
@@ -216,20 +253,23 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Decide:
-    """Unit inputs: a file of documents, the numbers of its first and last + 1 document and of the first document of this
-    run, files of copies."""
-
+class SubstringVerdicts:
+    keys: KeyStage
     cutting: Cutting
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        path, first, stop, own, found = unit.inputs
+    def run(self, inputs: DocumentFile, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        number = files.earlier + inputs.number
+        path = files.docs[number]
+        first, stop = files.starts[number : number + 2].tolist()
+        stages = (f"{self.keys.label}-stretches", f"{self.keys.label}-repeats")
+        paths = [path for stage in stages for path in io.results(stage)["copies"].paths.to_pylist()]
         io.write("verdicts", _nothing(PASSAGES))
         io.write("cuts", _nothing(CUTS))
-        copies = Ranges.read(io, found, first, stop)
+        copies = Ranges.read(io, paths, first, stop)
         for texts, document, chosen in _texts_of(io, path, first, copies):
             cut = cut_tokens(texts, document, chosen.start, chosen.stop + self.cutting.window - 1)
-            documents = np.unique(chosen.documents) - own
+            documents = np.unique(chosen.documents) - first
             io.write("verdicts", self.verdicts(documents, cut))
             if not self.cutting.mark:
                 columns = (documents[cut.spans[:, 0]], cut.spans[:, 1], cut.spans[:, 2])
@@ -238,7 +278,7 @@ class Decide:
     def verdicts(self, documents: NDArray[np.int64], cut: Cut) -> pa.RecordBatch:
         left = (cut.tokens - cut.cut) / cut.tokens
         least = 0.0 if self.cutting.min_left is None or self.cutting.mark else self.cutting.min_left
-        # What nothing is left of is dropped by the engine, as empty.
+        # A document of which nothing is left is dropped by the engine, as empty.
         short = (left > 0) & (left < least)
         columns = [
             pa.array(documents),

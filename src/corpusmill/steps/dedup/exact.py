@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import TWINS, Keys, Signed
+from corpusmill.keys import DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._exact import exact_stages
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
@@ -17,23 +17,26 @@ from corpusmill.units import Stage
 
 @dataclass(frozen=True, kw_only=True)
 class Exact:
-    """Drop every document whose text equals that of another one that stays.
+    """Drop every document whose text equals that of another one, which is kept.
 
     Texts are compared by a 128-bit hash; over 5e11 documents the odds of even one false match are about 4e-16.
     `match="text"` compares the text as it is; "folded" ignores case, punctuation, accents, white space and the
     values of numbers, so pages that differ only in a counter or a date are one.
 
-    Of each set of copies one stays, by `keep`: the "first" (sources in recipe order, files by name, documents by
+    Of each set of duplicates one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents by
     position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
-    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first stays. With `against`, copies of what
-    earlier runs kept go, too. Each removal keeps the id of the copy that stays; `mark` removes none, and only notes
-    them. The signals are twin_id, similarity (1), cluster_id and cluster_size: how many copies there are.
+    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, duplicates of what
+    earlier runs kept are dropped, too. Each dropped document records the id of the one that is kept; with `mark` none is
+    dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and cluster_size, the number of duplicates
+    and the one that is kept.
     """
 
-    keyed_by: ClassVar[tuple[str, ...]] = ("match", "keep")
-    verdict: ClassVar[pa.Schema] = TWINS
-    otherwise: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
-    reads_text: ClassVar[bool] = False  # its stages look at keys alone
+    key_parameters: ClassVar[tuple[str, ...]] = ("match", "keep")
+    verdict: ClassVar[pa.Schema] = DUPLICATES
+    default_signals: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    reads_text: ClassVar[bool] = False
+    cuts: ClassVar[bool] = False
+    keys_per_document: ClassVar[int] = 1
 
     match: Literal["text", "folded"] = "text"
     keep: str = "first"
@@ -53,7 +56,7 @@ class Exact:
         text = docs["text"] if self.match == "text" else fold(docs["text"])
         hashes = hash128(text)
         low = np.ascontiguousarray(hashes[:, 1])
-        return Keys(np.ascontiguousarray(hashes[:, :1]), ranks(self.keep, docs, signals), riders={"low": low})
+        return Keys(np.ascontiguousarray(hashes[:, :1]), ranks(self.keep, docs, signals), payload={"low": low})
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        return exact_stages(signed, "exact_copy", self.keep != "first", self.mark)
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        return exact_stages(keys, "exact_copy", self.keep != "first", self.mark)

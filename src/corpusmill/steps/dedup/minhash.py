@@ -5,9 +5,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import TWINS, Keys, Signed
+from corpusmill.keys import DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.steps.dedup._near import near_stages
@@ -21,11 +22,11 @@ MEETS = 0.975  # the probability at the threshold that they are solved for
 
 @dataclass(frozen=True, kw_only=True)
 class Minhash:
-    """Drop documents that are nearly the same as one that stays.
+    """Drop near-duplicates: documents that are nearly the same as one that is kept.
 
     A document is the set of its n-grams of words (or characters) after folding: case, punctuation, accents and the
-    values of numbers are ignored. One with fewer than `ngram` words is one n-gram as a whole, so short texts go only
-    for equal ones; an empty one has no twins. Its sketch has `bands` * `rows` lanes (Fast Similarity Sketching,
+    values of numbers are ignored. One with fewer than `ngram` words is one n-gram as a whole, so short texts are dropped
+    only for equal ones; an empty one has no duplicates. Its sketch has `bands` * `rows` lanes (Fast Similarity Sketching,
     Dahlgaard et al. 2017, arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band with
     probability 1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
 
@@ -38,22 +39,26 @@ class Minhash:
     `bands: null` (or `rows: null`) solves both from `threshold`: the most rows for which a pair at the threshold meets
     with probability 0.975, with 128 lanes at most. For 0.8 that is 16 x 7.
 
-    Those that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
-    n-grams with a document that stays is at least `threshold`. There are no chains. Which of two stays is said by
+    Pairs that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
+    n-grams with a document that is kept is at least `threshold`. There are no chains. Which of two is kept is said by
     `keep`: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest", "oldest",
     or the one with the highest value of a signal of an earlier step, as in `keep: quality.score` ("-perplexity.value":
-    the lowest). Of equals the first stays. With `against`, what is like a document that an earlier run kept goes, too.
+    the lowest). Of equals the first is kept. With `against`, near-duplicates of what an earlier run kept are dropped,
+    too.
 
-    Each removal keeps its twin's id and their similarity; `mark` removes none, and only notes them. cluster_id and
-    cluster_size are those of the document that stays with all that go for it, so that a condition or a weight can use
-    how often a text was found.
+    Each dropped document records the id of the one that is kept (`duplicate_of`) and their similarity; with `mark` none
+    is dropped, only recorded. cluster_id and cluster_size are those of the kept document and its duplicates, so that a
+    condition or a weight can use how often a text occurs.
     """
 
-    verdict: ClassVar[pa.Schema] = TWINS
-    otherwise: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    verdict: ClassVar[pa.Schema] = DUPLICATES
+    default_signals: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    reads_text: ClassVar[bool] = True
+    cuts: ClassVar[bool] = False
+    keys_per_document: ClassVar[int] = 1
 
     ngram: int = 5
-    of: Literal["words", "characters"] = "words"
+    unit: Literal["words", "characters"] = "words"
     bands: int | None = 16
     rows: int | None = 7
     threshold: float = 0.8  # Jaccard similarity
@@ -66,14 +71,14 @@ class Minhash:
             raise RecipeError(f"need ngram, bands, rows >= 1, got {self.ngram}, {self.bands}, {self.rows}")
         if not 0 < self.threshold <= 1:
             raise RecipeError(f"need 0 < threshold <= 1, got {self.threshold}")
-        if self.of not in ("words", "characters"):
-            raise RecipeError(f'of is "words" or "characters", got "{self.of}"')
+        if self.unit not in ("words", "characters"):
+            raise RecipeError(f'unit is "words" or "characters", got "{self.unit}"')
         check_keep(self.keep)
 
     @property
-    def keyed_by(self) -> tuple[str, ...]:
+    def key_parameters(self) -> tuple[str, ...]:
         solved = self.bands is None or self.rows is None
-        return ("ngram", "of", "bands", "rows", "keep", *(("threshold",) if solved else ()))
+        return ("ngram", "unit", "bands", "rows", "keep", *(("threshold",) if solved else ()))
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -88,16 +93,16 @@ class Minhash:
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         bands, rows = self.shape
-        hashes, offsets = Shingling(self.ngram, self.of).hashes(docs["text"])
+        hashes, offsets = Shingling(self.ngram, self.unit).hashes(docs["text"])
         lanes = sketch(hashes, offsets, bands * rows)
         keys = band_keys(lanes, bands)
         empty = np.flatnonzero(np.diff(offsets) == 0)
-        keys[empty] = _lonely(docs, empty, bands)
+        keys[empty] = unique_keys(docs, empty, bands)
         short = (lanes & np.uint64(0xFFFF)).astype(np.uint16)
         return Keys(keys, {"sketch": short, **ranks(self.keep, docs, signals)})
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        return near_stages(signed, Shingling(self.ngram, self.of), *self.shape, self.threshold, self.mark)
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        return near_stages(keys, Shingling(self.ngram, self.unit), *self.shape, self.threshold, self.mark)
 
 
 def solve(threshold: float) -> tuple[int, int]:
@@ -116,8 +121,8 @@ def solve(threshold: float) -> tuple[int, int]:
     return best
 
 
-def _lonely(docs: pa.RecordBatch, rows: np.ndarray, bands: int) -> np.ndarray:
-    """Keys for documents without n-grams that meet nothing: taken from their ids, which differ."""
+def unique_keys(docs: pa.RecordBatch, rows: NDArray[np.int64], bands: int) -> NDArray[np.uint64]:
+    """Keys for documents without n-grams that no other shares: taken from their ids, which differ."""
     ids = docs["id"].take(pa.array(rows))
     keys = np.array([int(i[:16], 16) for i in ids.to_pylist()], np.uint64)
     return np.repeat(keys[:, None], bands, axis=1)

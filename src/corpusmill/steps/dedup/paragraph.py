@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from corpusmill.keys import Keys, Signed
+from corpusmill.keys import Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._cuts import NONE, REPEATS, Repeats
 from corpusmill.units import Stage
@@ -14,20 +14,21 @@ from corpusmill.units import Stage
 class Paragraph:
     """Cut out paragraphs that occur elsewhere in the corpus.
 
-    As dedup/line, with all that it says, for paragraphs: what stands between blank lines, be it one line or several.
+    The same as dedup/line in every respect, for paragraphs: the text between blank lines, be it one line or several.
     "folded" ignores where its lines are broken, too.
 
-    (CCNet calls paragraph what is a line here, as text of the web had a line for each then; dedup/line is its method.)
+    (CCNet calls a line a paragraph, because its web text had one line per paragraph; dedup/line is its method.)
 
     Source: after Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.1
     """
 
-    keyed_by: ClassVar[tuple[str, ...]] = ("match", "min_characters")
+    key_parameters: ClassVar[tuple[str, ...]] = ("match", "min_characters")
     needs: ClassVar[tuple[str, ...]] = ()
     verdict: ClassVar[pa.Schema] = REPEATS
-    otherwise: ClassVar[Mapping[str, Any]] = NONE
+    default_signals: ClassVar[Mapping[str, Any]] = NONE
+    reads_text: ClassVar[bool] = True
     cuts: ClassVar[bool] = True
-    records: ClassVar[int] = 4
+    keys_per_document: ClassVar[int] = 4
 
     match: Literal["text", "folded"] = "folded"
     min_characters: int = 30
@@ -37,21 +38,13 @@ class Paragraph:
     mark: bool = False
 
     def __post_init__(self) -> None:
-        self.work()
+        self.repeats()
 
-    def work(self) -> Repeats:
-        return Repeats(
-            of="paragraphs",
-            match=self.match,
-            min_characters=self.min_characters,
-            max_count=self.max_count,
-            keep_first=self.keep_first,
-            min_left=self.min_left,
-            mark=self.mark,
-        )
+    def repeats(self) -> Repeats:
+        return Repeats.of_step("paragraphs", self)
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
-        return self.work().keys(docs["text"])
+        return self.repeats().keys(docs["text"])
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        return self.work().stages(signed)
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        return self.repeats().stages(keys)

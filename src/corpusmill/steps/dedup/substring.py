@@ -6,7 +6,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import Keys, Signed
+from corpusmill.keys import Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._substring import PASSAGES, Cutting, substring_stages
 from corpusmill.text.passages import LONGEST_WINDOW, stretches
@@ -21,25 +21,27 @@ class Substring:
     (Han, kana, Thai, Lao, Khmer, Myanmar); or any other single character. White space separates and is not compared;
     all else is compared byte for byte.
 
-    A token is cut if it stands in `min_tokens` tokens in a row that began before: in an earlier document, or earlier in
-    the same one, even where both overlap, so that of "a b a b a b …" one "a b" stays. Every token that is cut has an
-    equal one that stays. Documents come in the order of sources in the recipe, files by name, position. With
-    `keep_first: false` the first occurrence goes, too: what is cut is what a suffix array shows to be repeated, as in
+    A token is cut if it is part of `min_tokens` tokens in a row that occurred before: in an earlier document, or earlier in
+    the same one, even where both overlap, so that of "a b a b a b …" one "a b" is kept. Every token that is cut has an
+    equal one that is kept. Documents are taken in the order of sources in the recipe, files by name, position. With
+    `keep_first: false` the first occurrence is cut, too: what is cut is what a suffix array shows to be repeated, as in
     the program of Lee et al. 2021 (arXiv:2107.06499, section 4.1; theirs are 50 tokens of byte pairs). Passages are
     compared by 122 bits of hash, and not verified against the texts.
 
-    With a passage goes the white space on one side of it; the side with more line breaks keeps its own. What has nothing
-    left is dropped as empty; a document that keeps a smaller share of its tokens than `min_left` goes, too, for the
-    reason min_left, and with it what it was the first to have. With `against`, passages of what earlier runs kept are cut. `mark` cuts nothing, and only notes. The signals
-    are cut_tokens, cut_share (of the document's tokens) and passages (how many).
+    With a passage the white space on one side of it is cut; the side with more line breaks keeps its own. A document of
+    which nothing is left is dropped as empty; one that keeps a smaller share of its tokens than `min_left` is dropped for
+    the reason min_left, and with it what it was the first to have. With `against`, passages of what earlier runs kept are
+    cut. With `mark` nothing is cut, only recorded. Signals: cut_tokens, cut_share (of the document's tokens) and passages
+    (how many).
     """
 
-    keyed_by: ClassVar[tuple[str, ...]] = ("min_tokens",)
+    key_parameters: ClassVar[tuple[str, ...]] = ("min_tokens",)
     verdict: ClassVar[pa.Schema] = PASSAGES
-    otherwise: ClassVar[Mapping[str, Any]] = {"cut_tokens": 0, "cut_share": 0.0, "passages": 0}
+    default_signals: ClassVar[Mapping[str, Any]] = {"cut_tokens": 0, "cut_share": 0.0, "passages": 0}
     needs: ClassVar[tuple[str, ...]] = ()
+    reads_text: ClassVar[bool] = True
     cuts: ClassVar[bool] = True
-    records: ClassVar[int] = 32
+    keys_per_document: ClassVar[int] = 32
 
     min_tokens: int = 50
     keep_first: bool = True
@@ -54,17 +56,17 @@ class Substring:
             raise RecipeError(f"min_left is a share: need 0 < min_left <= 1, got {self.min_left}")
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
-        found = stretches(docs["text"], self.min_tokens, self._gram)
-        riders: dict[str, NDArray[Any]] = {
-            "whole": found.whole,
-            "start": found.start,
-            "windows": found.windows,
-            "times": found.times,
+        seeds = stretches(docs["text"], self.min_tokens, self._gram)
+        payload: dict[str, NDArray[Any]] = {
+            "whole": seeds.whole,
+            "start": seeds.start,
+            "windows": seeds.windows,
+            "times": seeds.times,
         }
-        return Keys(found.key[:, None], documents=found.document, riders=riders)
+        return Keys(seeds.key[:, None], documents=seeds.document, payload=payload)
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        return substring_stages(signed, Cutting(self.min_tokens, self.keep_first, self.min_left, self.mark))
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        return substring_stages(keys, Cutting(self.min_tokens, self.keep_first, self.min_left, self.mark))
 
     @property
     def _gram(self) -> int:

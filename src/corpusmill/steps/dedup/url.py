@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import TWINS, Keys, Signed
+from corpusmill.keys import DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._exact import exact_stages
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
@@ -33,27 +33,31 @@ TRACKING = (
 
 @dataclass(frozen=True, kw_only=True)
 class Url:
-    """Drop every document whose URL is that of another one that stays.
+    """Drop every document whose URL is that of another one, which is kept.
 
     Crawls bring a page many times, and each time its text may differ a little; this asks for the address alone. URLs
     are compared by a 128-bit hash of their normal form. There, http and https are one, as are the ports 80 and 443 and
     none, and a URL without a scheme is one of these. The host is in lower case, names in other scripts as they are
-    resolved (xn--…), without a final dot. The fragment goes, and slashes at the end of the path. In path and query,
-    letters, digits and -._~ stand for themselves, and other scripts and all that is escaped already as %XX with capital
-    digits (RFC 3986, section 6.2.2). Of the query, parameters whose names are in `tracking` go, which say only how a
-    visitor came; `query` keeps the others as they are, sorts them, or drops all. "www." and the case of the path do
-    make a difference. What has no host is compared as it is. Documents without a URL have no twins.
+    resolved (xn--…), without a final dot. The fragment is removed, as are slashes at the end of the path. In path and
+    query, letters, digits and -._~ are written as themselves, and other scripts and everything that is already escaped
+    as %XX with capital digits (RFC 3986, section 6.2.2). Query parameters whose names are in `tracking`, which say only
+    where a visitor came from, are removed; `query` keeps the others as they are, sorts them, or drops all. "www." and
+    the case of the path do make a difference. What has no host is compared as it is. Documents without a URL have no
+    duplicates.
 
-    Of the documents of one URL one stays, by `keep`: the "first" (sources in recipe order, files by name, documents by
+    Of the documents of one URL one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents by
     position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
-    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first stays. With `against`, what earlier runs
-    kept under the same URL goes before, whatever `keep` says. Each removal keeps the id of the document that stays;
-    `mark` removes none, and only notes them. The signals are twin_id, similarity (1), cluster_id and cluster_size.
+    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, what earlier runs
+    kept under the same URL wins, whatever `keep` says. Each dropped document records the id of the one that is kept; with
+    `mark` none is dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and cluster_size.
     """
 
-    keyed_by: ClassVar[tuple[str, ...]] = ("query", "tracking", "keep")
-    verdict: ClassVar[pa.Schema] = TWINS
-    otherwise: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    key_parameters: ClassVar[tuple[str, ...]] = ("query", "tracking", "keep")
+    verdict: ClassVar[pa.Schema] = DUPLICATES
+    default_signals: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    reads_text: ClassVar[bool] = False
+    cuts: ClassVar[bool] = False
+    keys_per_document: ClassVar[int] = 1
 
     query: Literal["keep", "sort", "drop"] = "keep"
     tracking: tuple[str, ...] = TRACKING  # names of parameters; a * at the end stands for any ending
@@ -75,13 +79,13 @@ class Url:
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         tracking = parameters(self.tracking)
-        found = [normal(url, self.query, tracking) if url else "" for url in docs["url"].to_pylist()]
-        rows = np.array([row for row, url in enumerate(found) if url], np.int64)
-        hashes = hash128(pa.array([url for url in found if url], pa.large_string()))
+        urls = [normal(url, self.query, tracking) if url else "" for url in docs["url"].to_pylist()]
+        rows = np.array([row for row, url in enumerate(urls) if url], np.int64)
+        hashes = hash128(pa.array([url for url in urls if url], pa.large_string()))
         return Keys(hashes[:, :1], ranks(self.keep, docs, signals), rows, {"low": hashes[:, 1]})
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        return exact_stages(signed, "url_copy", self.keep != "first", self.mark)
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        return exact_stages(keys, "url_copy", self.keep != "first", self.mark)
 
 
 _PARTS = re.compile(
@@ -103,18 +107,18 @@ def normal(url: str, query: str, tracking: re.Pattern[str]) -> str:
     'example.com/a?a=1&b=2'
     """
     url = url.strip()
-    found = _PARTS.fullmatch(url)
-    if found is None:
+    parts = _PARTS.fullmatch(url)
+    if parts is None:
         return url
-    scheme = (found["scheme"] or "http").lower()
+    scheme = (parts["scheme"] or "http").lower()
     web = scheme in ("http", "https")
-    port = found["port"] or ""
+    port = parts["port"] or ""
     if web and port in ("80", "443"):
         port = ""
-    path = _written(found["path"] or "").rstrip("/")
-    asked = _query(_written(found["query"] or ""), query, tracking)
+    path = _written(parts["path"] or "").rstrip("/")
+    asked = _query(_written(parts["query"] or ""), query, tracking)
     begin = "" if web else f"{scheme}://"
-    return f"{begin}{found['user'] or ''}{_host(found['host'])}{port and ':'}{port}{path}{asked and '?'}{asked}"
+    return f"{begin}{parts['user'] or ''}{_host(parts['host'])}{port and ':'}{port}{path}{asked and '?'}{asked}"
 
 
 def parameters(names: tuple[str, ...]) -> re.Pattern[str]:
@@ -146,8 +150,8 @@ def _written(part: str) -> str:
     return _WRITTEN_ANYHOW.sub(_one_way, part) if "%" in part or not part.isascii() else part
 
 
-def _one_way(found: re.Match[str]) -> str:
-    if found[1] is None:
-        return "".join(f"%{byte:02X}" for byte in found[0].encode())
-    character = chr(int(found[1], 16))
-    return character if character in _UNRESERVED else found[0].upper()
+def _one_way(parts: re.Match[str]) -> str:
+    if parts[1] is None:
+        return "".join(f"%{byte:02X}" for byte in parts[0].encode())
+    character = chr(int(parts[1], 16))
+    return character if character in _UNRESERVED else parts[0].upper()

@@ -1,7 +1,6 @@
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -11,14 +10,15 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.keys import VERDICT, Keys, Signed
+from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
-from corpusmill.steps.dedup._records import Files, after, files_of, fingerprint, gone_documents
+from corpusmill.steps.corpus import Everything, VerdictWriter, after, dropped_documents, key_files, keys_content
 from corpusmill.steps.mix._presets import preset
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.chance import luck
 from corpusmill.tokens.mixing import Quota, by_temperature, copies, largest_budget, normalised
-from corpusmill.units import Committed, Stage, Unit, UnitIO
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Planned, Stage
 
 Measure = Literal["tokens", "bytes", "documents"]
 EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are nearly as good as new data
@@ -34,17 +34,17 @@ class Sources:
 
     weights       source -> share; every source that the recipe reads must be named, 0 leaves one out
     temperature   shares in proportion to tokens ** (1 / temperature): 1 as they are, larger ones more equal
-    preset        a published mix: llama, llama3, redpajama, falcon. `of` then says for each of its sources which of
-                  ours it is, or which several, which share in proportion to their tokens. Those of its sources that
-                  `of` leaves out do not count
+    preset        a published mix: llama, llama3, redpajama, falcon. `preset_sources` then says for each of its sources
+                  which of the recipe's it is, or which several, which share in proportion to their tokens. Sources
+                  that `preset_sources` leaves out do not count
     budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat
     max_epochs    how often a source may come at most: one number for all, or source -> number (4 for the others). A
                   plan that needs more is refused
 
-    Tokens are those of the recipe's tokenizer, each document with its end (and begin), as they are packed. Documents are whole. All
-    documents of a source come as often as all can; of the rest, each document in turn is drawn once more if it still
-    fits, in an order that is a hash of its id and `seed`. So never more is drawn than planned, and less by less than one
-    document. A larger budget draws the same documents and others.
+    Tokens are those of the recipe's tokenizer, each document with its EOS (and BOS), as they are packed. Documents are
+    whole. All documents of a source are drawn as often as all can be; then each document in turn is drawn once more if it
+    still fits, in an order that is a hash of its id and `seed`. So never more is drawn than planned, and less by less
+    than one document. A larger budget draws the same documents and others.
 
     Training shards hold a document once for each time that it is drawn: first all documents, then all that are drawn
     twice, and so on. Documents that are written as text are written once. Signal: `copies`, how often each is drawn.
@@ -56,35 +56,38 @@ class Sources:
     """
 
     verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("copies", pa.int64())])
-    otherwise: ClassVar[Mapping[str, Any]] = {"copies": 1}
-    keyed_by: ClassVar[tuple[str, ...]] = ("unit", "seed")
+    default_signals: ClassVar[Mapping[str, Any]] = {"copies": 1}
+    reads_text: ClassVar[bool] = False
+    cuts: ClassVar[bool] = False
+    keys_per_document: ClassVar[int] = 1
+    key_parameters: ClassVar[tuple[str, ...]] = ("unit", "seed")
     needs: ClassVar[tuple[str, ...]] = ()
 
     weights: tuple[tuple[str, float], ...] | None = None
     temperature: float | None = None
     preset: str | None = None
-    of: tuple[tuple[str, str | tuple[str, ...]], ...] = ()  # the preset's source -> ours
+    preset_sources: tuple[tuple[str, str | tuple[str, ...]], ...] = ()  # the preset's source -> ours
     budget: float | str | None = None
     max_epochs: float | tuple[tuple[str, float], ...] = EPOCHS
     unit: Measure = "tokens"  # what shares and budget are counted in
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("weights", "of", "max_epochs"):
+        for name in ("weights", "preset_sources", "max_epochs"):
             if isinstance(value := getattr(self, name), Mapping):
                 object.__setattr__(self, name, tuple(value.items()))
         ways = [name for name in ("weights", "temperature", "preset") if getattr(self, name) is not None]
         if len(ways) != 1:
             said = f"got {' and '.join(ways)}" if ways else "got none of them"
             raise RecipeError(f"say how much each source gives by one of weights, temperature and preset; {said}")
-        if bool(self.of) != (self.preset is not None):
+        if bool(self.preset_sources) != (self.preset is not None):
             raise RecipeError(
-                "of and preset go together: preset names a published mix, and of says which source is which of its own, "
-                "as in {preset: llama, of: {common_crawl: web, wikipedia: wiki}}"
+                "preset_sources and preset need each other: preset names a published mix, and preset_sources says which "
+                "of its sources is which of yours, as in {preset: llama, preset_sources: {common_crawl: web}}"
             )
         if self.preset is not None:
             known = preset(self.preset)
-            for name, _ in self.of:
+            for name, _ in self.preset_sources:
                 if name not in known:
                     near = did_you_mean(name, known) or "."
                     raise RecipeError(f'{self.preset} has no source "{name}"{near} It has: {", ".join(known)}.')
@@ -105,7 +108,7 @@ class Sources:
             except ValueError as error:
                 raise RecipeError(f"budget: {error}") from None
 
-    def misfit(self, sources: tuple[str, ...], tokenizer: bool) -> str | None:
+    def incompatibility(self, sources: tuple[str, ...], tokenizer: bool) -> str | None:
         """What keeps the step from work in a recipe that reads these sources, and what to do about it."""
         if self.unit == "tokens" and not tokenizer:
             return "counts tokens, and no step makes them; add tokenize/bpe below it, or count in bytes: {unit: bytes}"
@@ -120,18 +123,18 @@ class Sources:
         missing = [name for name in sources if name not in self._named()]
         if self.temperature is None and missing:
             what = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
-            what = what if self.weights else f"say in `of` which source of {self.preset} it is"
+            what = what if self.weights else f"say in `preset_sources` which source of {self.preset} it is"
             return f"does not say how much of {', '.join(missing)} to draw; {what}"
         return None
 
-    def sampled(self, share: float) -> "Sources":
+    def for_sample(self, share: float) -> "Sources":
         """This mix of a sample of the input, for an estimate of what all of it takes."""
         budget = None if self.budget is None else max(amount(self.budget) * share, 1.0)
         return replace(self, budget=budget, max_epochs=math.inf)
 
     def _named(self) -> list[str]:
         """The sources that the parameters name."""
-        return [source for source, _ in self.weights or ()] + [s for _, ours in self.of for s in several(ours)]
+        return [source for source, _ in self.weights or ()] + [s for _, ours in self.preset_sources for s in several(ours)]
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         if self.unit == "tokens":
@@ -147,37 +150,31 @@ class Sources:
         }
         return Keys(np.empty((len(docs), 0), np.uint64), arrays)
 
-    def stages(self, signed: Signed) -> list[Stage]:
-        count, verdicts = f"{signed.label}-count", f"{signed.label}-verdicts"
-        around = signed.around if self.unit == "tokens" else 0
+    def stages(self, keys: KeyStage) -> list[Stage]:
+        count = f"{keys.label}-count"
+        special = keys.special_tokens_per_document if self.unit == "tokens" else 0
 
-        def all_files(done: Committed, root: Path) -> list[Unit]:
-            return [Unit(0, (files_of(signed, done),))]
+        def counted(upstream: Upstream) -> list[Planned]:
+            return [Planned(Everything(), keys_content(keys, upstream))]
 
-        def planned(done: Committed, root: Path) -> list[Unit]:
-            facts = done[count][0].facts["there"]
-            found = {source: facts[source] for source in signed.sources}
-            return [Unit(0, (files_of(signed, done), self.plan(found)))]
+        def drawn(upstream: Upstream) -> list[Planned]:
+            totals = upstream.results(count).facts["totals"]
+            quotas = self.plan({source: totals[source] for source in keys.sources})
+            return [Planned(Quotas(quotas), (*keys_content(keys, upstream), repr(quotas)))]
 
         return [
-            Stage(count, fingerprint(signed, "count"), Count(signed.sources, around), after(signed), all_files),
-            Stage(
-                verdicts,
-                fingerprint(signed, "draw"),
-                Draw(signed.label, self.unit, around),
-                after(signed, count),
-                planned,
-            ),
+            Stage(count, CountSources(keys, special), after(keys), counted),
+            Stage(f"{keys.label}-verdicts", DrawSources(keys, self.unit, special), after(keys, count), drawn),
         ]
 
-    def plan(self, found: Mapping[str, Mapping[str, int]]) -> tuple[Quota, ...]:
+    def plan(self, totals: Mapping[str, Mapping[str, int]]) -> tuple[Quota, ...]:
         """What each source is to give.
 
-        found   source -> its `documents`, and their `size`: tokens, or what else is counted
+        totals   source -> its `documents`, and their `size`: tokens, or what else is counted
 
         Raises RecipeError if a source would have to come more often than `max_epochs` allows.
         """
-        there = {source: counts["size"] for source, counts in found.items()}
+        there = {source: counts["size"] for source, counts in totals.items()}
         shares = self.shares(there)
         for source, share in shares.items():
             if share and not there[source]:
@@ -186,11 +183,11 @@ class Sources:
                     f"drops them, or leave the source out of the mix."
                 )
         if not any(shares.values()):
-            return tuple(Quota(source, counts["documents"], 0, 0.0, 0) for source, counts in found.items())
+            return tuple(Quota(source, counts["documents"], 0, 0.0, 0) for source, counts in totals.items())
         once = dict.fromkeys(there, 1.0)
         budget = round(amount(self.budget)) if self.budget is not None else largest_budget(there, shares, once)
         quotas = tuple(
-            Quota(source, found[source]["documents"], there[source], share, round(share * budget))
+            Quota(source, totals[source]["documents"], there[source], share, round(share * budget))
             for source, share in shares.items()
         )
         self._refuse(quotas, budget)
@@ -202,7 +199,7 @@ class Sources:
             return by_temperature(there, self.temperature) if any(there.values()) else dict.fromkeys(there, 0.0)
         weights = dict(self.weights or ())
         if self.preset is not None:
-            for name, ours in self.of:
+            for name, ours in self.preset_sources:
                 group = several(ours)
                 size = sum(there[source] for source in group)
                 weight = preset(self.preset)[name]
@@ -246,78 +243,86 @@ def code(source: str) -> int:
 
 
 @dataclass(frozen=True)
-class Count:
-    """How much there is of each source. Unit inputs: files.
+class CountSources:
+    """How much there is of each source; `special` tokens are added to the size of each document."""
 
-    around   is added to the size of each document
-    """
+    keys: KeyStage
+    special: int
 
-    sources: tuple[str, ...]
-    around: int
-
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        files = Files(*unit.inputs[0])
-        gone = gone_documents(files, io)
-        found = {source: {"documents": 0, "size": 0} for source in self.sources}
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        dropped = dropped_documents(files, io)
+        totals = {source: {"documents": 0, "size": 0} for source in self.keys.sources}
         total = 0
-        for path, base, end in zip(files.keys, files.bases, files.bases[1:]):
+        for path, start, end in zip(files.keys, files.starts.tolist(), files.starts[1:].tolist()):
             arrays = io.arrays(path)
-            there = np.ones(end - base, bool)
-            there[gone[np.searchsorted(gone, base) : np.searchsorted(gone, end)] - base] = False
-            total += int(there.sum())
-            for source, counts in found.items():
-                here = there & (arrays["source"] == np.uint64(code(source)))
+            present = np.ones(end - start, bool)
+            present[dropped[np.searchsorted(dropped, start) : np.searchsorted(dropped, end)] - start] = False
+            total += int(present.sum())
+            for source, counts in totals.items():
+                here = present & (arrays["source"] == np.uint64(code(source)))
                 counts["documents"] += int(here.sum())
-                counts["size"] += int(arrays["size"][here].sum()) + self.around * int(here.sum())
-        if total != sum(counts["documents"] for counts in found.values()):
+                counts["size"] += int(arrays["size"][here].sum()) + self.special * int(here.sum())
+        if total != sum(counts["documents"] for counts in totals.values()):
             raise RecipeError(
                 f"a step has changed the source of documents: a mix knows those that the recipe reads, "
-                f"{', '.join(self.sources)}"
+                f"{', '.join(self.keys.sources)}"
             )
-        io.facts["there"] = found
+        io.facts["totals"] = totals
 
 
 @dataclass(frozen=True)
-class Draw:
-    """Unit inputs: files, quotas. `around` is added to the size of each document."""
+class Quotas:
+    """What each source is to give."""
 
-    label: str
+    quotas: tuple[Quota, ...]
+
+
+@dataclass(frozen=True)
+class DrawSources:
+    """Draws documents; `special` tokens are added to the size of each."""
+
+    keys: KeyStage
     measure: Measure
-    around: int
+    special: int
 
-    def tell(self, units: list[Unit]) -> list[str]:
+    def describe_plan(self, inputs: Sequence[Any]) -> list[str]:
         """The plan, for people."""
-        quotas = [Quota(*quota) for quota in units[0].inputs[1]]
+        (planned,) = inputs
+        quotas: tuple[Quota, ...] = planned.quotas
         total = sum(quota.wanted for quota in quotas)
         width = max((len(quota.source) for quota in quotas), default=0)
-        return [f"{self.label}: {total:,} {self.measure} are to be drawn"] + [
+        return [f"{self.keys.label}: {total:,} {self.measure} are to be drawn"] + [
             f"  {quota.source:<{width}}  {quota.share:7.2%}  {quota.wanted:,} of {quota.there:,}: "
             f"{quota.epochs:.2f} epochs"
             for quota in quotas
         ]
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        files, quotas = Files(*unit.inputs[0]), [Quota(*quota) for quota in unit.inputs[1]]
+    def run(self, inputs: Quotas, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
         parts = [io.arrays(path) for path in files.keys]
         size, chance, source = (np.concatenate([part[name] for part in parts]) for name in ("size", "luck", "source"))
-        size = size + self.around
-        there = np.ones(len(size), bool)
-        there[gone_documents(files, io)] = False
+        size = size + self.special
+        present = np.ones(len(size), bool)
+        present[dropped_documents(files, io)] = False
         times = np.ones(len(size), np.int64)
         drawn: dict[str, dict[str, float]] = {}
-        for quota in quotas:
-            documents = np.flatnonzero(there & (source == np.uint64(code(quota.source))))
-            # Documents with the same id are equally lucky: the earlier is drawn first.
+        for quota in inputs.quotas:
+            documents = np.flatnonzero(present & (source == np.uint64(code(quota.source))))
+            # Documents with the same id have the same hash: the earlier is drawn first.
             order = np.argsort(chance[documents], kind="stable")
             times[documents] = copies(size[documents], order, quota.wanted)
-            drawn[quota.source] = told(quota, size[documents], times[documents])
-        io.facts |= {"unit": self.measure, "mix": drawn, "epochs": int(times.max(initial=1))}
+            drawn[quota.source] = summary(quota, size[documents], times[documents])
+        io.facts |= {"unit": self.measure, "mix": drawn}
+        io.notes["epochs"] = int(times.max(initial=1))
         rows = np.flatnonzero(times != 1)
         reasons = pc.if_else(pa.array(times[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
-        io.write("verdicts", pa.record_batch([pa.array(rows), reasons, pa.array(times[rows])], schema=Sources.verdict))
+        verdicts = VerdictWriter(io, files.own_starts, Sources.verdict)
+        verdicts.write(rows, [reasons, pa.array(times[rows])])
+        verdicts.close()
 
 
-def told(quota: Quota, size: NDArray[np.int64], times: NDArray[np.int64]) -> dict[str, float]:
+def summary(quota: Quota, size: NDArray[np.int64], times: NDArray[np.int64]) -> dict[str, float]:
     """What was planned for a source, and what was drawn."""
     return {
         "documents": quota.documents,

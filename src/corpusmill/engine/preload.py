@@ -7,10 +7,10 @@ import contextlib
 
 import pyarrow as pa
 
-from corpusmill.recipe import passes, writing
+from corpusmill.engine import documents, passes, shards, tokens
 from corpusmill.text import compile as kernels
 
-__all__ = ["passes", "writing"]
+__all__ = ["documents", "passes", "shards", "tokens"]
 
 # No thread may run where processes are forked. The driver has compiled the kernels: here they are only loaded. One that
 # cannot be loaded must not end the server: the worker that calls it says what is wrong.

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).parent
-ENGINE = "corpusmill.recipe.preload"  # imported last: it loads the kernels of what was imported before
+PACKAGE = Path(__file__).parent.parent
+ENGINE = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
 ELSEWHERE = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
 
 

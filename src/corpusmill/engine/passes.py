@@ -3,16 +3,17 @@ see a batch; write them, beside what was measured, and the keys that the next co
 
 Outputs of a unit:
 
-    docs        the documents that stay
-    signals     a row for every document that came in: what was measured, which rules it fails, where it was dropped
-    dropped     the documents that go, with their text
+    docs        the kept documents
+    signals     a row for every input document: what was measured, which rules it fails, where it was dropped
+    dropped     the dropped documents, with their text
     dead        records that could not be read and documents that a step failed on
-    verdicts    for passes after a corpus step: the documents that it drops, with their twins
     keys-LABEL  one file for every corpus step that follows
+
+Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,75 +22,117 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from corpusmill.engine.batch import ABOUT, KEPT, Batch
+from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, Keys
-from corpusmill.read import Tally
-from corpusmill.recipe.batch import ABOUT, KEPT, Batch
+from corpusmill.read import Piece, Tally
 from corpusmill.schema import DEAD, DOCUMENT, STORED
-from corpusmill.steps import CorpusStep
+from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.text.buckets import scatter
-from corpusmill.units import Unit, UnitIO
+from corpusmill.unit_io import UnitIO
+from corpusmill.units import Results
 
 COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
 
 
 @dataclass(frozen=True)
-class Sign:
-    """A corpus step that follows the pass: its label, and the slices that each band of its keys is cut into."""
+class SourcePieces:
+    """Pieces of one source: input of a unit of the first pass. `source` is its number in the recipe."""
+
+    source: int
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class InputPieces:
+    """What a unit of the first pass reads, in order."""
+
+    sources: tuple[SourcePieces, ...]
+
+
+@dataclass(frozen=True)
+class KeyRequest:
+    """A corpus step that follows a pass.
+
+    partitions_per_band   partitions that each band of its keys is cut into
+    description           the step as far as its keys depend on it: a change of the rest leaves the pass as it is
+    """
 
     label: str
     step: CorpusStep
-    slices: int
+    partitions_per_band: int
+    description: Mapping[str, Any]
+
+    def identity(self) -> Any:
+        """Partitions do not count: files whose bands are cut differently can be read together."""
+        return [self.label, dict(self.description)]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """A corpus step whose verdicts a pass takes: its label, and the stage that wrote them."""
+
+    label: str
+    step: CorpusStep
+    stage: str
+
+    def identity(self) -> Any:
+        """What the pass does with verdicts; what they are is the content of its units."""
+        step = self.step
+        columns = [[field.name, str(field.type)] for field in step.verdict]
+        return [self.label, {"columns": columns, "defaults": dict(step.default_signals), "cuts": step.cuts}]
 
 
 @dataclass(frozen=True)
 class Pass:
     """The work of a pass.
 
-    readers     one a source, with the source's name, for the first pass; a unit's inputs are (source index, piece)
-    judged      label and step of the corpus steps whose verdicts come in, for a later pass; a unit's inputs are its
-                file of documents, the number of its first document, and of each of those steps the file of verdicts,
-                and of cuts, None where it makes none
+    readers     one for each source, with the source's name, for the first pass; its units have `InputPieces`
+    before      the pass before, for a later pass; its units have `UnitOfPass`
+    judged      the corpus steps whose verdicts are taken
     steps       label and step, in order
-    signs       the corpus steps that follow
+    requests    the corpus steps that follow, whose keys are made
     tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
     """
 
     readers: tuple[tuple[str, Any], ...]
-    judged: tuple[tuple[str, CorpusStep], ...]
+    before: str
+    judged: tuple[Verdicts, ...]
     steps: tuple[tuple[str, Any], ...]
-    signs: tuple[Sign, ...]
-    tokenizer: Any
+    requests: tuple[KeyRequest, ...]
+    tokenizer: Tokenize | None
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        keys: dict[str, list[tuple[Keys, int]]] = {sign.label: [] for sign in self.signs}
-        for batch in self._read(unit, io):
+    def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
+        keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
+        for batch in self._read(inputs, io):
             self._put_through(batch)
             self._note_failures(batch, io)
             tokens = self._count(batch)
-            self._tell(batch, tokens, io.facts)
-            stays = pa.array(batch.dropped == KEPT)
+            self._count_flow(batch, tokens, io.facts)
+            is_kept = pa.array(batch.dropped == KEPT)
             stored = _stored(batch.docs, tokens)
-            kept = stored.filter(stays)
+            kept = stored.filter(is_kept)
             verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
             io.write("docs", kept)
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
-            for sign in self.signs:
-                keys[sign.label].append((self._keys(sign, batch, kept, stays), len(kept)))
-        for sign in self.signs:
-            _write_keys(io, sign, keys[sign.label])
+            for request in self.requests:
+                keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
+        for request in self.requests:
+            _write_keys(io, request, keys[request.label])
+        io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
 
         Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
         """
-        verdicts = [(judge.verdict.empty_table(), CUTS.empty_table()) for _, judge in self.judged]
+        verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
         batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
         self._put_through(batch)
-        for sign in self.signs:
-            self._keys(sign, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
+        for request in self.requests:
+            self._keys(request, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
 
     def _put_through(self, batch: Batch) -> None:
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
@@ -97,20 +140,20 @@ class Pass:
         batch.finish()
 
     def _labels(self) -> list[str]:
-        return [label for label, _ in (*self.judged, *self.steps)]
+        return [*(judge.label for judge in self.judged), *(label for label, _ in self.steps)]
 
-    def _keys(self, sign: Sign, batch: Batch, kept: pa.RecordBatch, stays: pa.Array) -> Keys:
-        needed = batch.needed(sign.label, sign.step.needs)
-        return sign.step.keys(kept, {name: column.filter(stays) for name, column in needed.items()})
+    def _keys(self, request: KeyRequest, batch: Batch, kept: pa.RecordBatch, is_kept: pa.Array) -> Keys:
+        needed = batch.needed(request.label, request.step.needs)
+        return request.step.keys(kept, {name: column.filter(is_kept) for name, column in needed.items()})
 
-    def _read(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
+    def _read(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> Iterator[Batch]:
         """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
-        yield from self._read_pieces(unit, io) if self.readers else self._read_judged(unit, io)
+        yield from self._read_pieces(inputs, io) if isinstance(inputs, InputPieces) else self._read_judged(inputs, io)
 
-    def _read_pieces(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
+    def _read_pieces(self, inputs: InputPieces, io: UnitIO) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
-        for index, piece in unit.inputs:
+        for index, piece in ((part.source, piece) for part in inputs.sources for piece in part.pieces):
             source, reader = self.readers[index]
             tally = Tally()
             for docs in reader.read(piece, source, tally):
@@ -123,41 +166,36 @@ class Pass:
             add(io.facts, "read", source, "records", count=tally.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 
-    def _read_judged(self, unit: Unit, io: UnitIO) -> Iterator[Batch]:
-        path, number, files = unit.inputs
-        file = io.parquet(path)
-        stop = number + file.metadata.num_rows
-
-        def here(table: str) -> pa.Table:
-            return io.table(table, filters=[("document", ">=", number), ("document", "<", stop)]).combine_chunks()
-
+    def _read_judged(self, inputs: UnitOfPass, io: UnitIO) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
-        found = [(here(verdicts), here(cuts) if cuts else CUTS.empty_table()) for verdicts, cuts in files]
-        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), number, found)
-        first = number
+        verdicts = [_verdicts_on(inputs.number, judge, io.results(judge.stage), io) for judge in self.judged]
+        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
+        first = 0
+        file = io.parquet(io.results(self.before)["docs"].path(inputs.number))
         for stored in file.iter_batches(1024, use_threads=False):
             docs = stored.select(STORED.names)
             for name in ("raw", "charset"):
                 docs = docs.append_column(DOCUMENT.field(name), pa.nulls(len(docs), DOCUMENT.field(name).type))
-            yield self._judged(docs.select(DOCUMENT.names).cast(DOCUMENT), first, found)
+            yield self._judged(docs.select(DOCUMENT.names).cast(DOCUMENT), first, verdicts)
             first += len(docs)
 
-    def _judged(self, docs: pa.RecordBatch, number: int, found: list[tuple[pa.Table, pa.Table]]) -> Batch:
-        """A batch with the verdicts on its documents, the first of which has this number, and without what is cut."""
+    def _judged(self, docs: pa.RecordBatch, first: int, tables: list[tuple[pa.Table, pa.Table]]) -> Batch:
+        """A batch with the verdicts on its documents, of which `first` is the first, and without what is cut."""
         batch = Batch(docs)
-        for index, ((label, step), (verdicts, cuts)) in enumerate(zip(self.judged, found)):
-            place = verdicts["document"].to_numpy() - number
+        for index, (judge, (verdicts, cuts)) in enumerate(zip(self.judged, tables)):
+            label, step = judge.label, judge.step
+            place = verdicts["document"].to_numpy() - first
             here = np.flatnonzero((place >= 0) & (place < len(docs)))
             # Row i of the batch has verdict at[i] of the table; null, where it has none, takes a null.
             at = np.full(len(docs), -1, np.int64)
             at[place[here]] = here
             taken = verdicts.take(pa.array(at, mask=at < 0)).combine_chunks()
             columns = {name: _one(taken[name]) for name in step.verdict.names if name != "document"}
-            for name, value in step.otherwise.items():
+            for name, value in step.default_signals.items():
                 columns[name] = pc.fill_null(columns[name], value)
             reasons = columns.pop("reason")
-            if getattr(step, "cuts", False):
-                batch.cut(index, label, _within(cuts, number, len(docs)), reasons)
+            if step.cuts:
+                batch.cut(index, label, _within(cuts, first, len(docs)), reasons)
             else:
                 batch.drop(index, label, reasons)
             batch.signals.update({f"{label}.{name}": column for name, column in columns.items()})
@@ -168,7 +206,7 @@ class Pass:
             return pa.nulls(len(batch.docs), pa.int64())
         return pa.array(self.tokenizer.count(batch.docs["text"]), pa.int64())
 
-    def _tell(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
+    def _count_flow(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
         """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
         counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
         sources = batch.docs["source"].to_numpy(zero_copy_only=False)
@@ -176,20 +214,20 @@ class Pass:
         for source in sorted(set(sources)):
             here = sources == source
             for index, label in enumerate(self._labels()):
-                comes = here & ((batch.dropped == KEPT) | (batch.dropped >= index))
-                goes = here & (batch.dropped == index)
-                stays = comes & ~goes
+                came = here & ((batch.dropped == KEPT) | (batch.dropped >= index))
+                dropped = here & (batch.dropped == index)
+                kept = came & ~dropped
                 for name, value in (
-                    ("documents_in", int(comes.sum())),
-                    ("documents_out", int(stays.sum())),
-                    ("bytes_in", int(batch.sizes[index][comes].sum())),
-                    ("bytes_out", int(batch.sizes[index + 1][stays].sum())),
-                    ("tokens_in", int(counted[comes].sum())),
-                    ("tokens_out", int(counted[stays].sum())),
+                    ("documents_in", int(came.sum())),
+                    ("documents_out", int(kept.sum())),
+                    ("bytes_in", int(batch.sizes[index][came].sum())),
+                    ("bytes_out", int(batch.sizes[index + 1][kept].sum())),
+                    ("tokens_in", int(counted[came].sum())),
+                    ("tokens_out", int(counted[kept].sum())),
                 ):
                     add(facts, "steps", label, source, name, count=value)
-                if goes.any():
-                    why = Counter(reasons[label].filter(pa.array(goes)).to_pylist())
+                if dropped.any():
+                    why = Counter(reasons[label].filter(pa.array(dropped)).to_pylist())
                     for reason, count in why.items():
                         add(facts, "reasons", label, source, reason.partition(",")[0], count=count)
 
@@ -219,12 +257,12 @@ def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> p
 
 
 def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
-    goes = pa.array(batch.dropped != KEPT)
-    gone = stored.filter(goes)
-    gone = gone.set_column(gone.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
+    is_dropped = pa.array(batch.dropped != KEPT)
+    rows = stored.filter(is_dropped)
+    rows = rows.set_column(rows.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
     for name, column in verdicts.items():
-        gone = gone.append_column(name, column.filter(goes))
-    return gone
+        rows = rows.append_column(name, column.filter(is_dropped))
+    return rows
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
@@ -232,7 +270,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _within(cuts: pa.Table, number: int, documents: int) -> NDArray[np.int64]:
-    """(cuts, 3) of the documents from this number on: row in the batch, first byte, end."""
+    """(cuts, 3) of the documents from this row of the unit on: row in the batch, first byte, end."""
     columns = [cuts[name].to_numpy() for name in CUTS.names]
     first, stop = np.searchsorted(columns[0], [number, number + documents])
     return np.stack([columns[0][first:stop] - number, columns[1][first:stop], columns[2][first:stop]], axis=1)
@@ -251,17 +289,29 @@ def _write_dead(io: UnitIO, source: str, tally: Tally) -> None:
             add(io.facts, "read", source, "expected" if expected else "dead", kind)
 
 
-def _write_keys(io: UnitIO, sign: Sign, batches: list[tuple[Keys, int]]) -> None:
+def _verdicts_on(number: int, judge: Verdicts, results: Results, io: UnitIO) -> tuple[pa.Table, pa.Table]:
+    """The verdicts and cuts of a step on the documents of a unit."""
+    if "slices" in results.outputs:  # one table for all units
+        start, stop = io.arrays(results["slices"].path(0))["offsets"][number : number + 2].tolist()
+        return io.rows(results["verdicts"].path(0), start, stop).combine_chunks(), CUTS.empty_table()
+    cuts = io.table(results["cuts"].path(number)).combine_chunks() if judge.step.cuts else CUTS.empty_table()
+    return io.table(results["verdicts"].path(number)).combine_chunks(), cuts
+
+
+def _write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]]) -> None:
     """`batches` are keys and how many documents they are of."""
     first = np.cumsum([0, *(documents for _, documents in batches)])
     bands = np.concatenate([keys.bands for keys, _ in batches])
-    offsets, sorted_keys, row = scatter(bands, sign.slices)
+    partitions = request.partitions_per_band
+    offsets, sorted_keys, row = scatter(bands, partitions)
     one, _ = batches[0]
-    riders = {name: np.concatenate([keys.riders[name] for keys, _ in batches])[row] for name in one.riders}
+    payload = {name: np.concatenate([keys.payload[name] for keys, _ in batches])[row] for name in one.payload}
     if one.documents is not None:
         rows = [keys.documents + base for (keys, _), base in zip(batches, first) if keys.documents is not None]
         row = np.concatenate(rows).astype(np.uint32)[row]
     arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
-    about = {"slices": np.array([sign.slices]), "riders": np.frombuffer(",".join(riders).encode(), np.uint8)}
-    beside = {**about, "offsets": offsets, "keys": sorted_keys, "row": row, **riders}
-    io.write_arrays(f"keys-{sign.label}", int(first[-1]), **beside, **arrays)
+    names = np.frombuffer(",".join(payload).encode(), np.uint8)
+    beside = {"offsets": offsets, "keys": sorted_keys, "row": row, **payload}
+    output = f"keys-{request.label}"
+    io.write_arrays(output, int(first[-1]), partitions=np.array([partitions]), payload=names, **beside, **arrays)
+    io.notes[output] = len(sorted_keys)

@@ -1,0 +1,214 @@
+"""Stage after stage: plan, do what is missing, record the results."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from corpusmill.engine.plan import Plan
+from corpusmill.errors import BudgetError, RunError, UnitError
+from corpusmill.execute import Executor
+from corpusmill.facts import Facts
+from corpusmill.recipe.model import Recipe
+from corpusmill.run_folder import RunFolder, StageFolder, stage_folder
+from corpusmill.unit_io import StageTask, Upstream
+from corpusmill.units import Commit, Results, Stage, Unit
+
+EARLY = 10_000  # records after which a run that loses too many stops at once, not at the end of the pass
+
+
+class ProgressListener(Protocol):
+    """Is told what happens, to show it. Every method is called from the driver only.
+
+    compiling   kernels are compiled now, which takes up to a minute
+    stage       a stage begins: it has so many units, of which some are done already
+    commit      a unit is done, now or by an earlier run; then `seconds` of it are not of this run
+    note        a line for people
+    """
+
+    def compiling(self) -> None: ...
+    def stage(self, stage: Stage, units: int, done: int) -> None: ...
+    def commit(self, stage: Stage, commit: Commit) -> None: ...
+    def note(self, message: str) -> None: ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def compiling(self) -> None:
+        pass
+
+    def stage(self, stage: Stage, units: int, done: int) -> None:
+        pass
+
+    def commit(self, stage: Stage, commit: Commit) -> None:
+        pass
+
+    def note(self, message: str) -> None:
+        pass
+
+
+@runtime_checkable
+class DescribesPlan(Protocol):
+    """A work whose plan people want to see before it is done."""
+
+    def describe_plan(self, inputs: Sequence[Any]) -> list[str]: ...
+
+
+@dataclass
+class StageCounts:
+    """Units of a stage that this call did, of all that it has."""
+
+    units: int
+    done_before: int
+    done_now: int = 0
+
+
+@dataclass
+class Progress:
+    """What has been carried out.
+
+    results   stage -> what its units left, in the order in which the stages were done
+    counts    stage -> how many units were done by this call and by earlier ones
+    plans     stage -> the name of its plan
+    """
+
+    results: dict[str, Results] = field(default_factory=dict)
+    counts: dict[str, StageCounts] = field(default_factory=dict)
+    plans: dict[str, str] = field(default_factory=dict)
+
+
+def carry_out(run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener) -> Progress:
+    """Do every stage in turn."""
+    progress = Progress()
+    recorded = _stages_record(plan)
+    for number, stage in enumerate(plan.stages):
+        fingerprint = plan.identity(stage.name)
+        folder = run.stage(stage_folder(stage.name, fingerprint.fingerprint))
+        upstream = _upstream(run, progress, recorded, stage.after)
+        units = unit_list(stage, upstream)
+        folder.describe(fingerprint.to_json())
+        name = folder.plan(units)
+        recorded[number]["plan"] = progress.plans[stage.name] = name
+        run.write_stages(recorded)
+        results = folder.results(name)
+        if results is not None:
+            folder.check(results)
+            listener.stage(stage, len(units), len(units))
+            progress.counts[stage.name] = StageCounts(len(units), len(units))
+        else:
+            task = StageTask(run, recorded[number]["folder"], stage.work, upstream.where, stage.needs)
+            results = _do(plan, stage, folder, units, task, executor, listener, progress)
+        progress.results[stage.name] = results
+        if stage.name == plan.passes[0].stage:
+            check_budget(plan.recipe, run, results.facts, early=False)
+    return progress
+
+
+def _do(
+    plan: Plan,
+    stage: Stage,
+    folder: StageFolder,
+    units: list[Unit],
+    task: StageTask,
+    executor: Executor,
+    listener: ProgressListener,
+    progress: Progress,
+) -> Results:
+    """Do the units of a stage that are not done yet."""
+    folder.forget_failures()
+    keys = [unit.key for unit in units]
+    collected = folder.collect(keys)
+    if collected.units:
+        folder.check(folder.finished(collected, keys))
+    done_before = len(collected)
+    counts = progress.counts[stage.name] = StageCounts(len(units), done_before)
+    listener.stage(stage, len(units), done_before)
+    if isinstance(stage.work, DescribesPlan):
+        for line in stage.work.describe_plan([unit.inputs for unit in units]):
+            listener.note(line)
+    reads_input = stage.name == plan.passes[0].stage
+
+    def on_commit(commit: Commit) -> None:
+        collected.add(commit)
+        counts.done_now = len(collected) - done_before
+        listener.commit(stage, commit)
+        if reads_input:
+            check_budget(plan.recipe, folder.run, collected.facts, early=True)
+
+    missing = {unit.key: unit for unit in units if unit.key not in collected.units}
+    failures = executor.run(task, list(missing.values()), on_commit)
+    if failures:
+        for failure in failures:
+            folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
+        first = failures[0]
+        raise UnitError(
+            f"{len(failures)} of {len(units)} units of {stage.name} failed in every attempt; the others are "
+            f"committed. The first: unit {first.unit.number}: {first.error}. See {folder.failed} for the "
+            f"tracebacks, and run the same command again to repeat only these."
+        )
+    lost = [unit.number for unit in units if unit.key not in collected.units]
+    if lost:
+        raise RunError(f"{stage.name}: units {lost[:5]} are neither committed nor failed; this is a fault of ours")
+    results = folder.finish(progress.plans[stage.name], collected, keys)
+    folder.remove_orphans(collected)
+    return results
+
+
+def unit_list(stage: Stage, upstream: Upstream) -> list[Unit]:
+    """The units of a stage in order, with their keys."""
+    planned = stage.units(upstream)
+    return [Unit(number, unit_key(unit.content), unit.inputs) for number, unit in enumerate(planned)]
+
+
+def unit_key(content: tuple[str, ...]) -> str:
+    """20 hexadecimal digits: two units with the same key read the same."""
+    text = "\0\0".join(content).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(text).hexdigest()[:20]
+
+
+def _upstream(
+    run: RunFolder, progress: Progress, recorded: Sequence[Mapping[str, Any]], after: tuple[str, ...]
+) -> Upstream:
+    folders = {entry["stage"]: entry["folder"] for entry in recorded}
+    return Upstream(run, {name: (folders[name], progress.plans[name]) for name in after})
+
+
+def _stages_record(plan: Plan) -> list[dict[str, Any]]:
+    """The stages of a run as run.json has them, before any is planned."""
+    folders = ((stage.name, plan.identity(stage.name).fingerprint) for stage in plan.stages)
+    return [{"stage": name, "folder": stage_folder(name, print_), "plan": None} for name, print_ in folders]
+
+
+def check_budget(recipe: Recipe, run: RunFolder, facts: Facts, early: bool) -> None:
+    """Raises BudgetError if more records were bad than `run.error_budget` allows: a share of them, or a count."""
+    records, bad, kinds = bad_records(facts)
+    budget = recipe.run.error_budget
+    if early and isinstance(budget, float) and records < EARLY:
+        return
+    allowed = budget * records if isinstance(budget, float) else budget
+    if bad <= allowed:
+        return
+    worst = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
+    raise BudgetError(
+        f"{bad} of {records} records could not be processed ({worst}), and run.error_budget allows {allowed:g}. "
+        f"Look at them with: corpusmill peek {run.place} --dead. If the loss is acceptable, run again with "
+        f"--set run.error_budget={_enough(bad, records)}; nothing is read twice."
+    )
+
+
+def bad_records(facts: Facts) -> tuple[int, int, dict[str, int]]:
+    """Records read; records and documents lost to errors; these by kind."""
+    kinds: dict[str, int] = {}
+    records = 0
+    for source in facts.get("read", {}).values():
+        records += source.get("records", 0)
+        for kind, count in source.get("dead", {}).items():
+            kinds[kind] = kinds.get(kind, 0) + count
+    for step, sources in facts.get("failed", {}).items():
+        kinds[f"{step} failed"] = sum(sources.values())
+    return records, sum(kinds.values()), kinds
+
+
+def _enough(bad: int, records: int) -> str:
+    return f"{min(1.0, -(-bad * 1000 // max(records, 1)) / 1000):g}" if records else "1.0"

@@ -1,0 +1,91 @@
+"""What of an earlier run is done again, and why: "resiliparse 2.0.1 is now 2.1.0"."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from corpusmill.engine.plan import Plan
+from corpusmill.run_folder import RunFolder, stage_folder
+
+SHOWN = 3  # of the reasons of a stage
+
+
+@dataclass(frozen=True)
+class Change:
+    """A stage that was done before and is done again, because its work is not the same. `reasons` say what differs."""
+
+    stage: str
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shown = "; ".join(self.reasons[:SHOWN])
+        more = f"; and {len(self.reasons) - SHOWN} more" if len(self.reasons) > SHOWN else ""
+        return f"{self.stage} is made again: {shown}{more}"
+
+
+def changes(run: RunFolder, plan: Plan) -> list[Change]:
+    """The stages of a plan that the last run in this folder did with other work. Empty where there is no run."""
+    if not run.exists():
+        return []
+    earlier = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
+    changed = []
+    for stage in plan.stages:
+        identity = plan.identity(stage.name)
+        folder = stage_folder(stage.name, identity.fingerprint)
+        before = earlier.get(stage.name)
+        if before is None or before == folder:
+            continue
+        described = run.stage(before).description()
+        if described is None:  # it was not begun
+            continue
+        if run.stage(folder).description() is not None:
+            continue  # the recipe was changed back: the work is there
+        changed.append(Change(stage.name, tuple(differences(described, identity.to_json()))))
+    return changed
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """In words, what differs between two identities: parameters first, then libraries, then code."""
+    reasons = list(_of_work(before["work"], now["work"]))
+    libraries = before["libraries"], now["libraries"]
+    for name in sorted(set(libraries[0]) | set(libraries[1])):
+        old, new = (versions.get(name) for versions in libraries)
+        if old != new and old and new:
+            reasons.append(f"{name} {old} is now {new}")
+        elif old != new and not reasons:
+            reasons.append(f"{name} {old or new} is {'no longer' if old else 'now'} used")
+    code = before["code"], now["code"]
+    changed = [name for name in sorted(set(code[0]) & set(code[1])) if code[0][name] != code[1][name]]
+    if changed:
+        reasons.append("the code of " + ", ".join(changed[:SHOWN]) + (" and others" if changed[SHOWN:] else "") + " changed")
+    return reasons or ["what it is made of changed"]
+
+
+def _of_work(before: Any, now: Any, where: str = "") -> Iterator[str]:
+    if before == now:
+        return
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in [*before, *(name for name in now if name not in before)]:
+            yield from _of_work(before.get(name), now.get(name), f"{where}.{name}" if where else name)
+    elif isinstance(before, list) and isinstance(now, list) and all(map(_labelled, [*before, *now])):
+        old, new = ({item[0]: item[1] for item in items} for items in (before, now))
+        for label in [*old, *(label for label in new if label not in old)]:
+            if label not in new:
+                yield f"{label} was removed"
+            elif label not in old:
+                yield f"{label} is new"
+            else:
+                yield from _of_work(old[label], new[label], label)
+        if list(old) != list(new) and set(old) == set(new):
+            yield "the steps are in another order"
+    else:
+        yield f"{where} was {_shown(before)}, is {_shown(now)}"
+
+
+def _labelled(item: Any) -> bool:
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]} …"

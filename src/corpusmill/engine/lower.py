@@ -1,0 +1,183 @@
+"""From a recipe to the stages that carry it out.
+
+Neighbouring steps that see a batch are fused into one pass. Corpus steps that follow each other take their keys from
+the pass before them, one after the other, and the next pass brings their verdicts together with the documents:
+
+    pass-1    read, steps, keys          units of input, see `inputs`
+    LABEL-…   the stages of each corpus step, ending in LABEL-verdicts
+    pass-2    documents and verdicts, steps
+    tokens    token ids of the kept documents
+    epochs    the same of those that a mix draws more than once, time after time
+    WRITER    what each writer writes: packed rows, one unit per training shard, or documents
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.engine.documents import WriteDocuments
+from corpusmill.engine.earlier_runs import earlier_keys
+from corpusmill.engine.identity import keys_description
+from corpusmill.engine.inputs import SourceFiles, find_inputs, plan_inputs
+from corpusmill.engine.pass_results import UnitOfPass
+from corpusmill.engine.passes import KeyRequest, Pass, Verdicts
+from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.engine.shards import PackRows, Stream, WriteTokens
+from corpusmill.engine.tokens import EPOCHS, RepeatDocuments, TokenizeDocuments
+from corpusmill.errors import InputError
+from corpusmill.keys import KeyStage
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.recipe.order import check_order
+from corpusmill.steps import CorpusStep, Pack, Tokenize
+from corpusmill.unit_io import Upstream
+from corpusmill.units import Planned, Stage
+from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
+
+NO_TEXT = pa.array([""], pa.large_string())
+PARTITION = 2 << 30  # bytes of text for each partition of a band: about a million records
+Named = tuple[str, Any]  # label and step
+
+
+def lower(recipe: Recipe) -> Plan:
+    """The plan of a recipe. Looks up which input files there are, and looks into a few of them.
+
+    Raises InputError if a source has no files, RecipeError if a step cannot work with what comes before it.
+    """
+    check_order(recipe)
+    inputs = find_inputs(recipe.read)
+    if not any(source.size for source in inputs):
+        names = (file.path for source in inputs for file in source.files)
+        raise InputError("all input files are empty: " + ", ".join(names)[:500])
+    named = list(zip(labels(recipe.steps), recipe.steps))
+    tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
+    passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
+    stages: list[Stage] = []
+    infos: list[PassInfo] = []
+    judged: list[Verdicts] = []  # the corpus steps before the present pass
+    partitions = _partitions(inputs)
+    for number, (batch_steps, corpus_steps) in enumerate(passes, 1):
+        name = f"pass-{number}"
+        requests = [
+            KeyRequest(label, step, partitions * step.keys_per_document, keys_description(step))
+            for label, step in corpus_steps
+        ]
+        before = infos[-1].stage if infos else ""
+        readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
+        work = Pass(readers, before, tuple(judged), tuple(batch_steps), tuple(requests), tokenize)
+        if infos:
+            stages.append(_later_pass(name, work))
+        else:
+            units = partial(_first_units, recipe, inputs)
+            stages.append(Stage(name, work, (), units))
+        infos.append(PassInfo(name, (*(judge.label for judge in judged), *(label for label, _ in batch_steps))))
+        judged = []
+        for request in requests:
+            keys = KeyStage(
+                name,
+                request.label,
+                request.partitions_per_band,
+                tuple(judge.stage for judge in judged),
+                earlier_keys(request.step, request.label),
+                tuple(source.source for source in recipe.read),
+                _special_tokens(tokenize) if draws(request.step) else 1,
+            )
+            stages += request.step.stages(keys)
+            judged.append(Verdicts(request.label, request.step, stages[-1].name))
+    stages += _outputs(recipe, infos[-1].stage, tokenize, next((label for label, step in named if draws(step)), None))
+    return Plan(recipe, tuple(stages), tuple(infos), inputs)
+
+
+def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
+    """The steps of each pass that see a batch, and the corpus steps that follow it.
+
+    Corpus steps have their keys from one pass, up to the first that changes texts: what is cut must be cut first.
+    """
+    while True:
+        batch = list(takewhile(lambda named: not isinstance(named[1], CorpusStep), steps))
+        steps = steps[len(batch) :]
+        corpus: list[Named] = []
+        while steps and isinstance(steps[0][1], CorpusStep):
+            corpus.append(steps.pop(0))
+            if corpus[-1][1].cuts:
+                break
+        yield batch, corpus
+        if not corpus and not steps:
+            return
+
+
+def _partitions(inputs: tuple[SourceFiles, ...]) -> int:
+    """Partitions of each band of keys: a power of two."""
+    return 1 << int(sum(source.text_size for source in inputs) // PARTITION).bit_length()
+
+
+def _special_tokens(tokenize: Tokenize | None) -> int:
+    """Tokens that begin and end each document, for a step that counts them."""
+    if tokenize is None:
+        return 1
+    _, (length,) = tokenize.encode(NO_TEXT)
+    return int(length) - int(tokenize.count(NO_TEXT)[0])
+
+
+def draws(step: Any) -> bool:
+    """Whether a step says how often documents are drawn. No step after it drops or changes any."""
+    return isinstance(step, CorpusStep) and "copies" in step.verdict.names
+
+
+def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upstream) -> Iterator[Planned]:
+    return plan_inputs(recipe.read, inputs, recipe.run.unit_mb)
+
+
+def _later_pass(name: str, work: Pass) -> Stage:
+    """Each file of documents with the verdicts on them: of a stage of one unit, or of the unit of the same number."""
+    verdicts = tuple(judge.stage for judge in work.judged)
+
+    def units(upstream: Upstream) -> Iterator[Planned]:
+        contents = [_verdicts_content(upstream, judge) for judge in work.judged]
+        docs = upstream.results(work.before)["docs"]
+        for number in range(len(docs)):
+            yield Planned(UnitOfPass(number), (docs.checksum(number), *(content(number) for content in contents)))
+
+    return Stage(name, work, (work.before, *verdicts), units)
+
+
+def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], str]:
+    """What the verdicts on each unit hold."""
+    results = upstream.results(judge.stage)
+    if "slices" in results.outputs:
+        digests = upstream.arrays(results["slices"].path(0))["digests"]
+        return lambda unit: bytes(digests[unit]).hex()
+    names = ("verdicts", "cuts") if judge.step.cuts else ("verdicts",)
+    return lambda unit: ",".join(results[name].checksum(unit) for name in names)
+
+
+def _outputs(recipe: Recipe, last: str, tokenize: Tokenize | None, mix: str | None) -> Iterator[Stage]:
+    """The stages of the writers. `mix` is the label of the step that says how often documents are drawn."""
+    named = dict(zip(labels(recipe.write), recipe.write))
+    copies = f"{mix}.copies" if mix else None
+    for name, writer in named.items():
+        if isinstance(writer, DocumentWriter):
+            documents = WriteDocuments(writer, last, copies)
+            yield Stage(name, documents, (last,), documents.units)
+    shards = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
+    if tokenize is None or not shards:
+        return
+    pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
+    tokens = TokenizeDocuments(tokenize, last, pack.split_at if pack else None)
+    yield Stage("tokens", tokens, (last,), tokens.units)
+    if mix and copies:
+        verdicts = f"{mix}-verdicts"
+        again = RepeatDocuments(last, verdicts, copies)
+        yield Stage(EPOCHS, again, (last, "tokens", verdicts), again.units)
+    stream = Stream(last, again=mix is not None)
+    for name, writer in shards.items():
+        work: WriteTokens | PackRows
+        if isinstance(writer, TokenWriter):
+            work = WriteTokens(writer, stream)
+        else:
+            assert isinstance(writer, RowWriter) and pack is not None  # as check_order has seen
+            work = PackRows(pack, tokenize, writer, stream)
+        yield Stage(name, work, (last, *stream.stages), work.units)

@@ -1,0 +1,12 @@
+"""What later stages rely on of the results of a pass."""
+
+from dataclasses import dataclass
+
+TEXT_GROUPS = "text_groups"  # the note of the bytes of text in each row group of `docs`, with commas between
+
+
+@dataclass(frozen=True)
+class UnitOfPass:
+    """A unit of the pass before, by its number: input of units that take its documents."""
+
+    number: int

@@ -1,0 +1,74 @@
+"""A recipe with its inputs, as stages."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+from corpusmill.engine.identity import Identity, identity
+from corpusmill.engine.inputs import SourceFiles
+from corpusmill.recipe.model import Recipe
+from corpusmill.run_folder import RunFolder
+from corpusmill.units import Results, Stage
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A work that can find out before anything runs that it cannot be done."""
+
+    def check(self) -> None: ...
+
+
+@runtime_checkable
+class Publisher(Protocol):
+    """A work whose outputs are what the recipe writes.
+
+    `publish` gives them lasting names in the folder of output `name`; indexes come last.
+    """
+
+    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None: ...
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """What a report needs to know of a pass: its stage, and the labels of its steps in order."""
+
+    stage: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe with its inputs, as stages.
+
+    stages    in the order in which they run
+    passes    those of the stages that carry documents through steps
+    inputs    the files of each source, as they were found, and how they are cut into units
+    """
+
+    recipe: Recipe
+    stages: tuple[Stage, ...]
+    passes: tuple[PassInfo, ...]
+    inputs: tuple[SourceFiles, ...]
+
+    @property
+    def checks(self) -> list[Callable[[], None]]:
+        """What has to be called before anything runs; each can be sent to a worker, as the works can.
+
+        They put no documents through every pass: seconds on a machine where kernels are not compiled yet. They raise
+        RecipeError if a step asks for what no step before it leaves, or cannot work with it; MissingExtraError if a
+        writer's library is not installed.
+        """
+        return [stage.work.check for stage in self.stages if isinstance(stage.work, Checked)]
+
+    def check(self) -> None:
+        for check in self.checks:
+            check()
+
+    @cached_property
+    def _identities(self) -> dict[str, Identity]:
+        return {stage.name: identity(stage.work) for stage in self.stages}
+
+    def identity(self, stage: str) -> Identity:
+        """What the fingerprint of a stage's work is made of."""
+        return self._identities[stage]

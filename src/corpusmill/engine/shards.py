@@ -1,0 +1,195 @@
+"""Training shards: packed rows, and documents of tokens.
+
+All documents in the order of units make one stream of tokens, which is cut into shards. Which units a shard takes from
+follows from how many tokens each unit has, which the results of `tokens` note; which of their documents, the shard's own
+unit finds out.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.engine.outputs import check_writer, link_all, publish_files
+from corpusmill.engine.tokens import EPOCHS, IDENTITY, ROWS
+from corpusmill.models.tokenizer import Tokenizer
+from corpusmill.run_folder import RunFolder
+from corpusmill.shards.layout import INDEX, Entry, table_name
+from corpusmill.shards.pack import UnitTokens, pack
+from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange, Totals
+from corpusmill.shards.writer import make_index, write_documents
+from corpusmill.steps import Pack, Tokenize
+from corpusmill.sums import sha256
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Files, Planned, Results
+from corpusmill.write import DocumentTokens, RowWriter, TokenWriter
+from corpusmill.write.shards import Shards
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The stream of tokens of a run: units of `tokens`, then those of `epochs` if a mix draws documents again.
+
+    before   the pass whose documents they are
+    again    whether there is a stage `epochs`
+    """
+
+    before: str
+    again: bool
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        return ("tokens", *((EPOCHS,) if self.again else ()))
+
+    def totals(self, upstream: Upstream) -> Totals:
+        parts = [upstream.results(stage) for stage in self.stages]
+        tokens, longest = (
+            np.concatenate([part.numbers(note) if len(part) else np.empty(0, np.int64) for part in parts])
+            for note in ("tokens", "longest")
+        )
+        documents = np.concatenate([part["tokens"].rows if len(part) else np.empty(0, np.int64) for part in parts])
+        return Totals(tokens, documents, longest)
+
+    def tokens(self, upstream: Upstream, unit: int) -> str:
+        """The path of a unit's file of tokens."""
+        files, number = self._at(upstream, unit, "tokens", "tokens")
+        return files.path(number)
+
+    def documents(self, upstream: Upstream, unit: int) -> str:
+        """The path of a unit's file of documents."""
+        files, number = self._at(upstream, unit, self.before, "docs")
+        return files.path(number)
+
+    def content(self, upstream: Upstream, unit: int) -> str:
+        parts = (self._at(upstream, unit, "tokens", "tokens"), self._at(upstream, unit, self.before, "docs"))
+        return ":".join(files.checksum(number) for files, number in parts)
+
+    def _at(self, upstream: Upstream, unit: int, stage: str, output: str) -> tuple[Files, int]:
+        first = len(upstream.results("tokens"))
+        if unit < first:
+            return upstream.results(stage)[output], unit
+        return upstream.results(EPOCHS)[output], unit - first
+
+
+@dataclass(frozen=True)
+class PackRows:
+    """One training shard, by a writer of rows."""
+
+    pack: Pack
+    tokenize: Tokenize
+    writer: RowWriter
+    stream: Stream
+
+    def cuts(self) -> ShardCuts:
+        pack = self.pack
+        return ShardCuts(pack.method, pack.length, self.writer.tokens_per_shard, pack.remainder, pack.split_at)
+
+    def units(self, upstream: Upstream) -> Iterator[Planned]:
+        return _shard_units(self.cuts(), self.stream, upstream)
+
+    def run(self, inputs: ShardRange, io: UnitIO) -> None:
+        units = {number: self._tokens(number, io) for number in range(inputs.first_unit, inputs.stop_unit)}
+        plan = self.cuts().plan(inputs, [unit.lengths for unit in units.values()])
+        packed = pack(plan, units, self.tokenize.open().eos_id)
+        io.facts |= {name: getattr(packed.report, name) for name in packed.report.__dataclass_fields__}
+        files = {suffix: io.path(f"rows{suffix}", suffix, packed.report.rows) for suffix in self.writer.suffixes}
+        written = self.writer.write_rows(packed, files)
+        if isinstance(written, Entry):  # the native format: which documents these are is beside the tokens
+            table = io.path("documents", ".parquet", plan.documents)
+            batches = _documents(plan, self.stream, io)
+            checksum = write_documents(batches, plan.first_document, packed.lengths, table)
+            io.notes["entry"] = json.dumps(asdict(replace(written, table_xxh3_128=checksum)))
+            return
+        for suffix, path in files.items():
+            io.notes[f"sha256{suffix}"] = sha256(path)
+        if written.entry:
+            io.notes["entry"] = json.dumps(dict(written.entry))
+
+    def _tokens(self, unit: int, io: UnitIO) -> UnitTokens:
+        arrays = io.arrays(self.stream.tokens(io, unit))
+        return UnitTokens(arrays["ids"], arrays["lengths"], arrays.get("breaks"))
+
+    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
+        files = {f"rows{suffix}": suffix for suffix in self.writer.suffixes}
+        shards = results[name]
+        if not isinstance(self.writer, Shards):
+            publish_files(run, name, shards, files, self.writer)
+            return
+        link_all(run, name, shards, files)
+        for unit in range(len(shards)):
+            run.publish(shards["documents"].path(unit), name, table_name(unit))
+        entries = [Entry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
+        tokenizer: Tokenizer = self.tokenize.open()
+        totals = [results[stage] for stage in self.stream.stages]
+        documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))
+        tokens = sum(int(part.numbers("tokens").sum()) for part in totals if len(part))
+        index = make_index(self.cuts(), documents, tokens, tokenizer, tokenizer.eos_id, entries)
+        run.write_output(name, INDEX, index.to_bytes())
+
+    def check(self) -> None:
+        check_writer(self.writer)
+
+
+def _documents(plan: ShardPlan, stream: Stream, io: UnitIO) -> Iterator[pa.RecordBatch]:
+    """The documents that start in a shard, without their text."""
+    for extent in plan.extents:
+        row = 0
+        file = io.parquet(stream.documents(io, extent.unit))
+        for batch in file.iter_batches(ROWS, columns=IDENTITY, use_threads=False):
+            first, stop = max(extent.first_document, row), min(extent.stop_document, row + len(batch))
+            if first < stop:
+                yield batch.slice(first - row, stop - first)
+            row += len(batch)
+
+
+@dataclass(frozen=True)
+class WriteTokens:
+    """The documents of one shard, by a writer of tokens."""
+
+    writer: TokenWriter
+    stream: Stream
+
+    def cuts(self) -> ShardCuts:
+        # Rows of one token keep documents whole where they start, and need no padding.
+        return ShardCuts("best_fit", 1, self.writer.tokens_per_shard)
+
+    def units(self, upstream: Upstream) -> Iterator[Planned]:
+        return _shard_units(self.cuts(), self.stream, upstream)
+
+    def run(self, inputs: ShardRange, io: UnitIO) -> None:
+        units = {unit: io.arrays(self.stream.tokens(io, unit)) for unit in range(inputs.first_unit, inputs.stop_unit)}
+        plan = self.cuts().plan(inputs, [arrays["lengths"] for arrays in units.values()])
+        files = {suffix: io.path(f"tokens{suffix}", suffix) for suffix in self.writer.suffixes}
+        written = self.writer.write_tokens(_parts(plan, units), files)
+        io.facts["documents"] = written.rows
+        for suffix, path in files.items():
+            io.notes[f"sha256{suffix}"] = sha256(path)
+        if written.entry:
+            io.notes["entry"] = json.dumps(dict(written.entry))
+
+    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
+        publish_files(run, name, results[name], {f"tokens{suffix}": suffix for suffix in self.writer.suffixes})
+
+    def check(self) -> None:
+        check_writer(self.writer)
+
+
+def _parts(plan: ShardPlan, units: dict[int, dict[str, NDArray[np.int64]]]) -> Iterator[DocumentTokens]:
+    for extent in plan.extents:
+        arrays = units[extent.unit]
+        ids = arrays["ids"][extent.first_token : extent.stop_token]
+        yield DocumentTokens(ids, arrays["lengths"][extent.first_document : extent.stop_document])
+
+
+def _shard_units(cuts: ShardCuts, stream: Stream, upstream: Upstream) -> Iterator[Planned]:
+    """A unit for each shard."""
+
+    def lengths(unit: int) -> NDArray[np.int64]:
+        return upstream.arrays(stream.tokens(upstream, unit))["lengths"]
+
+    for shard in cuts.ranges(stream.totals(upstream), lengths):
+        content = (stream.content(upstream, unit) for unit in range(shard.first_unit, shard.stop_unit))
+        yield Planned(shard, (repr(shard), *content))

@@ -1,0 +1,64 @@
+"""Which documents are in which file of text."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from corpusmill.engine.pass_results import TEXT_GROUPS
+from corpusmill.units import Results
+from corpusmill.write import DocumentWriter
+
+MB = 1_000_000  # bytes
+
+
+@dataclass(frozen=True)
+class UnitPart:
+    """What a file of text takes from one unit of the last pass: the row groups [first, stop) of its documents."""
+
+    unit: int
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of text, by the parts that it is made of."""
+
+    parts: tuple[UnitPart, ...]
+
+
+class Part(NamedTuple):
+    """A part of a file of text as files: of documents, and of their signals."""
+
+    docs: str
+    signals: str
+    first: int
+    stop: int
+
+
+def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
+    """The files of text that a writer makes of the results of a pass, as its `mb_per_file` and `single_file` say.
+
+    A file ends with the row group that brings its text to `mb_per_file`; a row group has up to 32 MiB of text.
+    """
+    megabytes = None if writer.single_file else writer.mb_per_file
+    waiting: list[UnitPart] = []
+    size = 0
+    written = False
+    for unit, noted in enumerate(results.notes[TEXT_GROUPS] if len(results) else ()):
+        groups = [int(text) for text in noted.split(",") if text]
+        first = 0
+        for group, text in enumerate(groups, 1):
+            size += text
+            if megabytes is not None and size >= megabytes * MB:
+                yield TextFile((*waiting, UnitPart(unit, first, group)))
+                written, waiting, size, first = True, [], 0, group
+        if first < len(groups) or not groups:
+            waiting.append(UnitPart(unit, first, len(groups)))
+    if any(part.stop for part in waiting) or not written:  # units without documents make no file of their own
+        yield TextFile(tuple(waiting))
+
+
+def part_files(file: TextFile, results: Results) -> list[Part]:
+    docs, signals = results["docs"], results["signals"]
+    return [Part(docs.path(part.unit), signals.path(part.unit), part.first, part.stop) for part in file.parts]

@@ -1,0 +1,68 @@
+"""How much text a byte of a file gives, from a look at its beginning."""
+
+from corpusmill.read._bytes import ERRORS, inflater, sniff, zstd_dictionary
+from corpusmill.storage import FileInfo, open_read, read_range
+
+HEAD = 1 << 18  # bytes of the file that are looked at
+MOST = 8 << 20  # bytes that are inflated at most
+TYPICAL = 4.0  # where a look tells nothing
+
+
+def expansion(file: FileInfo) -> float:
+    """Bytes after decompression for each byte of the file; 1 for a file that is not compressed.
+
+    Of Parquet and Arrow, by what their columns take decoded. Never raises for what a file holds: damage is the reader's
+    to report.
+    """
+    head = read_range(file.path, 0, HEAD)
+    if head.startswith(b"PAR1"):
+        return _parquet(file)
+    if head.startswith(b"ARROW1"):
+        return _arrow(file)
+    kind = sniff(file.path)
+    if not kind:
+        return 1.0
+    return TYPICAL if kind == "lz4" else _inflated(head, kind, file.path)
+
+
+def _inflated(head: bytes, kind: str, path: str) -> float:
+    dictionary = zstd_dictionary(path) if kind == "zstd" else b""
+    data, read, out = head, 0, 0
+    try:
+        while data and out < MOST:
+            member = inflater(kind, dictionary)
+            while not member.eof and data and out < MOST:
+                out += len(member.decompress(data[:1024]))
+                data = data[1024:]
+            if member.eof:
+                data = member.unused_data + data
+    except ERRORS:
+        pass
+    read = len(head) - len(data)
+    return max(out / read, 1.0) if read and out else TYPICAL
+
+
+def _parquet(file: FileInfo) -> float:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_read(file.path) as source:
+            metadata = pq.read_metadata(source)
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        return max(sum(group.total_byte_size for group in groups) / file.size, 0.1)
+    except (pa.ArrowException, OSError):
+        return TYPICAL
+
+
+def _arrow(file: FileInfo) -> float:
+    import pyarrow as pa
+
+    try:
+        with open_read(file.path) as source:
+            reader = pa.ipc.open_file(source)
+            if not reader.num_record_batches:
+                return 1.0
+            return max(reader.get_batch(0).nbytes * reader.num_record_batches / file.size, 0.1)
+    except (pa.ArrowException, OSError):
+        return TYPICAL

@@ -1,0 +1,199 @@
+"""How units reach files: what they read of earlier stages, and what they write."""
+
+import errno
+import json
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill import storage
+from corpusmill.arrays import map_arrays, write_arrays
+from corpusmill.errors import RunError, StorageError
+from corpusmill.run_folder import RunFolder
+from corpusmill.tables import TableWriter
+from corpusmill.units import Commit, Note, Output, Resources, Results, Unit, Work, now
+
+
+@dataclass(eq=False)
+class Upstream:
+    """The results of earlier stages.
+
+    where   stage -> its folder's name, and the plan
+    """
+
+    run: RunFolder
+    where: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def results(self, stage: str) -> Results:
+        """What the units of an earlier stage left. Only stages that are named in `Stage.after` can be asked for."""
+        folder, plan = self.where[stage]
+        return _results(self.run.place, folder, plan)
+
+    def __contains__(self, stage: str) -> bool:
+        return stage in self.where
+
+    def file(self, path: str) -> Path:
+        """A file that a stage wrote, or one of an earlier run by its full name, as a file of this machine."""
+        return self.run.file(path)
+
+    def arrays(self, path: str) -> dict[str, NDArray[Any]]:
+        """Arrays that an earlier stage wrote, mapped and not read."""
+        return map_arrays(self.file(path))
+
+    def parquet(self, path: str) -> pq.ParquetFile:
+        return pq.ParquetFile(self.file(path), memory_map=False)
+
+    def table(self, path: str, columns: list[str] | None = None) -> pa.Table:
+        """A table that an earlier stage wrote."""
+        return pq.read_table(self.file(path), columns=columns, use_threads=False)
+
+    def rows(self, path: str, start: int, stop: int) -> pa.Table:
+        """The rows [start, stop) of a table; only the row groups that hold them are read."""
+        file = self.parquet(path)
+        groups, first, at = [], 0, 0
+        for group in range(file.metadata.num_row_groups):
+            size = file.metadata.row_group(group).num_rows
+            if at < stop and at + size > start:
+                first = first if groups else at
+                groups.append(group)
+            at += size
+        return file.read_row_groups(groups, use_threads=False).slice(max(start - first, 0), max(stop - start, 0))
+
+
+@lru_cache(maxsize=64)
+def _results(place: str, folder: str, plan: str) -> Results:
+    results = RunFolder(place).stage(folder).results(plan)
+    if results is None:
+        raise RunError(f"{place}: {folder} is not complete, and a later stage was begun; this is a fault of ours")
+    return results
+
+
+@dataclass(eq=False)
+class UnitIO(Upstream):
+    """The only way a unit reaches files: it reads results of earlier stages and writes outputs by name.
+
+    stage   the stage's folder, relative to the run's
+    facts   counts, which are summed over the units of the stage
+    notes   what must be known of this unit by itself
+    """
+
+    stage: str = ""
+    key: str = ""
+    attempt: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
+    _tables: dict[str, TableWriter] = field(default_factory=dict)
+    _files: dict[str, tuple[str, int]] = field(default_factory=dict)  # name -> path, rows
+
+    def path(self, name: str, suffix: str, rows: int = 0) -> Path:
+        """A new output file `name`, to be written by the caller."""
+        path = f"{self.stage}/{name}/{self.key}-{self.attempt}{suffix}"
+        self._files[name] = (path, rows)
+        return self.run.new_file(path)
+
+    def scratch(self) -> Path:
+        """A folder for temporary files; it is removed with the unit."""
+        folder = self.run.new_file(f"{self._scratch}/x").parent
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def _scratch(self) -> str:
+        return f"{self.stage}/tmp/{self.key}-{self.attempt}"
+
+    def write(self, name: str, batch: pa.RecordBatch) -> None:
+        """Add rows to the output table `name`; the first batch, which may be empty, sets its schema."""
+        if name not in self._tables:
+            self._tables[name] = TableWriter(self.path(name, ".parquet"), batch.schema)
+        self._tables[name].write(batch)
+
+    def write_arrays(self, name: str, rows: int = 0, **arrays: NDArray[Any]) -> None:
+        """One output file of arrays by name, 64-byte aligned so that they can be mapped."""
+        write_arrays(self.path(name, ".arrays", rows), arrays)
+
+    def finish(self) -> dict[str, Output]:
+        """Close all outputs, make them last, and say what they are."""
+        for name, writer in self._tables.items():
+            writer.close()
+            self._files[name] = (self._files[name][0], writer.rows_written)
+        outputs = {}
+        for name, (path, rows) in sorted(self._files.items()):
+            here = self.run.new_file(path)
+            outputs[name] = Output(path, rows, here.stat().st_size, storage.checksum(here))
+            self.run.keep(path)
+        return outputs
+
+    def text_groups(self, name: str) -> list[int]:
+        """Bytes of text in each row group of a table, to which nothing may be written after."""
+        return self._tables[name].text_groups()
+
+    def abandon(self) -> None:
+        """Close what is open, after a failure; the files stay as orphans until the stage is complete."""
+        for writer in self._tables.values():
+            try:
+                writer.close()
+            except Exception:
+                pass
+
+    def remove_scratch(self) -> None:
+        shutil.rmtree(self.run.new_file(f"{self._scratch}/x").parent, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class StageTask:
+    """All that is needed to carry out units of a stage, wherever: it is sent to a worker once.
+
+    folder     the name of the stage's folder
+    upstream   earlier stages that the work reads
+    needs      resources of one unit
+    """
+
+    run: RunFolder
+    folder: str
+    work: Work[Any]
+    upstream: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    needs: Resources = Resources()
+
+    def run_unit(self, unit: Unit) -> Commit:
+        """Carry out one unit and commit it: the one function that every executor calls.
+
+        If another attempt has committed the unit first, that commit is returned.
+        Raises what the work raises; StorageError if the disk is full.
+        """
+        folder = self.run.stage(self.folder)
+        io = UnitIO(self.run, self.upstream, folder.name, unit.key, uuid.uuid4().hex[:8])
+        started = now()
+        try:
+            self.work.run(unit.inputs, io)
+            outputs = io.finish()
+            # As they will be read back, order of keys and all.
+            facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))
+            commit = Commit(unit.key, io.attempt, outputs, facts, notes, round(now() - started, 3))
+            if not folder.commit(commit):
+                commit = folder.committed(unit.key)
+        except OSError as error:
+            io.abandon()
+            if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+                raise StorageError(disk_full(self.run)) from error
+            raise
+        except BaseException:
+            io.abandon()
+            raise
+        io.remove_scratch()
+        return commit
+
+
+def disk_full(run: RunFolder) -> str:
+    free = f" ({shutil.disk_usage(run.path).free >> 20} MiB free)" if run.is_local and run.path.exists() else ""
+    return (
+        f"{run.place}: the disk is full{free}. What is committed is safe: make room, "
+        f"or move the folder to a larger disk, and run the same command again."
+    )
