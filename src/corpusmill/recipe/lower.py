@@ -348,7 +348,9 @@ def code() -> str:
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
     shared = [package / name for name in ("measures.py", "tables.py", "units.py", "keys.py", "schema.py")]
-    shared += [package / "steps" / "verdict.py", *package.glob("steps/*/_*.py")]
+    shared += [package / "steps" / f"{name}.py" for name in ("personal_data", "verdict")] + [
+        *package.glob("steps/*/_*.py")
+    ]
     folders = ("text", "tokens", "models", "read", "recipe", "shards", "write")
     for path in sorted([*shared, *(path for folder in folders for path in package.glob(f"{folder}/*.py"))]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

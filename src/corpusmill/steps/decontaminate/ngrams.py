@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.clean._repair import masked, with_text
 from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
 from corpusmill.steps.decontaminate._items import Fields
 from corpusmill.steps.verdict import Rule, failing
@@ -19,6 +18,7 @@ from corpusmill.text.fold import fold
 from corpusmill.text.folded_words import folded_words
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
+from corpusmill.text.rewrite import masked, with_text
 
 HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
 SHOWN = 60  # words of the passage that is kept as evidence

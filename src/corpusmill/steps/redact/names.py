@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError, MissingExtraError
 from corpusmill.steps import Columns
-from corpusmill.steps.redact._found import Action, ByKind, Found, check_redacts, drop_reasons, redact
+from corpusmill.steps.personal_data import PersonalData
+from corpusmill.steps.redact._redaction import Action, ByKind, check, drop_reasons, redact
 from corpusmill.steps.verdict import Rule
 
 Kind = Literal["person", "place"]
@@ -54,7 +55,7 @@ class Names:
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
     def __post_init__(self) -> None:
-        check_redacts("redact/names", NAMED, self)
+        check("redact/names", NAMED, self)
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -68,17 +69,17 @@ class Names:
         return drop_reasons(self, NAMED, signals)
 
 
-def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> Found:
+def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> PersonalData:
     """The names of these kinds. Raises MissingExtraError without spaCy, AssetError without the model."""
     read = _load(model)
-    asked = tuple(kind for kind in NAMED if kind in kinds)
+    wanted = tuple(kind for kind in NAMED if kind in kinds)
     spans = [
-        (document, asked.index(kind), start, end)
+        (document, wanted.index(kind), start, end)
         for document, text in enumerate(texts.to_pylist())
         for kind, start, end in names_in(text or "", read)
-        if kind in asked
+        if kind in wanted
     ]
-    return Found(texts, np.array(spans, np.int64).reshape(-1, 4), asked)
+    return PersonalData(texts, np.array(spans, np.int64).reshape(-1, 4), wanted)
 
 
 def names_in(text: str, read: Any) -> Iterator[tuple[Any, int, int]]:

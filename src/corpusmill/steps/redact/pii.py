@@ -6,8 +6,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.redact._found import Action, ByKind, check_redacts, drop_reasons, redact
-from corpusmill.steps.redact._patterns import NAMED, Kind, find
+from corpusmill.steps.personal_data import NAMED, Kind, find
+from corpusmill.steps.redact._redaction import Action, ByKind, check, drop_reasons, redact
 from corpusmill.steps.verdict import Rule
 
 
@@ -61,7 +61,7 @@ class Pii:
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
     def __post_init__(self) -> None:
-        check_redacts("redact/pii", NAMED, self)
+        check("redact/pii", NAMED, self)
 
     @property
     def assets(self) -> tuple[str, ...]:
