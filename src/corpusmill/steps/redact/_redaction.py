@@ -1,7 +1,8 @@
 """Put something else in the place of personal data, or drop the documents that have it: what every redacting step does."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import PersonalData, check_kinds
 from corpusmill.steps.redact._pseudonyms import pseudonym
-from corpusmill.steps.verdict import join_reasons
+from corpusmill.steps.verdict import Rule, join_reasons
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import with_text
 
@@ -21,29 +22,20 @@ ByKind = tuple[tuple[str, str], ...]
 REPLACING = ("placeholder", "pseudonym", "tag")
 
 
-class Redaction(Protocol):
-    """The parameters that all steps which redact have; their docstrings say what they mean."""
+@dataclass(frozen=True, kw_only=True)
+class Redaction:
+    """The parameters that every step which redacts has; docs of each step say what they mean."""
 
-    @property
-    def kinds(self) -> tuple[Any, ...]: ...
+    kinds: tuple[str, ...]
+    action: Action = "placeholder"
+    actions: ByKind = ()  # by kind, instead of `action`
+    max_spans: int | None = None  # of all kinds together
+    placeholders: ByKind = ()  # by kind
+    key: str | None = None  # of pseudonyms: env:NAME, or the path of a file
+    spans: bool = False
 
-    @property
-    def action(self) -> Action: ...
-
-    @property
-    def actions(self) -> ByKind: ...
-
-    @property
-    def max_spans(self) -> int | None: ...
-
-    @property
-    def placeholders(self) -> ByKind: ...
-
-    @property
-    def key(self) -> str | None: ...
-
-    @property
-    def spans(self) -> bool: ...
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
 
 def redact(step: Redaction, docs: pa.RecordBatch, data: PersonalData) -> pa.RecordBatch:
