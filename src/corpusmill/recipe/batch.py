@@ -13,6 +13,7 @@ from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_y
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform
+from corpusmill.steps.verdict import rules_of
 from corpusmill.text.replace import replace_spans
 
 KEPT = -1
@@ -78,7 +79,7 @@ class Batch:
             own = len(label) + 1
             signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
             self._drop(index, label, self._guarded(label, step.reasons, signals))
-            self._note(label, {rule.signal: signals[rule.signal] for rule in getattr(step, "RULES", ())})
+            self._note(label, {rule.signal: signals[rule.signal] for rule in rules_of(step)})
 
     def _note(self, label: str, columns: Columns) -> None:
         self.signals.update({f"{label}.{name}": column for name, column in columns.items()})

@@ -60,8 +60,10 @@ class Filter(Protocol):
               that failed in the order of the docstring; null keeps the document
 
     The signals that a filter judges by are kept as `<step>.<signal>`, so that other thresholds can be tried without the
-    text. Those are the parameters of its RULES (see `corpusmill.steps.verdict`), and those that a class variable
-    `judged_by` names: they change neither the text nor a signal, and `reasons` looks at signals alone.
+    text. The thresholds are the parameters of its rules, which it names in the class variable `RULES` or, where its
+    parameters decide which rules there are, in a property `rules` (see `corpusmill.steps.verdict`); and the parameters that
+    the class variable `threshold_parameters` names: they change neither the text nor a signal, and `reasons` looks at
+    signals alone.
     """
 
     @property
