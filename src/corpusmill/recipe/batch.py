@@ -51,6 +51,7 @@ class Batch:
     sizes: list[NDArray[np.int64]] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
+    _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
     _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
     _came: list[int] = field(default_factory=list)  # the version that came to each step
 
@@ -65,9 +66,8 @@ class Batch:
             changed = self._guarded(label, lambda docs, _: step.transform(docs))
             text = changed["text"]
             columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": pc.fill_null(text, "")}
+            self._new_text(columns["text"])
             self.docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
-            self._texts.append(columns["text"])
-            self._measured.clear()
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
             # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
             self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
@@ -87,6 +87,13 @@ class Batch:
     def _begin(self) -> None:
         self.sizes.append(sizes(self.docs))
         self._came.append(len(self._texts) - 1)
+
+    def _new_text(self, text: pa.Array) -> None:
+        """Keep another version of the text. What was measured holds as long as it equals the one before."""
+        self._texts.append(text)
+        if not text.equals(self.docs["text"]):
+            self._measured.clear()
+            self._statistics.clear()
 
     def dropped_texts(self) -> pa.Array:
         """The texts of the dropped documents, in order. What later steps made of them is not what was dropped."""
@@ -126,9 +133,8 @@ class Batch:
         empty = pc.and_(pa.array(cut), pc.equal(pc.utf8_trim_whitespace(text), pa.scalar("", pa.large_string())))
         place = self.docs.schema.get_field_index("text")
         self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
+        self._new_text(text)
         self.docs = self.docs.set_column(place, DOCUMENT.field("text"), text)
-        self._texts.append(text)
-        self._measured.clear()
         self._drop(index, label, pc.coalesce(reasons, pc.if_else(pc.fill_null(empty, False), EMPTY, NOTHING)))
 
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
@@ -155,7 +161,11 @@ class Batch:
     def _measure(self, label: str, family: str) -> dict[str, pa.Array]:
         """A family of measures of the text as it is now, computed once a version of the text."""
         if family not in self._measured:
-            self._measured[family] = self._guarded(label, lambda docs, _: MEASURES[family](docs))
+            measure = MEASURES[family]
+            if measure.statistics not in self._statistics:
+                counted = self._guarded(label, lambda docs, _: measure.statistics(docs["text"]))
+                self._statistics[measure.statistics] = counted
+            self._measured[family] = measure.columns(self._statistics[measure.statistics])
         return self._measured[family]
 
     def _guarded(
@@ -204,6 +214,7 @@ class Batch:
         self.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
         self.sizes = [size[rows] for size in self.sizes]
         self._texts = [text.filter(mask) for text in self._texts]
+        self._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
         self._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}
             for family, columns in self._measured.items()
