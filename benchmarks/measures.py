@@ -8,6 +8,7 @@ import pyarrow as pa
 from benchmarks import samples
 from benchmarks._common import Figure, Workload, row, table
 from corpusmill import measures
+from corpusmill.measures import MEASURES
 from corpusmill.models.language import Identifier
 from corpusmill.models.tokenizer import load
 from corpusmill.steps.clean.normalize import Normalize
@@ -45,21 +46,11 @@ def run(workload: Workload, runs: int, scratch: Path, data: Path | None = None) 
     return figures
 
 
-def alone(measure: measures.Measure) -> Callable[[pa.RecordBatch], object]:
-    """The measure, as if the texts had not been seen before."""
-
-    def work(docs: pa.RecordBatch) -> object:
-        measures._last = None
-        return measure(docs)
-
-    return work
-
-
 def rules(docs: pa.RecordBatch) -> None:
     """All that the rules of Gopher, FineWeb, C4 and `basic` judge by."""
-    measures._last = None
-    measures.stats(docs)
-    measures.basic(docs)
+    statistics = document_stats(docs["text"])
+    measures.stats(statistics)
+    measures.basic(statistics)
     clean_lines(docs["text"])
 
 
@@ -70,8 +61,8 @@ def keys(docs: pa.RecordBatch) -> None:
 
 WORK: dict[str, Callable[[pa.RecordBatch], object]] = {
     "the pass over the text (`document_stats`)": lambda docs: document_stats(docs["text"]),
-    GOPHER_AND_FINEWEB: alone(measures.stats),
-    "`basic`": alone(measures.basic),
+    GOPHER_AND_FINEWEB: MEASURES["stats"],
+    "`basic`": MEASURES["basic"],
     "C4's lines and sentences": lambda docs: clean_lines(docs["text"]),
     ALL: rules,
     "clean/normalize": Normalize().transform,

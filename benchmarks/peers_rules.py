@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks._common import Figure, Workload, row, table
-from corpusmill import measures
 from corpusmill.recipe.batch import KEPT, Batch
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.fineweb import Fineweb
@@ -79,7 +78,6 @@ def decisions(sample: samples.Sample, steps: dict[str, Any]) -> list[bool]:
 
 
 def judged(docs: pa.RecordBatch, steps: dict[str, Any]) -> list[bool]:
-    measures._last = None  # what an earlier call has left of the same texts
     batch = Batch(docs)
     for index, (label, step) in enumerate(steps.items()):
         batch.apply(index, label, step)

@@ -12,8 +12,7 @@ from benchmarks import made_pii
 from benchmarks._common import Figure, row, table
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.annotate.pii import Pii
-from corpusmill.steps.redact._found import Found
-from corpusmill.steps.redact._patterns import NAMED
+from corpusmill.steps.personal_data import NAMED, PersonalData
 from corpusmill.steps.redact.names import ENGLISH, find
 
 BAR = 0.98  # precision and recall
@@ -106,11 +105,11 @@ def names(data: Path) -> None:
         print()
 
 
-def of_names(found: Found) -> Spans:
-    texts = found.texts.to_pylist()
+def of_names(data: PersonalData) -> Spans:
+    texts = data.texts.to_pylist()
     return {
-        (found.kinds[kind], number, *characters(texts[number], start, end))
-        for number, kind, start, end in found.spans.tolist()
+        (data.kinds[kind], number, *characters(texts[number], start, end))
+        for number, kind, start, end in data.spans.tolist()
     }
 
 

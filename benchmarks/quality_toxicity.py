@@ -27,6 +27,7 @@ from corpusmill.models.toxicity import Rater
 from corpusmill.read import Tally, whole
 from corpusmill.read.wet import Wet
 from corpusmill.steps.filter.toxicity import Toxicity
+from corpusmill.steps.verdict import rules_of
 from corpusmill.storage import expand
 
 CRAWL = "warc/crawl/*.warc.wet.gz"
@@ -61,7 +62,7 @@ class Labelled:
 
     def by_default(self) -> NDArray[np.bool_]:
         step = Toxicity()
-        bounds = [(rule.signal, getattr(step, rule.parameter)) for rule in step.RULES]
+        bounds = [(rule.signal, getattr(step, rule.parameter)) for rule in rules_of(step)]
         hits = [self.caught(name, bound) for name, bound in bounds if bound is not None]
         found: NDArray[np.bool_] = np.logical_or.reduce(hits)
         return found

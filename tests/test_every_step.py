@@ -27,6 +27,7 @@ from corpusmill.recipe.batch import Batch
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform
 from corpusmill.steps.describe import describe, kinds
+from corpusmill.steps.verdict import rules_of
 from corpusmill.tokens.packing import Method, Remainder
 
 DATA = Path(__file__).parent / "data"
@@ -159,7 +160,7 @@ def test_a_step_is_a_value(name):
 def test_a_step_says_what_it_does_and_where_published_rules_come_from(name):
     info = describe(name)
     assert info.summary.endswith(".")
-    if getattr(MADE[name], "RULES", ()):
+    if rules_of(MADE[name]):
         assert re.search(r"arXiv:\d{4}\.\d{5}|doi:", info.source), f"{name}: add a paragraph 'Source: …' with the paper"
 
 
@@ -205,7 +206,7 @@ def test_a_transform_keeps_the_rows_and_whose_they_are(step, rows):
 def test_the_columns_that_a_filter_judges_by_are_kept_as_signals(step):
     assert isinstance(step, Filter)
     kept = set(answers(step, batch([("the river runs", "http://example.org/")], pages=False)))
-    rules = getattr(step, "RULES", ())
+    rules = rules_of(step)
     assert {f"step.{rule.signal}" for rule in rules} <= kept
     own = kept - set(DOCUMENT.names) - {"dropped", "reasons 0", "reasons 1"}
     assert own or "*" in step.needs, "a filter leaves at least one signal, but what it judges by is kept already"
@@ -215,9 +216,9 @@ def bounds(step: Any) -> set[str]:
     return {field.name for field in dataclasses.fields(step) if re.match("(min|max)_", field.name)}
 
 
-@pytest.mark.parametrize("step", [param for param in of_kind("Filter") if getattr(param.values[0], "RULES", ())])
+@pytest.mark.parametrize("step", [param for param in of_kind("Filter") if rules_of(param.values[0])])
 def test_every_bound_is_a_reason_and_none_switches_it_off(step):
-    rules = {rule.parameter: rule for rule in step.RULES}
+    rules = {rule.parameter: rule for rule in rules_of(step)}
     assert set(rules) <= {field.name for field in dataclasses.fields(step)}
     assert bounds(step) - ABOUT_LINES == bounds(step) & set(rules)
     nothing = batch([("text", None)], pages=False)

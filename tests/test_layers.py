@@ -21,7 +21,7 @@ LAYERS = [  # from the top; what stands on one line may not import each other, e
     {"models"},
     {"text", "tokens", "units", "sums"},
     {"tables", "storage", "memory"},
-    {"assets"},
+    {"assets", "registry"},
     {"schema", "facts", "errors", "fork_server"},
 ]
 FRIENDS = {("tokens", "text")}  # the kernel decorator lives in text

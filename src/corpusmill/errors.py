@@ -17,8 +17,6 @@ CorpusmillError          catch this to catch them all
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
 
 
 class CorpusmillError(Exception):
@@ -86,18 +84,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     near = get_close_matches(word, list(known), n=1)
     return f'; did you mean "{near[0]}"?' if near else ""
-
-
-def own_class(name: str, what: str) -> type[Any]:
-    """The class `module:Class`, for a recipe that names a step, reader or writer of the user's own.
-
-    Raises RecipeError if it cannot be imported or is no class; `what` says in the message what was wanted.
-    """
-    module, _, wanted = name.partition(":")
-    try:
-        found = getattr(import_module(module), wanted)
-    except (ImportError, AttributeError) as error:
-        raise RecipeError(f'cannot import the {what} "{name}": {error}') from error
-    if not isinstance(found, type):
-        raise RecipeError(f'"{name}" is not a class')
-    return found

@@ -1,7 +1,10 @@
 """Measures: the numbers of a document that filters judge by, by family.
 
-    MEASURES["stats"](docs) -> columns      one pass over the text, see the tables below
-    MEASURES["basic"](docs) -> columns      from the same pass
+    MEASURES["stats"](docs) -> columns      see the tables below
+    MEASURES["basic"](docs) -> columns
+
+A family is computed from the statistics that one pass over the text gives. "stats" and "basic" use the same ones, so
+whoever needs both (a `Batch`) makes the pass once.
 
 Counts are int64, ratios float64. A null text counts as "". A ratio whose denominator is 0 is 0.0.
 "Words" are `text.split()`, characters are code points. `stats.STATS` has the exact definition of every count.
@@ -55,6 +58,7 @@ Family "basic"
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -65,12 +69,24 @@ from numpy.typing import NDArray
 from corpusmill.text.grams import REPEAT, REPEATED, TOP
 from corpusmill.text.stats import document_stats
 
-Measure = Callable[[pa.RecordBatch], dict[str, pa.Array]]
+
+@dataclass(frozen=True)
+class Measure:
+    """A family of measures.
+
+    statistics   texts -> (documents,) STATS; families that share this function share its result
+    columns      statistics -> the columns of the family
+    """
+
+    statistics: Callable[[pa.LargeStringArray], NDArray[Any]]
+    columns: Callable[[NDArray[Any]], dict[str, pa.Array]]
+
+    def __call__(self, docs: pa.RecordBatch) -> dict[str, pa.Array]:
+        return self.columns(self.statistics(docs["text"]))
 
 
-def stats(docs: pa.RecordBatch, *, contained: bool = False) -> dict[str, pa.Array]:
+def stats(s: NDArray[Any]) -> dict[str, pa.Array]:
     """Gopher's and FineWeb's numbers of each document; see the module."""
-    s = document_stats(docs["text"], contained=True) if contained else _measured(docs)
     chars, words = s["chars"], s["words"]
     columns = {
         "chars": chars,
@@ -101,9 +117,8 @@ def stats(docs: pa.RecordBatch, *, contained: bool = False) -> dict[str, pa.Arra
     return {name: pa.array(values) for name, values in columns.items()}
 
 
-def basic(docs: pa.RecordBatch) -> dict[str, pa.Array]:
+def basic(s: NDArray[Any]) -> dict[str, pa.Array]:
     """Shares of characters and words of a kind; see the module."""
-    s = _measured(docs)
     chars, words = s["chars"], s["words"]
     columns = {
         "uppercase_word_ratio": ratio(s["upper_words"], words),
@@ -117,27 +132,13 @@ def basic(docs: pa.RecordBatch) -> dict[str, pa.Array]:
     return {name: pa.array(values) for name, values in columns.items()}
 
 
-MEASURES: dict[str, Measure] = {"stats": stats, "contained": partial(stats, contained=True), "basic": basic}
+MEASURES = {
+    "stats": Measure(document_stats, stats),
+    "contained": Measure(partial(document_stats, contained=True), stats),
+    "basic": Measure(document_stats, basic),
+}
 
 
 def ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
     """part / whole, and 0.0 where whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole != 0)
-
-
-_last: tuple[pa.LargeStringArray, NDArray[Any]] | None = None
-
-
-def _measured(docs: pa.RecordBatch) -> NDArray[Any]:
-    """The statistics of the texts; when the next family asks for the same texts, they are not measured again."""
-    global _last
-    texts = docs["text"]
-    last = _last
-    # The array kept here keeps its memory, so nothing else can be at the same address.
-    if last is None or _memory(last[0]) != _memory(texts):
-        last = _last = (texts, document_stats(texts))
-    return last[1]
-
-
-def _memory(array: pa.LargeStringArray) -> tuple[object, ...]:
-    return array.offset, len(array), *(buffer and (buffer.address, buffer.size) for buffer in array.buffers())

@@ -326,7 +326,7 @@ def test_names_and_finds_every_format():
     for name in names():
         reader = find(name)()
         assert type(reader).__name__ == name.title() and all(suffix.startswith(".") for suffix in reader.suffixes)
-    with pytest.raises(RecipeError, match='there is no format "jsonlines"'):
+    with pytest.raises(RecipeError, match='there is no reader "jsonlines"'):
         find("jsonlines")
     with pytest.raises(RecipeError, match='cannot import the reader "made:Nothing"'):
         find("made:Nothing")

@@ -148,7 +148,7 @@ def test_a_parameter_of_every_kind():
         ("read: {jsonl: x}\nrun: {error_budget: -1}", "web.yaml:2: run: error_budget is a share from 0.0 to 1.0, or a"),
         ("read: {jsonl: x}\nrun: {unit_mb: 0}", "web.yaml:2: run: need unit_mb >= 1, got 0"),
         ("read: {jsonl: x}\nrun: {folder: ''}", "web.yaml:2: run: folder is empty; leave it out for runs/NAME"),
-        ("read: {jsnl: x}", 'web.yaml:1: there is no format "jsnl"; did you mean "jsonl"?'),
+        ("read: {jsnl: x}", 'web.yaml:1: there is no reader "jsnl"; did you mean "jsonl"?'),
         ("read: jsonl", "web.yaml:1: jsonl needs paths, as in: jsonl: {paths: data/*}"),
         ("read: {jsonl: {text: a}}", "web.yaml:1: jsonl needs paths, as in: jsonl: {paths: data/*}"),
         ("read: {jsonl: []}", "web.yaml:1: jsonl: needs at least one path, and none of them empty"),
@@ -215,7 +215,7 @@ def test_a_parameter_of_every_kind():
         (step("no_such_module:Step"), 'web.yaml:3: cannot import the step "no_such_module:Step"'),
         (step('":Step"'), 'web.yaml:3: ":Step" names no step; one of your own is written module:Class'),
         (step('"..a:Step"'), 'web.yaml:3: "..a:Step" names no step; one of your own is written module:Class'),
-        ("read: {jsonl: x}\nwrite: [shard]", 'web.yaml:2: there is no format "shard" to write; did you mean "shards"?'),
+        ("read: {jsonl: x}\nwrite: [shard]", 'web.yaml:2: there is no writer "shard"; did you mean "shards"?'),
     ],
 )
 def test_says_what_is_wrong_and_where(text, message):

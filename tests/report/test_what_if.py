@@ -17,6 +17,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import Amount, Change, what_if
+from corpusmill.steps.verdict import rules_of
 from made_run import COPIES, NEAR, SHORT, made_run
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +83,7 @@ def other_thresholds(folder, seed):
     recipe = RunTables(folder).recipe
     ruled = []
     for label, step in zip(labels(recipe.steps), recipe.steps):
-        if rules := [rule for rule in getattr(step, "RULES", ()) if getattr(step, rule.parameter) is not None]:
+        if rules := [rule for rule in rules_of(step) if getattr(step, rule.parameter) is not None]:
             ruled.append((label, step, rules))
     settings = []
     for label, step, rules in random.sample(ruled, 3):

@@ -38,5 +38,5 @@ def test_it_finds_what_redacting_replaces():
 
 
 def test_kinds_that_do_not_exist_fail_when_the_step_is_made():
-    with pytest.raises(RecipeError, match='annotate/pii: no kind "mail"'):
+    with pytest.raises(RecipeError, match='annotate/pii: there is no kind "mail"'):
         Pii(kinds=("mail",))

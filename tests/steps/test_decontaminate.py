@@ -15,6 +15,7 @@ from corpusmill.steps.decontaminate import _benchmarks
 from corpusmill.steps.decontaminate._benchmarks import benchmarks
 from corpusmill.steps.decontaminate._items import Fields
 from corpusmill.steps.decontaminate.ngrams import Ngrams
+from corpusmill.steps.verdict import rules_of
 from corpusmill.text.overlap import ARRAYS
 
 HORSES = "How many horses can drink from the well before it is empty at noon?"  # 14 words
@@ -166,7 +167,7 @@ def test_marking_changes_and_drops_nothing(stable):
 
 
 def test_another_bound_can_be_tried_only_where_documents_are_dropped(stable):
-    rules = [Ngrams(benchmarks=stable, action=action).RULES for action in ("drop", "cut", "mark")]
+    rules = [rules_of(Ngrams(benchmarks=stable, action=action)) for action in ("drop", "cut", "mark")]
     assert [len(each) for each in rules] == [1, 0, 0]
 
 

@@ -17,10 +17,15 @@ def test_a_step_is_described_from_its_code():
     assert (soft.type, soft.default, soft.note) == ("int | None", "1", "different ones in one URL")
 
 
+def test_the_note_of_an_inherited_parameter_is_the_one_beside_it():
+    notes = {parameter.name: parameter.note for parameter in describe("redact/pii").parameters}
+    assert (notes["max_spans"], notes["public_only"]) == ("of all kinds together", "of IP addresses")
+
+
 @pytest.mark.parametrize("name", steps.names())
 def test_every_step_says_what_it_does_in_one_sentence(name):
     info = describe(name)
-    assert info.kinds, f"{name} is no kind of step"
+    assert info.kinds, f"{name} is not a step of any kind"
     assert info.summary.endswith(".") and "\n" not in info.summary
     assert not info.summary.startswith(type(info).__name__)
 

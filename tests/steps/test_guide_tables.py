@@ -9,6 +9,7 @@ import pytest
 from corpusmill import steps
 from corpusmill.steps import find
 from corpusmill.steps.describe import describe
+from corpusmill.steps.verdict import rules_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 RULES = sorted((GUIDE / "rules").glob("*.md"))
@@ -80,7 +81,7 @@ def test_a_table_lists_every_parameter_with_its_default(name, table):
 
 @pytest.mark.parametrize(("name", "table"), OF_RULES, ids=[name for name, _ in OF_RULES])
 def test_a_table_names_the_signal_of_each_rule_and_where_it_comes_from(name, table):
-    rules = {rule.parameter: f"`{rule.signal}` {SAID[rule.drops]}" for rule in getattr(find(name), "RULES", ())}
+    rules = {rule.parameter: f"`{rule.signal}` {SAID[rule.drops]}" for rule in rules_of(find(name))}
     drops = {parameter: cells[0] for parameter, (_, cells) in table.items()}
     assert {parameter: said for parameter, said in drops.items() if parameter in rules} == rules
     assert not [

@@ -55,7 +55,7 @@ def test_without_the_extra_the_step_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"kinds": ("people",)}, 'no kind "people"'),
+        ({"kinds": ("people",)}, 'there is no kind "people"'),
         ({"action": "pseudonym"}, "pseudonyms need a key"),
         ({"max_spans": -1}, "max_spans must be at least 0"),
     ],

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.steps.redact import _patterns, pii
+from corpusmill.steps import personal_data
+from corpusmill.steps.redact import pii
 from corpusmill.steps.redact.pii import Pii
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -207,7 +208,7 @@ def test_what_becomes_of_one_kind_does_not_depend_on_the_other(pair):
 )
 @settings(max_examples=100)
 def test_a_second_pass_finds_nothing(parts):
-    step = Pii(kinds=_patterns.NAMED)
+    step = Pii(kinds=personal_data.NAMED)
     once = step.transform(docs("".join(parts))).select(docs().schema.names)
     again = step.transform(once)
     assert again["text"] == once["text"]
@@ -217,9 +218,9 @@ def test_a_second_pass_finds_nothing(parts):
     ("parameters", "words"),
     [
         ({"kinds": ()}, "kinds is empty. It takes any of email, ip"),
-        ({"kinds": ("e-mail",)}, 'no kind "e-mail"; did you mean "email"'),
-        ({"actions": (("phone", "drop"),)}, 'actions has "phone", which is none of kinds. These are: email, ip'),
-        ({"actions": (("email", "dropp"),)}, 'no action "dropp"; did you mean "drop"'),
+        ({"kinds": ("e-mail",)}, 'there is no kind "e-mail"; did you mean "email"'),
+        ({"actions": (("phone", "drop"),)}, 'actions has "phone", which is not in kinds. These are: email, ip'),
+        ({"actions": (("email", "dropp"),)}, 'there is no action "dropp"; did you mean "drop"'),
         ({"placeholders": (("emails", "x"),)}, 'placeholders has "emails", .*; did you mean "email"'),
         ({"action": "pseudonym"}, "pseudonyms need a key: key: env:NAME"),
         ({"actions": (("ip", "pseudonym"),)}, "pseudonyms need a key"),
@@ -233,4 +234,4 @@ def test_wrong_parameters_fail_when_the_step_is_made(parameters, words):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(pii).failed + doctest.testmod(_patterns).failed == 0
+    assert doctest.testmod(pii).failed + doctest.testmod(personal_data).failed == 0

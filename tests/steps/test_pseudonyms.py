@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpusmill.steps.personal_data import KIND_OF, NAMED
 from corpusmill.steps.redact import _pseudonyms
-from corpusmill.steps.redact._patterns import KIND_OF, NAMED
 from corpusmill.steps.redact._pseudonyms import pseudonym
 from corpusmill.text.pii import KINDS, pii_spans
 

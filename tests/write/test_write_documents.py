@@ -119,7 +119,7 @@ def test_names_lead_to_writers():
         writer = write.find(name)()
         kinds = (write.DocumentWriter, write.RowWriter, write.TokenWriter)
         assert sum(isinstance(writer, kind) for kind in kinds) == 1
-    with pytest.raises(RecipeError, match='there is no format "parket" to write; did you mean "parquet"'):
+    with pytest.raises(RecipeError, match='there is no writer "parket"; did you mean "parquet"'):
         write.find("parket")
 
 

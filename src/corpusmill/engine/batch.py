@@ -13,6 +13,7 @@ from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_y
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform
+from corpusmill.steps.verdict import rules_of
 from corpusmill.text.replace import replace_spans
 
 KEPT = -1
@@ -50,6 +51,7 @@ class Batch:
     sizes: list[NDArray[np.int64]] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
+    _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
     _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
     _came: list[int] = field(default_factory=list)  # the version that came to each step
 
@@ -64,9 +66,8 @@ class Batch:
             changed = self._guarded(label, lambda docs, _: step.transform(docs))
             text = changed["text"]
             columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": pc.fill_null(text, "")}
+            self._new_text(columns["text"])
             self.docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
-            self._texts.append(columns["text"])
-            self._measured.clear()
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
             # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
             self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
@@ -78,7 +79,7 @@ class Batch:
             own = len(label) + 1
             signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
             self._drop(index, label, self._guarded(label, step.reasons, signals))
-            self._note(label, {rule.signal: signals[rule.signal] for rule in getattr(step, "RULES", ())})
+            self._note(label, {rule.signal: signals[rule.signal] for rule in rules_of(step)})
 
     def _note(self, label: str, columns: Columns) -> None:
         self.signals.update({f"{label}.{name}": column for name, column in columns.items()})
@@ -86,6 +87,13 @@ class Batch:
     def _begin(self) -> None:
         self.sizes.append(sizes(self.docs))
         self._came.append(len(self._texts) - 1)
+
+    def _new_text(self, text: pa.Array) -> None:
+        """Keep another version of the text. What was measured holds as long as it equals the one before."""
+        self._texts.append(text)
+        if not text.equals(self.docs["text"]):
+            self._measured.clear()
+            self._statistics.clear()
 
     def dropped_texts(self) -> pa.Array:
         """The texts of the dropped documents, in order. What later steps made of them is not what was dropped."""
@@ -125,9 +133,8 @@ class Batch:
         empty = pc.and_(pa.array(cut), pc.equal(pc.utf8_trim_whitespace(text), pa.scalar("", pa.large_string())))
         place = self.docs.schema.get_field_index("text")
         self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
+        self._new_text(text)
         self.docs = self.docs.set_column(place, DOCUMENT.field("text"), text)
-        self._texts.append(text)
-        self._measured.clear()
         self._drop(index, label, pc.coalesce(reasons, pc.if_else(pc.fill_null(empty, False), EMPTY, NOTHING)))
 
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
@@ -154,7 +161,11 @@ class Batch:
     def _measure(self, label: str, family: str) -> dict[str, pa.Array]:
         """A family of measures of the text as it is now, computed once a version of the text."""
         if family not in self._measured:
-            self._measured[family] = self._guarded(label, lambda docs, _: MEASURES[family](docs))
+            measure = MEASURES[family]
+            if measure.statistics not in self._statistics:
+                counted = self._guarded(label, lambda docs, _: measure.statistics(docs["text"]))
+                self._statistics[measure.statistics] = counted
+            self._measured[family] = measure.columns(self._statistics[measure.statistics])
         return self._measured[family]
 
     def _guarded(
@@ -203,6 +214,7 @@ class Batch:
         self.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
         self.sizes = [size[rows] for size in self.sizes]
         self._texts = [text.filter(mask) for text in self._texts]
+        self._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
         self._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}
             for family, columns in self._measured.items()

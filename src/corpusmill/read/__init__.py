@@ -11,8 +11,6 @@ Nothing is lost silently: every record that a reader meets is a document, a dead
 kind as no candidate at all; `records` of the tally is the sum of the three.
 """
 
-import importlib
-import pkgutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, did_you_mean, own_class
+from corpusmill import registry
 from corpusmill.read._expansion import expansion
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo
@@ -129,7 +127,7 @@ def whole(file: FileInfo) -> Piece:
 
 def names() -> list[str]:
     """Every format that ships, as a recipe would write it."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return registry.names(__name__)
 
 
 def find(name: str) -> type[Any]:
@@ -137,12 +135,4 @@ def find(name: str) -> type[Any]:
 
     Raises RecipeError if there is none, naming the nearest that exists.
     """
-    if ":" in name:
-        return own_class(name, "reader")
-    if name not in names():
-        raise RecipeError(
-            f'there is no format "{name}"{did_you_mean(name, names()) or "."} These ship: {", ".join(names())}.'
-        )
-    found = getattr(importlib.import_module(f"{__name__}.{name}"), "".join(part.title() for part in name.split("_")))
-    assert isinstance(found, type)
-    return found
+    return registry.find(__name__, name, "reader")

@@ -8,6 +8,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.report.numbers import measured
 from corpusmill.report.visible import one_line
+from corpusmill.steps.verdict import rules_of
 
 SAID = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 
@@ -29,7 +30,7 @@ def bounds(recipe: Recipe) -> dict[str, Bound]:
     return {
         f"{label}.{rule.parameter}": Bound(f"{label}.{rule.signal}", rule.drops, float(threshold))
         for label, step in zip(labels(recipe.steps), recipe.steps)
-        for rule in getattr(step, "RULES", ())
+        for rule in rules_of(step)
         if isinstance(threshold := getattr(step, rule.parameter), int | float)
     }
 

@@ -28,7 +28,7 @@ from corpusmill.report.rules import Bound, bounds, evidence
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Row, rows_of
 from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
-from corpusmill.steps.verdict import distinct, thresholds
+from corpusmill.steps.verdict import distinct, rules_of, thresholds
 
 ADDRESS = ["id", "source", "file", "position", "url"]
 Kept = tuple["Amount", "Amount"]  # of the run; and with the changes
@@ -216,7 +216,7 @@ class _Judge:
         except KeyError as error:
             raise InputError(
                 f"{self.label} judges by {error}, which the run has not saved: only a run can tell. A step whose "
-                f"thresholds can be tried looks at signals that RULES name, or that it leaves itself."
+                f"thresholds can be tried looks at signals that its rules name, or that it leaves itself."
             ) from error
 
     def check(self, saved: "_Saved", then: NDArray[np.int64], codes: "_Codes") -> None:
@@ -237,7 +237,7 @@ class _Judge:
 
     def check_measured(self, saved: "_Saved") -> None:
         """Raises InputError if a rule is switched on whose signal is only measured while it is on."""
-        for rule in getattr(self.before, "RULES", ()):
+        for rule in rules_of(self.before):
             was, now = getattr(self.before, rule.parameter), getattr(self.after, rule.parameter)
             if was is None and now is not None and saved.rows:
                 column = saved.read(f"{self.label}.{rule.signal}")

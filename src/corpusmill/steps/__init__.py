@@ -18,14 +18,12 @@ to build and to pickle, and they never open a file or ask who or where they are;
 read comes from `corpusmill.assets`.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, did_you_mean, own_class
+from corpusmill import registry
 from corpusmill.keys import Keys, KeyStage
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
@@ -63,8 +61,10 @@ class Filter(Protocol):
               that failed in the order of the docstring; null keeps the document
 
     The signals that a filter judges by are kept as `<step>.<signal>`, so that other thresholds can be tried without the
-    text. Those are the parameters of its RULES (see `corpusmill.steps.verdict`), and those that a class variable
-    `judged_by` names: they change neither the text nor a signal, and `reasons` looks at signals alone.
+    text. The thresholds are the parameters of its rules, which it names in the class variable `RULES` or, where its
+    parameters decide which rules there are, in a property `rules` (see `corpusmill.steps.verdict`); and the parameters that
+    the class variable `threshold_parameters` names: they change neither the text nor a signal, and `reasons` looks at
+    signals alone.
     """
 
     @property
@@ -200,13 +200,7 @@ class Pack(Protocol):
 
 def names() -> list[str]:
     """Every step that ships, as a recipe would write it."""
-    folders = [m.name for m in pkgutil.iter_modules(__path__) if m.ispkg]
-    return sorted(
-        f"{folder}/{m.name}"
-        for folder in folders
-        for m in pkgutil.iter_modules([f"{__path__[0]}/{folder}"])
-        if not m.ispkg and not m.name.startswith("_")
-    )
+    return registry.names(__name__, nested=True)
 
 
 def find(name: str) -> type[Any]:
@@ -214,15 +208,4 @@ def find(name: str) -> type[Any]:
 
     Raises RecipeError if there is none, naming the nearest that exists.
     """
-    if ":" in name:
-        return own_class(name, "step")
-    if name not in names():
-        raise RecipeError(
-            f'there is no step "{name}"{did_you_mean(name, names()) or "."} `corpusmill steps` lists them all.'
-        )
-    module = f"{__name__}.{name.replace('/', '.')}"
-    found = getattr(
-        importlib.import_module(module), "".join(part.title() for part in name.rsplit("/", 1)[1].split("_"))
-    )
-    assert isinstance(found, type)
-    return found
+    return registry.find(__name__, name, "step", nested=True, hint="`corpusmill steps` lists them all.")

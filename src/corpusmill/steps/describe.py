@@ -120,7 +120,13 @@ def default(field: dataclasses.Field[Any]) -> str | None:
 
 def notes(step: type[Any]) -> dict[str, str]:
     """field -> the comment on its line in the code; fields without one are not in it."""
-    code = textwrap.dedent(inspect.getsource(step))
+    sources = [cls for cls in reversed(step.__mro__) if dataclasses.is_dataclass(cls)]
+    return {field: note for cls in sources for field, note in _notes(cls).items()}
+
+
+def _notes(cls: type[Any]) -> dict[str, str]:
+    """Those of the fields in the body of one class."""
+    code = textwrap.dedent(inspect.getsource(cls))
     comments = {
         token.start[0]: token.string.lstrip("# ")
         for token in tokenize.generate_tokens(io.StringIO(code).readline)

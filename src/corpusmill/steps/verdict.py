@@ -1,4 +1,8 @@
-"""Help for writing filters: rules that compare one signal with one threshold."""
+"""Help for writing filters: rules that compare one signal with one threshold.
+
+A filter names its rules in the class variable `RULES`. Where its parameters decide which rules there are, it has a property
+`rules` instead. `rules_of` reads either.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,14 +54,27 @@ def failing(step: Any, rules: tuple[Rule, ...], signals: Columns) -> pa.Array:
     return join_reasons(**hits) if hits else pa.nulls(len(next(iter(signals.values()))), pa.string())
 
 
+def rules_of(step: Any) -> tuple[Rule, ...]:
+    """The rules of any step: its property `rules`, or else its class variable `RULES`; none if it has neither.
+
+    >>> from corpusmill.steps.filter.c4 import C4
+    >>> rules_of(C4())
+    (Rule(parameter='min_sentences', signal='sentences', drops='<'),)
+    """
+    # A field that a step happens to call `rules` is a parameter of that step.
+    by_parameters = isinstance(getattr(type(step), "rules", None), property)
+    rules: tuple[Rule, ...] = step.rules if by_parameters else getattr(step, "RULES", ())
+    return rules
+
+
 def thresholds(step: Any) -> tuple[str, ...]:
     """The parameters of a filter that only judge: its reasons for other values follow from the signals of a run.
 
     >>> from corpusmill.steps.filter.language import Language
-    >>> thresholds(Language)
+    >>> thresholds(Language())
     ('languages', 'min_score', 'min_scores')
     """
-    return (*(rule.parameter for rule in getattr(step, "RULES", ())), *getattr(step, "judged_by", ()))
+    return (*(rule.parameter for rule in rules_of(step)), *getattr(step, "threshold_parameters", ()))
 
 
 def join_reasons(**hits: pa.Array) -> pa.Array:

@@ -12,6 +12,7 @@
     stats       all of it: one record a document
     code        keywords, symbols and lines that speak for source code
     shapes      what each line is made of
+    rewrite     change the texts that need it, leave the others' bytes alone
     c4 sentences fold shingles sketch hashing pii replace     what each is named for
 
 A kernel takes arrays and writes to arrays; the functions for the rest of the package take an Arrow array and return

@@ -6,8 +6,6 @@ what stands in a file, not where the file is: it is given paths, and the bytes d
 batches in which they came.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError, did_you_mean, own_class
+from corpusmill import registry
+from corpusmill.errors import RecipeError
 
 if TYPE_CHECKING:
     from corpusmill.shards.layout import Entry, Spans
@@ -153,7 +152,7 @@ class Indexed(Protocol):
 
 def names() -> list[str]:
     """Every format that ships, as a recipe would write it."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return registry.names(__name__)
 
 
 def find(name: str) -> type[Any]:
@@ -161,12 +160,4 @@ def find(name: str) -> type[Any]:
 
     Raises RecipeError if there is none, naming the nearest that exists.
     """
-    if ":" in name:
-        return own_class(name, "writer")
-    if name not in names():
-        raise RecipeError(
-            f'there is no format "{name}" to write{did_you_mean(name, names()) or "."} There are: {", ".join(names())}.'
-        )
-    found = getattr(importlib.import_module(f"{__name__}.{name}"), "".join(part.title() for part in name.split("_")))
-    assert isinstance(found, type)
-    return found
+    return registry.find(__name__, name, "writer")

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.redact._found import check
-from corpusmill.steps.redact._patterns import NAMED, Kind, find
+from corpusmill.steps.personal_data import NAMED, Kind, check_kinds, find
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +24,7 @@ class Pii:
     spans: bool = False
 
     def __post_init__(self) -> None:
-        check("annotate/pii", NAMED, self.kinds)
+        check_kinds("annotate/pii", NAMED, self.kinds)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         return find(docs["text"], self.kinds, self.public_only).columns(self.spans)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import MissingExtraError
-from corpusmill.steps.clean._repair import beyond_ascii, with_text
+from corpusmill.text.rewrite import beyond_ascii, with_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError
-from corpusmill.steps.clean._repair import beyond_ascii, substitute, where, with_text
+from corpusmill.text.rewrite import beyond_ascii, substitute, where, with_text
 
 Form = Literal["NFC", "NFKC"]
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError
 from corpusmill.measures import ratio
 from corpusmill.steps import Columns
-from corpusmill.steps.clean._repair import with_text
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.replace import replace_spans
+from corpusmill.text.rewrite import with_text
 from corpusmill.text.shapes import line_shapes, line_texts
 
 

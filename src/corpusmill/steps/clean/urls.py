@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.steps.clean._repair import masked, with_text
+from corpusmill.text.rewrite import masked, with_text
 
 # Punctuation at the end belongs to the sentence, not to the address: "(see http://example.org/a)." keeps ").".
 URL = r"""(?i)(?:\bhttps?://|\bftp://|\bwww\.)[^\s<>"]*[^\s<>"'.,;:!?()\[\]{}]/?"""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.clean._repair import masked, with_text
 from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
 from corpusmill.steps.decontaminate._items import Fields
 from corpusmill.steps.verdict import Rule, failing
@@ -19,18 +18,11 @@ from corpusmill.text.fold import fold
 from corpusmill.text.folded_words import folded_words
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
+from corpusmill.text.rewrite import masked, with_text
 
 HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
 SHOWN = 60  # words of the passage that is kept as evidence
 REACH = 100  # words before and after a question among which its answer is looked for
-
-
-class _OnlyOfDrop:
-    """The rules of a step that drops. Where it cuts or marks, another bound cannot be tried on saved columns."""
-
-    def __get__(self, step: "Ngrams | None", cls: type[Any]) -> tuple[Rule, ...]:
-        drops = step is None or step.action == "drop"
-        return (Rule("min_overlap", "overlap", ">="),) if drops else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +66,6 @@ class Ngrams:
     id: str | None = "id"  # None: the number of the line
 
     needs: ClassVar[tuple[str, ...]] = ()
-    RULES: ClassVar[Any] = _OnlyOfDrop()
 
     def __post_init__(self) -> None:
         named = (self.benchmarks,) if isinstance(self.benchmarks, str) else tuple(self.benchmarks)
@@ -103,6 +94,11 @@ class Ngrams:
         files(named)
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """That of `min_overlap` if the action is to drop: where it cuts, another bound would give another text."""
+        return (Rule("min_overlap", "overlap", ">="),) if self.action == "drop" else ()
+
+    @property
     def assets(self) -> tuple[str, ...]:
         return tuple(map(str, files(tuple(self.benchmarks))))
 
@@ -122,9 +118,7 @@ class Ngrams:
         return changed
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        if self.action == "drop":
-            return failing(self, self.RULES, signals)
-        return pa.nulls(len(signals["overlap"]), pa.string())
+        return failing(self, self.rules, signals)
 
     def _items(self) -> Benchmarks:
         fields = Fields(self.question, self.answer, self.choices, self.id)

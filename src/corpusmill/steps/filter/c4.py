@@ -12,6 +12,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.verdict import Rule, join_reasons
 from corpusmill.text.c4 import CURLY_BRACKET, LINE_REASONS, LOREM_IPSUM, OK, clean_lines
+from corpusmill.text.rewrite import with_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,7 @@ class C4:
                 for name, count in zip(LINE_REASONS, found.lines.T)
             },
         }
-        cleaned = docs.set_column(docs.schema.get_field_index("text"), docs.schema.field("text"), text)
+        cleaned = with_text(docs, text)
         for name, column in signals.items():
             cleaned = cleaned.append_column(name, column)
         return cleaned

@@ -35,7 +35,7 @@ class KeepWhere:
     condition: str
 
     needs: ClassVar[tuple[str, ...]] = ("*",)
-    judged_by: ClassVar[tuple[str, ...]] = ("condition",)
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("condition",)
 
     def __post_init__(self) -> None:
         parsed(self.condition)

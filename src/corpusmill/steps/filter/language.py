@@ -32,7 +32,7 @@ class Language:
     window_chars: int = 1000
 
     needs: ClassVar[tuple[str, ...]] = ()
-    judged_by: ClassVar[tuple[str, ...]] = ("languages", "min_score", "min_scores")
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("languages", "min_score", "min_scores")
 
     def __post_init__(self) -> None:
         # Sorted, so that the order in which a recipe lists them does not make another step.

@@ -29,7 +29,7 @@ class Pareto:
     alpha: float = 9.0
     seed: int = 0
 
-    judged_by: ClassVar[tuple[str, ...]] = ("alpha",)
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __post_init__(self) -> None:
         if "." not in self.by:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError, MissingExtraError
 from corpusmill.steps import Columns
-from corpusmill.steps.redact._found import Action, ByKind, Found, check_redacts, drop_reasons, redact
-from corpusmill.steps.verdict import Rule
+from corpusmill.steps.personal_data import PersonalData
+from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
 
 Kind = Literal["person", "place"]
 NAMED: tuple[Kind, ...] = get_args(Kind)
@@ -26,7 +26,7 @@ NEEDED = ("tok2vec", "transformer", "ner")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Names:
+class Names(Redaction):
     """Replace names of people, and of places if asked for, by placeholders, pseudonyms or tags, or drop the document.
 
     A spaCy model finds them: some 20 to 40 KB/s a core, so this is for small corpora and samples. It misses names and takes
@@ -43,18 +43,9 @@ class Names:
 
     kinds: tuple[Kind, ...] = ("person",)
     model: str = ENGLISH
-    action: Action = "placeholder"
-    actions: ByKind = ()  # by kind, instead of `action`
-    max_spans: int | None = None  # of all kinds together
-    placeholders: ByKind = ()  # by kind
-    key: str | None = None  # of pseudonyms: env:NAME, or the path of a file
-    spans: bool = False
-
-    needs: ClassVar[tuple[str, ...]] = ()
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
     def __post_init__(self) -> None:
-        check_redacts("redact/names", NAMED, self)
+        check("redact/names", NAMED, self)
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -68,17 +59,17 @@ class Names:
         return drop_reasons(self, NAMED, signals)
 
 
-def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> Found:
+def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> PersonalData:
     """The names of these kinds. Raises MissingExtraError without spaCy, AssetError without the model."""
     read = _load(model)
-    asked = tuple(kind for kind in NAMED if kind in kinds)
+    wanted = tuple(kind for kind in NAMED if kind in kinds)
     spans = [
-        (document, asked.index(kind), start, end)
+        (document, wanted.index(kind), start, end)
         for document, text in enumerate(texts.to_pylist())
         for kind, start, end in names_in(text or "", read)
-        if kind in asked
+        if kind in wanted
     ]
-    return Found(texts, np.array(spans, np.int64).reshape(-1, 4), asked)
+    return PersonalData(texts, np.array(spans, np.int64).reshape(-1, 4), wanted)
 
 
 def names_in(text: str, read: Any) -> Iterator[tuple[Any, int, int]]:

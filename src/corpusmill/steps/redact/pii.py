@@ -1,18 +1,16 @@
 """Personal data that have a form: addresses, numbers of telephones, people and accounts, keys and secrets."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.redact._found import Action, ByKind, check_redacts, drop_reasons, redact
-from corpusmill.steps.redact._patterns import NAMED, Kind, find
-from corpusmill.steps.verdict import Rule
+from corpusmill.steps.personal_data import NAMED, Kind, find
+from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pii:
+class Pii(Redaction):
     """Replace personal data by placeholders that name their kind ("write to <EMAIL>"), or by pseudonyms, or drop it.
 
     What is done to each kind:
@@ -49,19 +47,10 @@ class Pii:
     """
 
     kinds: tuple[Kind, ...] = ("email", "ip")
-    action: Action = "placeholder"
-    actions: ByKind = ()  # by kind, instead of `action`
-    max_spans: int | None = None  # of all kinds together
     public_only: bool = True  # of IP addresses
-    placeholders: ByKind = ()  # by kind
-    key: str | None = None  # of pseudonyms: env:NAME, or the path of a file
-    spans: bool = False
-
-    needs: ClassVar[tuple[str, ...]] = ()
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_spans", "found", ">"),)
 
     def __post_init__(self) -> None:
-        check_redacts("redact/pii", NAMED, self)
+        check("redact/pii", NAMED, self)
 
     @property
     def assets(self) -> tuple[str, ...]:

@@ -1,0 +1,61 @@
+"""A folder is a registry: read/jsonl.py holds the class Jsonl, and being there is all that registers it.
+
+The names in a recipe are looked up here: `corpusmill.read` and `corpusmill.write` have a file for each format,
+`corpusmill.steps` has folders of them. Files whose name begins with "_" are helpers, not entries.
+"""
+
+import pkgutil
+from importlib import import_module
+from typing import Any
+
+from corpusmill.errors import RecipeError, did_you_mean
+
+
+def names(package: str, *, nested: bool = False) -> list[str]:
+    """The names of all entries of a package, sorted.
+
+    nested   the entries are in the folders of the package, named `folder/file`; files beside the folders are not entries
+
+    >>> names("corpusmill.read")[:3]
+    ['arrow', 'csv', 'html']
+    """
+    if nested:
+        return sorted(f"{folder}/{name}" for folder in _members(package, True) for name in names(f"{package}.{folder}"))
+    return sorted(_members(package, False))
+
+
+def find(package: str, name: str, kind: str, *, nested: bool = False, hint: str = "") -> type[Any]:
+    """The class of an entry, `filter/gopher_quality` or `jsonl`, or `my.module:MyClass` from outside the package.
+
+    kind   what the entries are, for messages: "step"
+    hint   where a message sends the user who asked for an unknown one; if empty, it lists all
+
+    Raises RecipeError if there is none, naming the nearest that exists.
+    """
+    if ":" in name:
+        return _own_class(name, kind)
+    known = names(package, nested=nested)
+    if name not in known:
+        hint = hint or f"There are: {', '.join(known)}."
+        raise RecipeError(f'there is no {kind} "{name}"{did_you_mean(name, known) or "."} {hint}')
+    module = import_module(f"{package}.{name.replace('/', '.')}")
+    cls = getattr(module, "".join(part.title() for part in name.rpartition("/")[2].split("_")))
+    assert isinstance(cls, type)
+    return cls
+
+
+def _members(package: str, folders: bool) -> list[str]:
+    """The files of a package, or its folders."""
+    members = pkgutil.iter_modules(import_module(package).__path__)
+    return [member.name for member in members if member.ispkg == folders and not member.name.startswith("_")]
+
+
+def _own_class(name: str, kind: str) -> type[Any]:
+    module, _, wanted = name.partition(":")
+    try:
+        cls = getattr(import_module(module), wanted)
+    except (ImportError, AttributeError) as error:
+        raise RecipeError(f'cannot import the {kind} "{name}": {error}') from error
+    if not isinstance(cls, type):
+        raise RecipeError(f'"{name}" is not a class')
+    return cls

@@ -1,0 +1,119 @@
+"""Personal data with a recognisable form: which kinds a recipe can name, and where they are in the texts.
+
+annotate/pii counts them and redact/pii replaces them; both look here, so that they mean the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.text.buffers import view
+from corpusmill.text.pii import IPV4, IPV6, KINDS, pii_spans
+
+Kind = Literal["email", "ip", "phone", "ssn", "card", "iban", "mac", "secret", "wallet", "credential"]
+NAMED: tuple[Kind, ...] = get_args(Kind)
+# Here both forms of IP address are one kind.
+KIND_OF = {name: "ip" if name in ("ipv4", "ipv6") else name for name in KINDS}
+SPANS = pa.list_(pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]))
+
+
+@dataclass(frozen=True)
+class PersonalData:
+    """Personal data in the texts of a batch.
+
+    texts   (documents,) large_string
+    spans   (spans, 4) int64: document, kind (an index of `kinds`), first byte, end; in order, without overlap
+    kinds   as a recipe names them
+    """
+
+    texts: pa.LargeStringArray
+    spans: NDArray[np.int64]
+    kinds: tuple[str, ...]
+
+    def columns(self, with_spans: bool) -> dict[str, pa.Array]:
+        """The signals: the count of each kind as `<kind>s`, of all kinds as `found`, and on request their `spans`."""
+        document, kind = self.spans[:, 0], self.spans[:, 1]
+        counts = [np.bincount(document[kind == k], minlength=len(self.texts)) for k in range(len(self.kinds))]
+        columns = {f"{name}s": pa.array(count, pa.int32()) for name, count in zip(self.kinds, counts)}
+        total = np.bincount(document, minlength=len(self.texts))
+        columns["found"] = pa.array(total, pa.int32())
+        if with_spans:
+            each = pa.StructArray.from_arrays(
+                [pa.array(self.kinds, pa.string()).take(pa.array(kind)), *(pa.array(self.spans[:, c]) for c in (2, 3))],
+                fields=list(SPANS.value_type),
+            )
+            offsets = pa.array(np.concatenate([[0], np.cumsum(total)]), pa.int32())
+            columns["spans"] = pa.ListArray.from_arrays(offsets, each, type=SPANS)
+        return columns
+
+    def values(self, spans: NDArray[np.int64]) -> Iterator[tuple[str, str]]:
+        """Kind and text of each of these spans."""
+        data, offsets = view(self.texts)
+        for document, kind, start, end in spans.tolist():
+            base = int(offsets[document])
+            yield self.kinds[kind], data[base + start : base + end].tobytes().decode()
+
+
+def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], public_only: bool) -> PersonalData:
+    """The personal data of these kinds; with `public_only`, without the IP addresses that are not public."""
+    spans = pii_spans(texts, [name for name in KINDS if KIND_OF[name] in kinds])
+    if public_only:
+        spans = spans[~not_public(texts, spans)]
+    wanted = tuple(kind for kind in NAMED if kind in kinds)
+    number = [wanted.index(KIND_OF[name]) if KIND_OF[name] in wanted else -1 for name in KINDS]
+    spans[:, 1] = np.array(number, np.int64)[spans[:, 1]]
+    return PersonalData(texts, spans, wanted)
+
+
+def check_kinds(step: str, known: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+    """Raises RecipeError unless `kinds` names one or more of the kinds that the step knows."""
+    takes = f"It takes any of {', '.join(known)}"
+    if not kinds:
+        raise RecipeError(f"{step}: kinds is empty. {takes}")
+    for kind in kinds:
+        if kind not in known:
+            raise RecipeError(f'{step}: there is no kind "{kind}"{did_you_mean(kind, known) or "."} {takes}')
+
+
+NOT_PUBLIC = tuple(
+    ip_network(network)
+    for network in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"),
+        *("::/128", "::1/128", "fc00::/7", "fe80::/10", "ff00::/8"),
+    )
+)
+
+
+def not_public(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(spans,) whether each is an IP address that is not public; the kinds are those of `corpusmill.text.pii`."""
+    mask = np.zeros(len(spans), bool)
+    addresses = np.flatnonzero(np.isin(spans[:, 1], [IPV4, IPV6])).tolist()
+    if not addresses:
+        return mask
+    data, offsets = view(texts)
+    for at in addresses:
+        document, _, start, end = spans[at].tolist()
+        address = data[offsets[document] + start : offsets[document] + end].tobytes().decode("ascii")
+        mask[at] = not is_public(address)
+    return mask
+
+
+@lru_cache(4096)
+def is_public(address: str) -> bool:
+    """Whether an IP address is in none of the networks NOT_PUBLIC; IPv4 in the form of IPv6 is judged as IPv4.
+
+    >>> is_public("192.168.1.1"), is_public("::ffff:10.0.0.1"), is_public("192.0.2.1"), is_public("8.8.8.8")
+    (False, False, True, True)
+    """
+    ip = ip_address(address)
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return not any(ip in network for network in NOT_PUBLIC)
