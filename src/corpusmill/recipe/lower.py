@@ -350,6 +350,6 @@ def code() -> str:
     shared = [package / name for name in ("measures.py", "tables.py", "units.py", "keys.py", "schema.py")]
     shared += [package / "steps" / "verdict.py", *package.glob("steps/*/_*.py")]
     folders = ("text", "tokens", "models", "read", "recipe", "shards", "write")
-    for path in sorted([*shared, *(path for folder in folders for path in package.glob(f"{folder}/*.py"))]):
+    for path in sorted([*shared, *(path for folder in folders for path in package.glob(f"{folder}/**/*.py"))]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
