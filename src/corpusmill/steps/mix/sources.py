@@ -16,8 +16,8 @@ from corpusmill.steps import Columns
 from corpusmill.steps.dedup._records import Files, after, files_of, fingerprint, gone_documents
 from corpusmill.steps.mix._presets import preset
 from corpusmill.tokens.budget import amount
-from corpusmill.tokens.chance import luck
 from corpusmill.tokens.mixing import Quota, by_temperature, copies, largest_budget, normalised
+from corpusmill.tokens.sampling import sampling_hash
 from corpusmill.units import Committed, Stage, Unit, UnitIO
 
 Measure = Literal["tokens", "bytes", "documents"]
@@ -142,7 +142,7 @@ class Sources:
             size = pa.array(np.ones(len(docs), np.int64))
         arrays = {
             "size": size.to_numpy(zero_copy_only=False).astype(np.int64),
-            "luck": luck(docs["id"], self.seed, "mix"),
+            "luck": sampling_hash(docs["id"], self.seed, "mix"),
             "source": np.array([code(source) for source in docs["source"].to_pylist()], np.uint64),
         }
         return Keys(np.empty((len(docs), 0), np.uint64), arrays)
