@@ -31,6 +31,9 @@ from left to right, ASCII; \\w is Python's):
 No \\w touches an ipv4, phone, ssn or card, no "+" stands before it, and no "." (nor, but for ipv4, a "-") joins it to
 another digit. Where two overlap, a secret, wallet or credential stays, else the e-mail address, else the one that
 begins first, else the earlier in KINDS.
+
+`byte_classes` has what may touch a span, `addresses` and `numbers` the matchers, `numbering` the tables of numbering
+plans, `find` the walk over the text.
 """
 
 from corpusmill.text.pii.addresses import EXTENSIONS, VERSION_WORDS
