@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, Keys
-from corpusmill.read import Tally
+from corpusmill.read import ReadCounts
 from corpusmill.recipe.batch import ABOUT, KEPT, Batch
 from corpusmill.schema import DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep
@@ -112,7 +112,7 @@ class Pass:
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
         for index, piece in unit.inputs:
             source, reader = self.readers[index]
-            tally = Tally()
+            tally = ReadCounts()
             for docs in reader.read(piece, source, tally):
                 add(io.facts, "read", source, "documents", count=len(docs))
                 _write_dead(io, source, tally)
@@ -242,7 +242,7 @@ def _stored(docs: pa.RecordBatch, tokens: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*(docs[name] for name in STORED.names), tokens], schema=COUNTED)
 
 
-def _write_dead(io: UnitIO, source: str, tally: Tally) -> None:
+def _write_dead(io: UnitIO, source: str, tally: ReadCounts) -> None:
     """The records that a reader could not make documents of, since it was last asked."""
     dead = tally.drain()
     if len(dead):

@@ -2,15 +2,15 @@
 
 FORMAT.md is the contract.
 
-    layout      names of files, the index, the spans of a shard
-    files       the files of a folder, mapped
-    reader      a folder of shards as one array of tokens; `open_shards`
-    documents   the documents of finished shards, one after the other
-    stretch     a range of tokens, for writers of other formats
-    verify      checks all that FORMAT.md promises
-    plan        which documents each shard holds
-    pack        the tokens of one shard in rows
-    writer      writes shards, their tables and the index
+    layout        names of files, the index, the spans of a shard
+    files         the files of a folder, mapped
+    reader        a folder of shards as one array of tokens; `open_shards`
+    documents     the documents of finished shards, one after the other
+    token_range   a range of tokens, for writers of other formats
+    verify        checks all that FORMAT.md promises
+    plan          which documents each shard holds
+    pack          the tokens of one shard in rows
+    writer        writes shards, their tables and the index
 
 Reading needs NumPy alone, so that a training loop can do it; only the tables of documents need pyarrow.
 """

@@ -9,7 +9,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.keys import Keys, Signed
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._substring import PASSAGES, Cutting, substring_stages
-from corpusmill.text.passages import LONGEST_WINDOW, stretches
+from corpusmill.text.passages import LONGEST_WINDOW, super_kmers
 from corpusmill.units import Stage
 
 
@@ -54,7 +54,7 @@ class Substring:
             raise RecipeError(f"min_left is a share: need 0 < min_left <= 1, got {self.min_left}")
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
-        found = stretches(docs["text"], self.min_tokens, self._gram)
+        found = super_kmers(docs["text"], self.min_tokens, self._gram)
         riders: dict[str, NDArray[Any]] = {
             "whole": found.whole,
             "start": found.start,
