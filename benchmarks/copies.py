@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import zstandard
 
 from benchmarks._common import Workload
-from corpusmill.read import Tally, whole
+from corpusmill.read import ReadCounts, whole
 from corpusmill.read.wet import Wet
 from corpusmill.storage import expand
 
@@ -77,7 +77,7 @@ def crawl(folder: Path) -> Copies:
     texts: list[str] = []
     at = defaultdict(list)
     for file in expand(f"{folder}/*.warc.wet.gz"):
-        for batch in Wet().read(whole(file), "web", Tally()):
+        for batch in Wet().read(whole(file), "web", ReadCounts()):
             for text, url in zip(batch["text"].to_pylist(), batch["url"].to_pylist()):
                 at[url].append(len(texts))
                 texts.append(text)

@@ -26,7 +26,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.read import Tally
+from corpusmill.read import ReadCounts
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.read.wet import Wet
 from corpusmill.recipe.batch import Batch
@@ -120,7 +120,7 @@ def documents(data: Path, most: int) -> Iterator[pa.RecordBatch]:
     left = most
     for reader, pattern in SOURCES:
         for piece in reader.split(expand([str(data / pattern)], reader.suffixes), 1 << 40):
-            for batch in reader.read(piece, pattern, Tally()):
+            for batch in reader.read(piece, pattern, ReadCounts()):
                 yield batch.slice(0, left)
                 left -= min(len(batch), left)
                 if left == 0:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks._common import Figure, row, table
 from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import Rater
-from corpusmill.read import Tally, whole
+from corpusmill.read import ReadCounts, whole
 from corpusmill.read.wet import Wet
 from corpusmill.steps.filter.toxicity import Toxicity
 from corpusmill.steps.verdict import rules_of
@@ -150,7 +150,7 @@ def hatecheck(data: Path) -> Labelled:
 def pages(data: Path) -> Labelled:
     texts: list[str] = []
     for path in expand(str(data / CRAWL)):
-        for batch in Wet().read(whole(path), "crawl", Tally()):
+        for batch in Wet().read(whole(path), "crawl", ReadCounts()):
             language = Identifier().columns(batch["text"])
             english = pc.and_(pc.equal(language["label"], "en"), pc.greater_equal(language["score"], SURE))
             texts += batch["text"].filter(pc.fill_null(english, False)).to_pylist()

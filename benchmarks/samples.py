@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from benchmarks._common import MB, Workload, thread_seconds
 from benchmarks.parity import documents
 from corpusmill.models.language import Identifier
-from corpusmill.read import Tally, whole
+from corpusmill.read import ReadCounts, whole
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.schema import DOCUMENT
 from corpusmill.storage import expand
@@ -80,7 +80,7 @@ def crawled(data: Path) -> Sample:
 
 
 def read(file: Path) -> list[pa.RecordBatch]:
-    return list(Jsonl().read(whole(expand(str(file))[0]), "web", Tally()))
+    return list(Jsonl().read(whole(expand(str(file))[0]), "web", ReadCounts()))
 
 
 def together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

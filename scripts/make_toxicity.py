@@ -95,9 +95,9 @@ def check(path: Path, texts: list[str]) -> None:
         for start, end in scored.spans[scored.offsets[d] : scored.offsets[d + 1]].tolist()
     ]
     for name, given, ours in (("texts", texts, scored.documents), ("sentences", sentences, scored.sentences)):
-        there = ~np.isnan(ours)
-        away = np.abs(predict_prob(given) - ours)[there]
-        print(f"{there.sum():,} {name}: largest difference {away.max():.1e}, {(away > ATOL).sum()} above {ATOL}")
+        scored_ones = ~np.isnan(ours)
+        away = np.abs(predict_prob(given) - ours)[scored_ones]
+        print(f"{scored_ones.sum():,} {name}: largest difference {away.max():.1e}, {(away > ATOL).sum()} above {ATOL}")
 
 
 def read(path: Path) -> list[str]:

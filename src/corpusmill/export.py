@@ -27,7 +27,7 @@ from corpusmill.recipe.writing import documents_of
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.documents import Documents, documents
 from corpusmill.shards.layout import INDEX, stored
-from corpusmill.shards.stretch import Stretch
+from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
 from corpusmill.sums import files_in, write_sums
 from corpusmill.units import UnitIO
@@ -146,7 +146,7 @@ def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, c
     entries = {}
     for number, (start, stop) in enumerate(pairwise(edges)):
         files = _paths(folder, number, writer.suffixes)
-        written = writer.write_rows(Stretch(shards, start, stop), files)
+        written = writer.write_rows(TokenRange(shards, start, stop), files)
         if isinstance(writer, Indexed):
             assert isinstance(written, write.WriteFacts)
             entries[files[writer.suffixes[0]].name] = written.entry

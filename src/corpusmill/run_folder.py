@@ -40,7 +40,7 @@ from corpusmill import storage
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts, in_order, merge
 from corpusmill.node_cache import NodeCache
-from corpusmill.units import Commit, Files, Output, Results, Unit
+from corpusmill.units import Commit, Files, Results, Unit
 
 RUN, WATERFALL, REPORT, OUTPUT, STAGES = "run.json", "waterfall.json", "report.html", "output", "stages"
 STAGES_RECORD = "stages.json"
@@ -246,7 +246,9 @@ class StageFolder:
         name = self._name(f"plans/{plan}.parquet")
         if not storage.exists(name):
             columns = {"key": [unit.key for unit in units], "inputs": inputs}
-            storage.create_once(name, _parquet(pa.table(columns, pa.schema([("key", pa.string()), ("inputs", pa.string())]))))
+            storage.create_once(
+                name, _parquet(pa.table(columns, pa.schema([("key", pa.string()), ("inputs", pa.string())])))
+            )
         return plan
 
     def planned(self, plan: str) -> list[str] | None:
@@ -437,9 +439,13 @@ def _as_results(table: pa.Table, complete: bool = True) -> Results:
     keys, attempts = table["key"].to_pylist(), table["attempt"].to_pylist()
     outputs = {}
     for name, suffix in head["outputs"].items():
-        paths = pa.array([f"{folder}/{name}/{key}-{attempt}{suffix}" for key, attempt in zip(keys, attempts)], pa.string())
+        paths = pa.array(
+            [f"{folder}/{name}/{key}-{attempt}{suffix}" for key, attempt in zip(keys, attempts)], pa.string()
+        )
         digests = (value.hex() if value is not None else None for value in table[f"{name}:checksum"].to_pylist())
-        outputs[name] = Files(paths, *(_numbers(table[f"{name}:{part}"]) for part in ("rows", "bytes")), pa.array(digests, pa.string()))
+        outputs[name] = Files(
+            paths, *(_numbers(table[f"{name}:{part}"]) for part in ("rows", "bytes")), pa.array(digests, pa.string())
+        )
     notes = {name: table[f"note:{name}"].to_pylist() for name in head["notes"]}
     stage = folder.rpartition("/")[2].rpartition("-")[0]
     seconds = table["seconds"].to_numpy().astype(np.float64)
@@ -475,8 +481,6 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"a unit's inputs must be plain data, got {type(value).__name__}")
-
-
 
 
 def _parquet(table: pa.Table) -> bytes:

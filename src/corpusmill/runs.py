@@ -74,7 +74,9 @@ class Run:
 
     def __repr__(self) -> str:
         flow = self.waterfall
-        return f"<Run {self.place}: {flow.documents_in:,} documents in, {flow.documents_out:,} out, {self.seconds:.1f} s>"
+        return (
+            f"<Run {self.place}: {flow.documents_in:,} documents in, {flow.documents_out:,} out, {self.seconds:.1f} s>"
+        )
 
 
 def run(

@@ -76,9 +76,7 @@ class Commit:
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Commit":
         outputs = {name: Output(**output) for name, output in record["outputs"].items()}
-        return Commit(
-            record["key"], record["attempt"], outputs, record["facts"], record["notes"], record["seconds"]
-        )
+        return Commit(record["key"], record["attempt"], outputs, record["facts"], record["notes"], record["seconds"])
 
 
 @dataclass(frozen=True)

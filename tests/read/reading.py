@@ -6,7 +6,7 @@ from pathlib import Path
 
 import zstandard
 
-from corpusmill.read import Piece, Tally
+from corpusmill.read import Piece, ReadCounts
 from corpusmill.storage import FileInfo, stat
 
 DEAD_COLUMNS = ("position", "kind", "expected")
@@ -19,24 +19,24 @@ def save(folder: Path, name: str, data: bytes) -> FileInfo:
 
 
 def read_all(reader, *files: FileInfo, target: int = 1 << 40):
-    """(documents, dead letters, tally) of files, split for pieces of `target` bytes."""
-    tally = Tally()
+    """(documents, dead letters, counts) of files, split for pieces of `target` bytes."""
+    counts = ReadCounts()
     rows = []
     for piece in reader.split(list(files), target):
-        for batch in reader.read(piece, "made", tally):
+        for batch in reader.read(piece, "made", counts):
             batch.validate(full=True)
             rows += batch.to_pylist()
-    dead = tally.drain().to_pylist()
-    assert tally.records == len(rows) + len(dead) + sum(tally.skipped.values())
-    assert tally.documents == len(rows) and tally.dead_letters == len(dead)
-    assert tally.faults == sum(not letter["expected"] for letter in dead)
-    return rows, dead, tally
+    dead = counts.drain().to_pylist()
+    assert counts.records == len(rows) + len(dead) + sum(counts.skipped.values())
+    assert counts.documents == len(rows) and counts.dead_letters == len(dead)
+    assert counts.faults == sum(not letter["expected"] for letter in dead)
+    return rows, dead, counts
 
 
 def read_piece(reader, piece: Piece):
-    tally = Tally()
-    rows = [row for batch in reader.read(piece, "made", tally) for row in batch.to_pylist()]
-    return rows, tally
+    counts = ReadCounts()
+    rows = [row for batch in reader.read(piece, "made", counts) for row in batch.to_pylist()]
+    return rows, counts
 
 
 def briefly(dead):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError, RecipeError
-from corpusmill.read import Piece, Tally
+from corpusmill.read import Piece, ReadCounts
 from corpusmill.read._columns import iso
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.schema import document_id
@@ -96,11 +96,11 @@ def test_every_bad_line_is_explained_and_costs_itself_only(tmp_path):
         (b"[" * 5000, "too_long", False),
     ]
     data = lines({"text": "first"}, *(line for line, _, _ in bad), b"", b"  \r", {"text": "last"})
-    rows, dead, tally = read_all(Jsonl(max_line_mb=0.0003), save(tmp_path, "a.jsonl", data))
+    rows, dead, counts = read_all(Jsonl(max_line_mb=0.0003), save(tmp_path, "a.jsonl", data))
     assert texts(rows) == ["first", "last"]
     assert briefly(dead) == [(data.index(line), kind, expected) for line, kind, expected in bad]
     assert dead[3]["url"] == "http://a" and dead[0]["file"].endswith("a.jsonl")
-    assert dict(tally.skipped) == {"blank_line": 2}
+    assert dict(counts.skipped) == {"blank_line": 2}
 
 
 def test_what_is_not_quite_json_is_read_as_far_as_it_makes_sense(tmp_path):
@@ -181,7 +181,7 @@ def test_an_empty_file_is_one_expected_dead_letter(tmp_path):
 
 def test_batches_are_bounded(tmp_path):
     file = save(tmp_path, "a.jsonl", lines(*({"text": str(i)} for i in range(2100)), *({"text": "x" * 5_000_000},) * 3))
-    assert [len(batch) for batch in Jsonl().read(Piece(file), "made", Tally())] == [2048, 54, 1]
+    assert [len(batch) for batch in Jsonl().read(Piece(file), "made", ReadCounts())] == [2048, 54, 1]
 
 
 def test_bad_parameters_fail_when_the_reader_is_made():

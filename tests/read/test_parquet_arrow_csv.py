@@ -123,8 +123,8 @@ def test_a_damaged_file_is_one_fault_and_no_crash(tmp_path, reader):
     data = Path(good.path).read_bytes()
     for number, spoilt in enumerate([data[:-9], data[: len(data) // 2], b"rubbish"]):
         file = save(tmp_path, f"bad{number}", spoilt)
-        rows, dead, tally = read_all(reader(), file)
-        assert tally.faults >= 1 and len(rows) < 3
+        rows, dead, counts = read_all(reader(), file)
+        assert counts.faults >= 1 and len(rows) < 3
         assert {letter["kind"] for letter in dead if not letter["expected"]} <= {"damaged", "no_text"}
     assert read_all(reader(), save(tmp_path, "empty", b""))[1][0]["kind"] == "empty_file"
 
@@ -147,7 +147,7 @@ CSV = b'\xef\xbb\xbfid,text,url\r\n1,"two\nlines, ""quoted""",http://a\r\n\r\n2,
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_csv_rows_are_documents(tmp_path, pack):
-    rows, dead, tally = read_all(Csv(), save(tmp_path, "a.csv", pack(CSV)))
+    rows, dead, counts = read_all(Csv(), save(tmp_path, "a.csv", pack(CSV)))
     assert [(row["position"], row["text"]) for row in rows] == [
         (0, 'two\nlines, "quoted"'),
         (2, "caf\ufffd"),
@@ -156,7 +156,7 @@ def test_csv_rows_are_documents(tmp_path, pack):
     assert rows[0]["url"] == "http://a" and rows[0]["metadata"] == '{"id":"1"}'
     assert briefly(dead) == [(3, "bad_row", False), (4, "empty_text", True)]
     assert dead[0]["reason"].startswith("the row has 2 fields, the header 3")
-    assert dict(tally.skipped) == {"blank_line": 1}
+    assert dict(counts.skipped) == {"blank_line": 1}
 
 
 def test_tsv_by_name_and_other_delimiters_by_parameter(tmp_path):

@@ -61,24 +61,24 @@ def test_an_html_file_is_a_page(tmp_path):
 
 def test_a_separator_splits_a_file(tmp_path):
     data = b"one\n<|endoftext|>\n<|endoftext|>\n two <|end\n<|endoftext|>" + b"x" * 1001 + b"<|endoftext|>last"
-    rows, dead, tally = read_all(Text(separator="<|endoftext|>", max_mb=0.001), save(tmp_path, "a.txt", data))
+    rows, dead, counts = read_all(Text(separator="<|endoftext|>", max_mb=0.001), save(tmp_path, "a.txt", data))
     assert [(row["position"], row["text"]) for row in rows] == [
         (0, "one"),
         (data.index(b"\n two"), "two <|end"),
         (data.index(b"last"), "last"),
     ]
-    assert briefly(dead) == [(data.index(b"xxx"), "too_large", True)] and dict(tally.skipped) == {"blank": 1}
+    assert briefly(dead) == [(data.index(b"xxx"), "too_large", True)] and dict(counts.skipped) == {"blank": 1}
 
 
 def test_blank_lines_end_paragraphs(tmp_path):
     data = b"\n\none\nline two\n \t\r\n\n  two\n\nthree"
-    rows, _, tally = read_all(Text(document="paragraph"), save(tmp_path, "a.txt", data))
+    rows, _, counts = read_all(Text(document="paragraph"), save(tmp_path, "a.txt", data))
     assert [(row["position"], row["text"]) for row in rows] == [
         (2, "one\nline two"),
         (data.index(b"  two"), "two"),
         (data.index(b"three"), "three"),
     ]
-    assert dict(tally.skipped) == {"blank": 1}
+    assert dict(counts.skipped) == {"blank": 1}
 
 
 def test_headings_of_the_first_level_begin_articles(tmp_path):

@@ -15,7 +15,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from corpusmill.errors import RecipeError
-from corpusmill.read import END, Piece, Tally, find, names
+from corpusmill.read import END, Piece, ReadCounts, find, names
 from corpusmill.read._archive import Record, records
 from corpusmill.read.warc import Warc
 
@@ -41,12 +41,12 @@ def test_reads_what_warcio_writes(tmp_path):
     )
     writer.write_request_response_pair(request, response)
     file = save(tmp_path, "made.warc.gz", out.getvalue())
-    [row], dead, tally = read_all(Warc(), file)
+    [row], dead, counts = read_all(Warc(), file)
     assert (row["raw"], row["charset"], row["url"], row["position"]) == (HTML, "latin-1", "http://made.org/a", where)
     assert row["text"] is None and row["date"] == response.rec_headers["WARC-Date"]
     assert row["file"] == file.path and row["source"] == "made"
     assert response.rec_headers["WARC-Record-ID"] in row["metadata"]
-    assert not dead and dict(tally.skipped) == {"warc_warcinfo": 1, "warc_request": 1}
+    assert not dead and dict(counts.skipped) == {"warc_warcinfo": 1, "warc_request": 1}
     del writer, response, request
     gc.collect()
 
@@ -68,14 +68,14 @@ def test_says_of_every_response_what_became_of_it(tmp_path, how):
         warc("resource", b"log"),
         warc("revisit", b""),
     ]
-    rows, dead, tally = read_all(Warc(max_mb=0.002), save(tmp_path, "a.warc", packed(records_, how)))
+    rows, dead, counts = read_all(Warc(max_mb=0.002), save(tmp_path, "a.warc", packed(records_, how)))
     assert raws(rows) == [HTML] * 4
     assert [letter["kind"] for letter in dead] == [
         *("not_html", "http_status", "empty_page", "too_large", "not_html", "not_html"),
     ]
     assert all(letter["expected"] for letter in dead)
     assert [letter["reason"] for letter in dead][:2] == ["image/png", "status 404"]
-    assert dict(tally.skipped) == {"warc_warcinfo": 1, "warc_resource": 1, "warc_revisit": 1}
+    assert dict(counts.skipped) == {"warc_warcinfo": 1, "warc_resource": 1, "warc_revisit": 1}
 
 
 def test_positions_are_where_the_records_begin(tmp_path):
@@ -150,8 +150,8 @@ def test_a_file_that_ends_too_soon_gives_what_came_before(tmp_path):
     parts = [packed([page(f"page {i} " + "x" * 200)], "gz") for i in range(3)]
     data = b"".join(parts)
     for cut in range(len(data) - len(parts[2]) + 1, len(data)):
-        rows, dead, tally = read_all(Warc(), save(tmp_path, "a.warc.gz", data[:cut]))
-        assert len(rows) >= 2 and tally.faults == len(dead) == 1
+        rows, dead, counts = read_all(Warc(), save(tmp_path, "a.warc.gz", data[:cut]))
+        assert len(rows) >= 2 and counts.faults == len(dead) == 1
         assert dead[0]["kind"] == "truncated" and dead[0]["position"] >= len(data) - len(parts[2])
         assert len(rows) == 2 or dead[0]["position"] > len(data) - len(parts[2])
 
@@ -230,9 +230,9 @@ def test_any_bytes_are_survived_and_explained(tmp_path_factory, data, how):
 def test_any_changed_byte_is_survived(tmp_path_factory, at, byte):
     data = bytearray(packed([page(f"page {i} " + "text " * 60) for i in range(4)], "gz"))
     data[at % len(data)] = byte
-    rows, _, tally = read_all(Warc(), save(tmp_path_factory.mktemp("x"), "a.warc.gz", bytes(data)))
+    rows, _, counts = read_all(Warc(), save(tmp_path_factory.mktemp("x"), "a.warc.gz", bytes(data)))
     assert len(rows) >= 3
-    assert len(rows) == 4 or tally.faults
+    assert len(rows) == 4 or counts.faults
 
 
 @pytest.mark.parametrize("how", ["", "gz"])
@@ -246,13 +246,13 @@ def test_reads_arc_files(tmp_path, how):
         arc("http://made.org/d", http(HTML)),
     ]
     file = save(tmp_path, "a.arc", packed(made, how))
-    rows, dead, tally = read_all(Warc(), file)
+    rows, dead, counts = read_all(Warc(), file)
     assert [(row["url"], row["date"], row["raw"]) for row in rows] == [
         ("http://made.org/a b", "2008-05-09T19:02:41Z", HTML),
         ("http://made.org/d", "2008-05-09T19:02:41Z", HTML),
     ]
     assert [letter["kind"] for letter in dead] == ["not_html", "http_status"]
-    assert dict(tally.skipped) == {"warc_filedesc": 1}
+    assert dict(counts.skipped) == {"warc_filedesc": 1}
     assert read_all(Warc(), file, target=150)[0] == rows
 
 
@@ -303,8 +303,8 @@ def test_an_empty_file_is_one_expected_dead_letter(tmp_path):
 def test_batches_are_bounded(tmp_path):
     many = save(tmp_path, "many.warc", b"".join(page(str(i)) for i in range(2500)))
     large = save(tmp_path, "large.warc", b"".join(page(f"{i}" + "x" * (3 << 20)) for i in range(7)))
-    assert [len(batch) for batch in Warc().read(Piece(many), "made", Tally())] == [2048, 452]
-    assert [len(batch) for batch in Warc().read(Piece(large), "made", Tally())] == [3, 3, 1]
+    assert [len(batch) for batch in Warc().read(Piece(many), "made", ReadCounts())] == [2048, 452]
+    assert [len(batch) for batch in Warc().read(Piece(large), "made", ReadCounts())] == [3, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -335,5 +335,5 @@ def test_names_and_finds_every_format():
 def test_the_tally_counts_zlib_damage_as_a_fault(tmp_path):
     body = zlib.compress(HTML)
     bad = warc("response", http(b"\x1f\x8b\x08\x00" + body, Content_Encoding="gzip"))
-    rows, dead, tally = read_all(Warc(), save(tmp_path, "a.warc", bad))
-    assert not rows and [letter["kind"] for letter in dead] == ["bad_encoding"] and tally.faults == 1
+    rows, dead, counts = read_all(Warc(), save(tmp_path, "a.warc", bad))
+    assert not rows and [letter["kind"] for letter in dead] == ["bad_encoding"] and counts.faults == 1

@@ -14,12 +14,12 @@ def test_conversion_records_are_documents(tmp_path, how):
         warc("conversion", b"x" * 2000),
         warc("metadata", b"{}"),
     ]
-    rows, dead, tally = read_all(Wet(max_mb=0.001), save(tmp_path, "a.warc.wet", packed(made, how)))
+    rows, dead, counts = read_all(Wet(max_mb=0.001), save(tmp_path, "a.warc.wet", packed(made, how)))
     assert [row["text"] for row in rows] == ["Der Fluß läuft.", "caf\ufffd \ufffd\ufffd latte"]
     assert '"warc_languages":"deu"' in rows[0]["metadata"]
     assert [row["url"] for row in rows] == ["http://made.org/", "http://made.org/b"]
     assert [(letter["kind"], letter["expected"]) for letter in dead] == [("empty_text", True), ("too_large", True)]
-    assert dict(tally.skipped) == {"warc_warcinfo": 1, "warc_metadata": 1}
+    assert dict(counts.skipped) == {"warc_warcinfo": 1, "warc_metadata": 1}
 
 
 def test_pieces_hold_what_one_piece_holds(tmp_path):

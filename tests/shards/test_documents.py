@@ -11,7 +11,7 @@ from corpusmill.shards import open_shards
 from corpusmill.shards.documents import documents
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
-from corpusmill.shards.stretch import Stretch
+from corpusmill.shards.token_range import TokenRange
 from corpusmill.shards.writer import write_folder
 
 EOS = 50_256
@@ -75,9 +75,9 @@ def test_a_stretch_is_the_rows_that_it_names(tmp_path_factory, lengths, rows, at
     shards = shards_of(tmp_path_factory.mktemp("s"), lengths, "concat", 4, 8, "pad")
     first, count = rows
     start = min(first * 4, len(shards) - 4)
-    stretch = Stretch(shards, start, min(start + count * 4, len(shards)))
-    got = np.concatenate(list(stretch.chunks(at_once)))
-    assert got.tolist() == shards.tokens(stretch.start, stretch.stop).tolist()
-    assert (stretch.size, stretch.row, stretch.dtype) == (len(got), 4, np.uint16)
-    expected = shards.spans(stretch.start, stretch.stop)
-    assert [column.tolist() for column in stretch.spans] == [column.tolist() for column in expected]
+    tokens = TokenRange(shards, start, min(start + count * 4, len(shards)))
+    got = np.concatenate(list(tokens.chunks(at_once)))
+    assert got.tolist() == shards.tokens(tokens.start, tokens.stop).tolist()
+    assert (tokens.size, tokens.row, tokens.dtype) == (len(got), 4, np.uint16)
+    expected = shards.spans(tokens.start, tokens.stop)
+    assert [column.tolist() for column in tokens.spans] == [column.tolist() for column in expected]

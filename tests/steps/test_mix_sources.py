@@ -33,7 +33,7 @@ from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.tokens.chance import luck
+from corpusmill.tokens.sampling import sampling_hash
 from corpusmill.write.shards import Shards
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
@@ -76,13 +76,13 @@ def appearances(shards_folder: Path) -> list[tuple[str, str, int]]:
 
 
 def slowly_drawn(corpus, wanted, seed=0):
-    """id -> times: one document at a time, in the order of their luck, over and over."""
+    """id -> times: one document at a time, in the order of their hashes, over and over."""
     tokenizer = load("gpt2")
     times: dict[str, int] = {}
     for source, found in corpus.items():
         ids = [document_id(source, f"{source}-{i}") for i in range(len(found))]
         sizes = [int(tokenizer.count(pa.array([text], pa.large_string()))[0]) + 1 for text in found]
-        order = np.argsort(luck(pa.array(ids), seed, "mix"), kind="stable").tolist()
+        order = np.argsort(sampling_hash(pa.array(ids), seed, "mix"), kind="stable").tolist()
         room = wanted[source]
         full, room = room // sum(sizes), room % sum(sizes)
         times |= dict.fromkeys(ids, full)

@@ -8,7 +8,7 @@ from slow_tokens import slow_tokens
 from text_strategies import strings
 from text_strategies import texts as odd_texts
 
-from corpusmill.text.passages import cut_tokens, stretches, window_hashes
+from corpusmill.text.passages import cut_tokens, super_kmers, window_hashes
 
 few = st.lists(st.sampled_from("ab"), max_size=60).map(" ".join)
 some = st.lists(st.sampled_from(["a", "b", "c", "to", ".", "東", "x" * 9, "y" * 20]), max_size=80).map(" ".join)
@@ -44,8 +44,8 @@ def run_hash(run: list[bytes], base: int) -> int:
     return value
 
 
-def slow_stretches(texts: list[str], window: int, gram: int) -> list[tuple[int, ...]]:
-    """(document, key, whole, first window, windows) of each stretch, one by one."""
+def slow_super_kmers(texts: list[str], window: int, gram: int) -> list[tuple[int, ...]]:
+    """(document, key, whole, first window, windows) of each super-k-mer, one by one."""
     found = []
     for d, text in enumerate(texts):
         there = tokens(text)
@@ -61,23 +61,23 @@ def slow_stretches(texts: list[str], window: int, gram: int) -> list[tuple[int, 
 
 @given(st.lists(st.one_of(few, some), min_size=1, max_size=4), shapes)
 @settings(max_examples=200)
-def test_stretches_agree_with_the_definition(batch, shape):
+def test_super_kmers_agree_with_the_definition(batch, shape):
     batch = [text.replace("xxxxxxxxx", "x").replace("y" * 20, "y") for text in batch]
     window, gram = shape
-    found = stretches(strings(*batch), window, gram)
+    found = super_kmers(strings(*batch), window, gram)
     each = [
         (d, key, whole, start + again * many, many)
         for d, key, whole, start, many, times in zip(*(column.tolist() for column in found))
         for again in range(times)
     ]
-    assert each == slow_stretches(batch, window, gram)
+    assert each == slow_super_kmers(batch, window, gram)
 
 
 @given(documents, shapes)
 @settings(max_examples=200)
-def test_stretches_hold_every_window_once(batch, shape):
+def test_super_kmers_hold_every_window_once(batch, shape):
     window, gram = shape
-    found = stretches(strings(*batch), window, gram)
+    found = super_kmers(strings(*batch), window, gram)
     covered = [
         (int(d), int(start) + i)
         for d, start, many, times in zip(found.document, found.start, found.windows, found.times)
@@ -88,9 +88,9 @@ def test_stretches_hold_every_window_once(batch, shape):
 
 @given(documents, shapes)
 @settings(max_examples=200)
-def test_equal_windows_are_in_stretches_of_one_key(batch, shape):
+def test_equal_windows_are_in_super_kmers_of_one_key(batch, shape):
     window, gram = shape
-    found = stretches(strings(*batch), window, gram)
+    found = super_kmers(strings(*batch), window, gram)
     keys: dict[tuple[bytes, ...], set[int]] = {}
     for d, key, start, many, times in zip(found.document, found.key, found.start, found.windows, found.times):
         there = windows(batch[d], window)
@@ -101,9 +101,9 @@ def test_equal_windows_are_in_stretches_of_one_key(batch, shape):
 
 @given(documents, shapes)
 @settings(max_examples=200)
-def test_stretches_are_equal_as_a_whole_if_and_only_if_their_tokens_are(batch, shape):
+def test_super_kmers_are_equal_as_a_whole_if_and_only_if_their_tokens_are(batch, shape):
     window, gram = shape
-    found = stretches(strings(*batch), window, gram)
+    found = super_kmers(strings(*batch), window, gram)
     contents: dict[tuple[int, int], set[tuple[bytes, ...]]] = {}
     for d, key, whole, start, many, times in zip(
         found.document, found.key, found.whole, found.start, found.windows, found.times
@@ -116,22 +116,22 @@ def test_stretches_are_equal_as_a_whole_if_and_only_if_their_tokens_are(batch, s
     assert len(set().union(*contents.values())) == len(contents)
 
 
-def test_a_stretch_that_follows_itself_is_one_record():
-    found = stretches(strings("- " * 100_000), 50, 25)
+def test_a_super_kmer_repeated_back_to_back_is_one_record():
+    found = super_kmers(strings("- " * 100_000), 50, 25)
     assert found.times.tolist() == [65535, 100_000 - 49 - 65535]
     assert set(found.windows.tolist()) == {1}
 
 
-def test_there_is_about_one_stretch_to_half_the_grams_of_a_window():
+def test_there_is_about_one_super_kmer_per_half_the_grams_of_a_window():
     random = np.random.default_rng(0)
     text = " ".join(map(str, random.integers(0, 1 << 40, 30_000).tolist()))
-    assert 30_000 / len(stretches(strings(text), 50, 25).key) == pytest.approx(27 / 2, rel=0.05)
+    assert 30_000 / len(super_kmers(strings(text), 50, 25).key) == pytest.approx(27 / 2, rel=0.05)
 
 
-def test_text_of_short_tokens_has_more_stretches_than_there_is_room_for_at_first():
+def test_text_of_short_tokens_has_more_super_kmers_than_there_is_room_for_at_first():
     random = np.random.default_rng(0)
     text = "".join(random.choice(list("!#$%&*+,-./:;<=>?@"), 5_000))
-    whole, half = stretches(strings(text), 2, 2), stretches(strings(text, text[:100]), 2, 2)
+    whole, half = super_kmers(strings(text), 2, 2), super_kmers(strings(text, text[:100]), 2, 2)
     assert int((whole.windows.astype(int) * whole.times).sum()) == 4_999
     assert half.key[: len(whole.key)].tolist() == whole.key.tolist()
 
@@ -232,4 +232,4 @@ def test_ranges_that_make_no_sense_are_refused(ranges):
 
 def test_a_window_longer_than_can_be_noted_is_refused():
     with pytest.raises(ValueError, match="10000"):
-        stretches(strings("a"), 10_001, 5)
+        super_kmers(strings("a"), 10_001, 5)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill.tokens.chance import luck
 from corpusmill.tokens.mixing import by_temperature, copies, fitting, largest_budget, normalised
+from corpusmill.tokens.sampling import sampling_hash
 
 lengths = st.lists(st.integers(1, 40), max_size=40).map(lambda found: np.array(found, np.int64))
 
@@ -74,11 +74,11 @@ def test_the_largest_budget_is_that_of_the_scarcest_source():
 
 @settings(max_examples=5)
 @given(st.integers(0, 2**64 - 1))
-def test_luck_is_even_and_of_each_purpose_its_own(seed):
+def test_sampling_hashes_are_uniform_and_differ_by_purpose(seed):
     batch = docs(*["x"] * 4000)
     ids = batch["id"]
-    one, other = luck(ids, seed, "mix"), luck(ids, seed)
+    one, other = sampling_hash(ids, seed, "mix"), sampling_hash(ids, seed)
     for drawn in (one, other):
         assert abs((drawn / 2**64).mean() - 0.5) < 0.03  # 6.6 standard deviations
     assert abs(np.corrcoef(one / 2**64, other / 2**64)[0, 1]) < 0.11  # 7 standard deviations
-    assert luck(ids.slice(7, 1), seed, "mix")[0] == one[7]
+    assert sampling_hash(ids.slice(7, 1), seed, "mix")[0] == one[7]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.execute import warm_start
 from corpusmill.cli.common import Json, print_json, say
+from corpusmill.execute import warm_start
 from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once

@@ -57,7 +57,9 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     code = before["code"], now["code"]
     changed = [name for name in sorted(set(code[0]) & set(code[1])) if code[0][name] != code[1][name]]
     if changed:
-        reasons.append("the code of " + ", ".join(changed[:SHOWN]) + (" and others" if changed[SHOWN:] else "") + " changed")
+        reasons.append(
+            "the code of " + ", ".join(changed[:SHOWN]) + (" and others" if changed[SHOWN:] else "") + " changed"
+        )
     return reasons or ["what it is made of changed"]
 
 

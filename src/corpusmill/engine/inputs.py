@@ -58,9 +58,7 @@ class SourceFiles:
 
 def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
     """The files of every source. Raises InputError if one has none."""
-    return tuple(
-        measured(tuple(expand(source.paths, getattr(source.reader, "suffixes", ())))) for source in sources
-    )
+    return tuple(measured(tuple(expand(source.paths, getattr(source.reader, "suffixes", ())))) for source in sources)
 
 
 def measured(files: tuple[FileInfo, ...]) -> SourceFiles:

@@ -39,7 +39,9 @@ def publish_files(
     }
     if isinstance(writer, Indexed):
         (suffix,) = files.values()
-        entries = {f"{unit:05d}{suffix}": json.loads(entry) for unit, entry in enumerate(results.notes.get("entry", ()))}
+        entries = {
+            f"{unit:05d}{suffix}": json.loads(entry) for unit, entry in enumerate(results.notes.get("entry", ()))
+        }
         for name, content in writer.index(entries).items():
             run.write_output(folder, name, content)
             sums[name] = hashlib.sha256(content).hexdigest()
@@ -52,4 +54,3 @@ def link_all(run: RunFolder, folder: str, results: Results, files: Mapping[str, 
     for output, suffix in files.items():
         for unit in range(len(results)):
             run.publish(results[output].path(unit), folder, f"{unit:05d}{suffix}")
-

@@ -26,7 +26,7 @@ from corpusmill.engine.batch import ABOUT, KEPT, Batch
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, Keys
-from corpusmill.read import Piece, Tally
+from corpusmill.read import Piece, ReadCounts
 from corpusmill.schema import DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.text.buckets import scatter
@@ -155,15 +155,15 @@ class Pass:
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
         for index, piece in ((part.source, piece) for part in inputs.sources for piece in part.pieces):
             source, reader = self.readers[index]
-            tally = Tally()
-            for docs in reader.read(piece, source, tally):
+            counts = ReadCounts()
+            for docs in reader.read(piece, source, counts):
                 add(io.facts, "read", source, "documents", count=len(docs))
-                _write_dead(io, source, tally)
+                _write_dead(io, source, counts)
                 yield Batch(docs)
-            _write_dead(io, source, tally)
-            for kind, count in sorted(tally.skipped.items()):
+            _write_dead(io, source, counts)
+            for kind, count in sorted(counts.skipped.items()):
                 add(io.facts, "read", source, "skipped", kind, count=count)
-            add(io.facts, "read", source, "records", count=tally.records)
+            add(io.facts, "read", source, "records", count=counts.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 
     def _read_judged(self, inputs: UnitOfPass, io: UnitIO) -> Iterator[Batch]:
@@ -280,9 +280,9 @@ def _stored(docs: pa.RecordBatch, tokens: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*(docs[name] for name in STORED.names), tokens], schema=COUNTED)
 
 
-def _write_dead(io: UnitIO, source: str, tally: Tally) -> None:
+def _write_dead(io: UnitIO, source: str, counts: ReadCounts) -> None:
     """The records that a reader could not make documents of, since it was last asked."""
-    dead = tally.drain()
+    dead = counts.drain()
     if len(dead):
         io.write("dead", dead)
         for kind, expected in zip(dead["kind"].to_pylist(), dead["expected"].to_pylist()):

@@ -55,9 +55,7 @@ class TokenizeDocuments:
         ids, base = [np.empty(0, tokenizer.dtype)], 0
         counts = np.zeros(tokenizer.vocab_size, np.int64)
         lengths, words, characters, sizes, breaks = ([np.empty(0, np.int64)] for _ in range(5))
-        for number, batch in enumerate(
-            io.parquet(path).iter_batches(ROWS, columns=["text"], use_threads=False)
-        ):
+        for number, batch in enumerate(io.parquet(path).iter_batches(ROWS, columns=["text"], use_threads=False)):
             texts = batch["text"]
             batch_ids, tokens = self.step.encode(texts)
             ids.append(batch_ids)

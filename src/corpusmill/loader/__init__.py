@@ -3,6 +3,13 @@
 >>> from corpusmill.loader import TokenLoader
 >>> loader = TokenLoader("shards", seq_len=1024, batch=8, seed=1)    # doctest: +SKIP
 >>> for batch in loader: ...                                         # doctest: +SKIP
+
+    tokens    TokenLoader: shuffled, mixed, resumable batches
+    order     which sample comes n-th, as a function: no state
+    rows      the rows of a folder of shards
+    columns   the columns of a batch: targets, document numbers, positions
+    masks     which token may attend to which
+    torch     a TokenLoader under PyTorch's DataLoader
 """
 
 from pathlib import Path

@@ -36,23 +36,23 @@ class Permutation:
         if self.size < 2:
             return np.zeros_like(numbers)
         half = max(1, -(-(self.size - 1).bit_length() // 2))
-        keys = [np.uint64(mixed(self.key + i * GOLDEN)) for i in range(1, ROUNDS + 1)]
-        found = _network(numbers.astype(np.uint64), half, keys)
-        while len(outside := np.flatnonzero(found >= self.size)):
-            found[outside] = _network(found[outside], half, keys)
-        return found.astype(np.int64)
+        keys = mix64(np.array([(self.key + i * GOLDEN) & ALL for i in range(2, ROUNDS + 2)], np.uint64))
+        values = _network(numbers.astype(np.uint64), half, keys)
+        while len(outside := np.flatnonzero(values >= self.size)):
+            values[outside] = _network(values[outside], half, keys)
+        return values.astype(np.int64)
 
 
-def _network(values: NDArray[np.uint64], half: int, keys: list[np.uint64]) -> NDArray[np.uint64]:
+def _network(values: NDArray[np.uint64], half: int, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     low = np.uint64((1 << half) - 1)
     left, right = values >> np.uint64(half), values & low
     for key in keys:
-        left, right = right, left ^ (_scramble(right ^ key) & low)
+        left, right = right, left ^ (mix64(right ^ key) & low)
     return (left << np.uint64(half)) | right
 
 
-def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's last steps (Steele et al. 2014)."""
+def mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele et al. 2014), as `corpusmill.text.splitmix64` has it."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -60,13 +60,10 @@ def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def mixed(*numbers: int) -> int:
     """64 bits that depend on all of the numbers and on their order."""
-    state = 0
+    state = np.zeros(1, np.uint64)
     for number in numbers:
-        state = (state + GOLDEN + (number & ALL)) & ALL
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & ALL
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & ALL
-        state ^= state >> 31
-    return state
+        state = mix64(state + np.uint64((GOLDEN + number) & ALL))
+    return int(state[0])
 
 
 class Drawn(NamedTuple):

@@ -108,8 +108,8 @@ class TokenLoader:
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches from the state on. The state counts a batch as soon as it is given out."""
-        made = self._ahead() if self.prefetch else self.stream(self.samples)
-        for samples, batch in made:
+        batches = self._prefetch() if self.prefetch else self.stream(self.samples)
+        for samples, batch in batches:
             self.samples = samples + self.batch * self.world
             yield batch
 
@@ -125,8 +125,8 @@ class TokenLoader:
         """Go on at a state. Raises ShardError if it is of other data, another order or length."""
         mine = {"seed": self.seed, "data": self._data()}
         if differs := [name for name in mine if state.get(name) != mine[name]]:
-            said = "; ".join(f"{name} was {state.get(name)}, is {mine[name]}" for name in differs)
-            raise ShardError(f"the state is of another order of samples: {said}")
+            changes = "; ".join(f"{name} was {state.get(name)}, is {mine[name]}" for name in differs)
+            raise ShardError(f"the state belongs to another order of samples: {changes}")
         self.samples = int(state["samples"])
 
     def drawn(self, step: int) -> Drawn:
@@ -161,7 +161,7 @@ class TokenLoader:
 
     def batch_after(self, samples: int) -> Batch:
         """The batch of this rank when all ranks together have taken so many samples."""
-        return next(self._made(samples, 1, 1))
+        return next(self._batches(samples, 1, 1))
 
     def stream(self, samples: int, every: int = 1) -> Iterator[tuple[int, Batch]]:
         """The batches of this rank from so many samples on, of each `every`th step, and how many samples came before.
@@ -171,16 +171,16 @@ class TokenLoader:
         step = every * self.batch * self.world
         most = max(1, min(TOGETHER // self.length, BLOCK) // self.batch)
         together = 1  # the first batch is there at once, and each time twice as many are looked up
-        while self.there(samples):
+        while self.has_batch(samples):
             steps = 1
-            while steps < together and self.there(samples + steps * step):
+            while steps < together and self.has_batch(samples + steps * step):
                 steps += 1
-            for batch in self._made(samples, steps, every):
+            for batch in self._batches(samples, steps, every):
                 yield samples, batch
                 samples += step
             together = min(2 * together, most)
 
-    def _made(self, samples: int, steps: int, every: int) -> Iterator[Batch]:
+    def _batches(self, samples: int, steps: int, every: int) -> Iterator[Batch]:
         drawn = self.order.draw(self.numbers(samples, steps, every))
         fields = [field for field in self.fields if field != "sources"]
         layout = self._layout(drawn)
@@ -211,37 +211,37 @@ class TokenLoader:
         source = bisect_right(self._files, file) - 1
         return self.rows[source].shards.mapped(file - self._files[source])
 
-    def _ahead(self) -> Iterator[tuple[int, Batch]]:
+    def _prefetch(self) -> Iterator[tuple[int, Batch]]:
         ready: queue.Queue[Any] = queue.Queue(self.prefetch)
         stopped = threading.Event()
 
         def work() -> None:
             try:
-                for made in self.stream(self.samples):
+                for numbered in self.stream(self.samples):
                     while not stopped.is_set():
                         try:
-                            ready.put(made, timeout=0.1)
+                            ready.put(numbered, timeout=0.1)
                             break
                         except queue.Full:
                             continue
                     if stopped.is_set():
                         return
                 ready.put(None)
-            except BaseException as error:  # it is raised where the batch was wanted
+            except BaseException as error:  # raised again in the thread that wants the batch
                 ready.put(error)
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         try:
-            while (made := ready.get()) is not None:
-                if isinstance(made, BaseException):
-                    raise made
-                yield made
+            while (numbered := ready.get()) is not None:
+                if isinstance(numbered, BaseException):
+                    raise numbered
+                yield numbered
         finally:
             stopped.set()
 
-    def there(self, samples: int) -> bool:
-        """Whether there is a whole batch for every rank when so many samples have been taken."""
+    def has_batch(self, samples: int) -> bool:
+        """Whether there is a full batch for every rank after so many samples."""
         return self.epochs is None or samples + self.batch * self.world <= self._taken()
 
     def _taken(self) -> int:

@@ -1,1 +1,26 @@
-"""."""
+"""Models that read text: tokenizers, classifiers, language models. A step or `train` loads them by name or path.
+
+Tokenizers:
+
+    tokenizer            text -> token ids, by a fast engine that is checked against the reference
+    tokenizer_file       a tokenizer as its file defines it: tokenizer.json, SentencePiece .model, tiktoken's ranks
+    tiktoken_file        tiktoken's ranks as a tokenizer.json
+    sentencepiece_file   SentencePiece models through their library
+    token_engines        the libraries that apply a vocabulary
+    token_breaks         after which tokens a paragraph or a sentence ends
+
+Classifiers:
+
+    language             the language of a document
+    quality              how good a document is; `quality_score` has the kernels
+    toxicity             insults and obscenities; `toxicity_score` has the kernels
+    fasttext             fastText models of any kind; `fasttext_file` reads them, `fasttext_score` has the kernels
+
+Language models, for perplexity:
+
+    ngram                our own n-gram models
+    kenlm                KenLM's, through its library
+
+`model_file` reads and writes the files of models of our own. What a model computes depends on its file and the text
+alone; kernels release the interpreter's lock, so one process needs no copy of a model per thread.
+"""

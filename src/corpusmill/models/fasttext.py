@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill import assets
 from corpusmill.models import fasttext_score as kernels
 from corpusmill.models.fasttext_file import MAPPED, Loss, ModelFile, read_model
 from corpusmill.text.buffers import view
+from corpusmill.text.compile import kernel
 
 Labels = NDArray[np.int32]
 Scores = NDArray[np.float32]
@@ -61,8 +63,58 @@ class FastText:
             raise ValueError(f"k must be 1 or more, got {k}")
         labels = np.empty((len(first), k), np.int32)
         scores = np.empty((len(first), k), np.float32)
-        kernels.predict(data, first, last, self._model, k, labels, scores)
+        _predict(data, first, last, self._model, k, labels, scores)
         return labels, scores
+
+
+@kernel
+def _predict(
+    data: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    model: kernels.Model,
+    k: int,
+    labels: NDArray[np.int32],
+    scores: NDArray[np.float32],
+) -> None:
+    """Write the k likeliest labels of each text data[first[i]:last[i]], the likeliest first.
+
+    data          uint8
+    first, last   (texts,) int64
+    labels        (texts, k) int32, written: -1 where there is none
+    scores        (texts, k) float32, written: 0 where there is none
+
+    A text without a word has no label. Equal scores keep the order in which the model lists the labels, except
+    in hierarchical softmax, where they keep the order of the tree.
+    """
+    dim = model.words.shape[1]
+    hidden = np.empty(dim, np.float32)
+    buckets = kernels.make_buckets(model)
+    word = np.empty(kernels.WORD, np.uint8)
+    history = np.empty(model.word_ngrams, np.uint64)
+    node = np.empty(model.labels + 1, np.int32)
+    score = np.empty(model.labels + 1, np.float32)
+    for i in range(len(first)):
+        labels[i, :] = kernels.NO_LABEL
+        scores[i, :] = 0
+        features = kernels.embed(data, first[i], last[i], model, hidden, buckets, word, history)
+        if features == 0:
+            continue
+        share = np.float32(1.0 / features)
+        for d in range(dim):
+            hidden[d] *= share
+        if model.loss == kernels.HIERARCHICAL:
+            kernels.descend(model, hidden, k, labels[i], scores[i], node, score)
+        else:
+            kernels.outputs(model, hidden, score)
+            for label in range(model.labels):
+                kernels.keep(label, score[label], k, labels[i], scores[i])
+            for j in range(min(k, model.labels)):
+                scores[i, j] = kernels.log(scores[i, j])
+        for j in range(k):
+            if labels[i, j] != kernels.NO_LABEL:
+                # Every score comes out some 1e-5 too high, as in fastText: the sure label has 1.00001 and more.
+                scores[i, j] = np.exp(scores[i, j])
 
 
 def _prepare(file: ModelFile) -> kernels.Model:
@@ -164,3 +216,8 @@ def _own(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 def _frozen(array: NDArray) -> NDArray:  # type: ignore[type-arg]
     array.flags.writeable = False
     return array
+
+
+def warm_up() -> None:
+    """Compile this file and `fasttext_score`."""
+    assets.load("lid.176.ftz", FastText.load).predict(pa.array(["a"], pa.large_string()))

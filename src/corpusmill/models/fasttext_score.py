@@ -1,4 +1,4 @@
-"""Kernels: the labels of texts under a fastText model, from UTF-8 bytes.
+"""Kernels of `fasttext`: from the UTF-8 bytes of a text to the scores of labels.
 
 A text is a bag of features, each a row of float32 numbers: its words, their character n-grams, and word n-grams. The
 mean of the rows goes through the output matrix. What fastText computes is kept to the letter (dictionary.cc, loss.cc);
@@ -13,10 +13,8 @@ only the order of additions differs, so scores agree to about 1e-6. Four things 
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill import assets
 from corpusmill.models.fasttext_file import Loss
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import Bits, count_bits, high_product, load8
@@ -85,56 +83,6 @@ class Model(NamedTuple):
 
 
 @kernel
-def predict(
-    data: Bytes,
-    first: Positions,
-    last: Positions,
-    model: Model,
-    k: int,
-    labels: NDArray[np.int32],
-    scores: NDArray[np.float32],
-) -> None:
-    """Write the k likeliest labels of each text data[first[i]:last[i]], the likeliest first.
-
-    data          uint8
-    first, last   (texts,) int64
-    labels        (texts, k) int32, written: -1 where there is none
-    scores        (texts, k) float32, written: 0 where there is none
-
-    A text without a word has no label. Equal scores keep the order in which the model lists the labels, except
-    in hierarchical softmax, where they keep the order of the tree.
-    """
-    dim = model.words.shape[1]
-    hidden = np.empty(dim, np.float32)
-    buckets = make_buckets(model)
-    word = np.empty(WORD, np.uint8)
-    history = np.empty(model.word_ngrams, np.uint64)
-    node = np.empty(model.labels + 1, np.int32)
-    score = np.empty(model.labels + 1, np.float32)
-    for i in range(len(first)):
-        labels[i, :] = NO_LABEL
-        scores[i, :] = 0
-        features = embed(data, first[i], last[i], model, hidden, buckets, word, history)
-        if features == 0:
-            continue
-        share = np.float32(1.0 / features)
-        for d in range(dim):
-            hidden[d] *= share
-        if model.loss == HIERARCHICAL:
-            descend(model, hidden, k, labels[i], scores[i], node, score)
-        else:
-            outputs(model, hidden, score)
-            for label in range(model.labels):
-                keep(label, score[label], k, labels[i], scores[i])
-            for j in range(min(k, model.labels)):
-                scores[i, j] = log(scores[i, j])
-        for j in range(k):
-            if labels[i, j] != NO_LABEL:
-                # Every score comes out some 1e-5 too high, as in fastText: the sure label has 1.00001 and more.
-                scores[i, j] = np.exp(scores[i, j])
-
-
-@kernel
 def embed(
     data: Bytes,
     first: int,
@@ -147,7 +95,7 @@ def embed(
 ) -> int:
     """Add up the rows of all features of data[first:last] into `hidden`; returns how many they are.
 
-    buckets, word, history   scratch, as `predict` makes it
+    buckets, word, history   scratch, as `fasttext._predict` makes it
     """
     hidden[:] = 0
     features = 0
@@ -513,10 +461,3 @@ def same(data: Bytes, begin: int, end: int, spelling: Bytes) -> bool:
 @inlined
 def is_label(data: Bytes, begin: int, end: int) -> bool:
     return end - begin >= len(LABEL) and same(data, begin, begin + len(LABEL), LABEL)
-
-
-def warm_up() -> None:
-    """Compile all of this file."""
-    from corpusmill.models.fasttext import FastText
-
-    assets.load("lid.176.ftz", FastText.load).predict(pa.array(["a"], pa.large_string()))

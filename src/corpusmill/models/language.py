@@ -25,7 +25,7 @@ continuations = masks(between(0x80, 0xBF))
 class Identifier:
     """Names the language of each text.
 
-    A text of at most `windows` x `window_chars` characters is read whole. Of a longer one, `windows` stretches of
+    A text of at most `windows` x `window_chars` characters is read whole. Of a longer one, `windows` windows of
     `window_chars` characters are read, at equal distances from the first to the last, and the scores of each language
     are averaged over those that hold a word at all.
     """

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.errors import AssetError
 from corpusmill.arrays import map_arrays, write_arrays
+from corpusmill.errors import AssetError
 
 Arrays = dict[str, NDArray[Any]]
 

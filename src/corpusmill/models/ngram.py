@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from corpusmill.errors import AssetError
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.buffers import Text, view
-from corpusmill.text.compile import kernel
+from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, load8
+from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 FORMAT = 1
 ADVICE = "`corpusmill train lm` makes them; KenLM's files end in .arpa, .klm or .binary."
@@ -34,6 +35,8 @@ MOST = 6  # the highest order
 UNKNOWN, START, END = (np.uint64(n) for n in (1, 2, 3))  # in place of the hash of a word
 SPACE = 32
 U = np.uint64
+
+_mix64 = inlined(mix64)
 
 
 class Table(NamedTuple):
@@ -109,10 +112,7 @@ def _insert(
 @kernel
 def extend(key: np.uint64, word: np.uint64) -> np.uint64:
     """The key of an n-gram with one word more before it; 0 stands for no n-gram. Never 0."""
-    x = (key * U(0x9E3779B97F4A7C15)) ^ (word + U(0xD1B54A32D192ED03))
-    x = (x ^ (x >> U(30))) * U(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> U(27))) * U(0x94D049BB133111EB)
-    x ^= x >> U(31)
+    x = _mix64((key * U(GOLDEN)) ^ (word + U(0xD1B54A32D192ED03)))
     return x if x != NO_BITS else U(1)
 
 

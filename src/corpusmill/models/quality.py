@@ -15,6 +15,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.arrays import MAGIC
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
@@ -23,7 +24,6 @@ from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
 from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
-from corpusmill.arrays import MAGIC
 
 QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
 FORMAT = 1  # changes when the same file would give other scores

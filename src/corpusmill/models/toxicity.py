@@ -143,11 +143,11 @@ class Rater:
         return columns
 
 
-def spread(values: NDArray[Any], there: NDArray[np.bool_]) -> pa.Array:
-    """The values in the rows that are there, null in the others."""
-    found = np.zeros(len(there), values.dtype)
-    found[there] = values
-    return pa.array(found, mask=~there)
+def spread(values: NDArray[Any], valid: NDArray[np.bool_]) -> pa.Array:
+    """The values in the rows that are valid, null in the others."""
+    column = np.zeros(len(valid), values.dtype)
+    column[valid] = values
+    return pa.array(column, mask=~valid)
 
 
 def lists(counts: NDArray[np.int64], parts: list[NDArray[Any]], kind: pa.DataType) -> pa.ListArray:

@@ -8,7 +8,7 @@ one piece, in a worker. What it reads depends on the piece alone, and the pieces
 piece of the whole file would hold.
 
 Nothing is lost silently: every record that a reader meets is a document, a dead letter, or counted by
-kind as no candidate at all; `records` of the tally is the sum of the three.
+kind as no candidate at all; `records` of the counts is the sum of the three.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ class Piece:
 
 
 @dataclass
-class Tally:
+class ReadCounts:
     """What became of the records of the pieces that were read with it."""
 
     records: int = 0
@@ -105,7 +105,7 @@ class Reader(Protocol):
         """
         ...
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         """The documents of a piece, with the columns of DOCUMENT, in the order of the file.
 
         A batch holds at most BATCH_ROWS documents and stops growing at BATCH_BYTES of text and raw.

@@ -102,13 +102,13 @@ def packing(path: str) -> str:
 def _compressed(members: "Members", start: int, stop: int, limit: int, look_back: int) -> Iterator[Record | Damage]:
     """The records of the runs that start in [start, stop)."""
     begin = max(0, start - look_back)
-    there = members.seek(0) if begin == 0 else members.search(begin, stop)
-    while there and members.start < stop:
+    opened = members.seek(0) if begin == 0 else members.search(begin, stop)
+    while opened and members.start < stop:
         first = members.start
         if members.trouble:
             if first >= start:
                 yield _damage(first, members.trouble)
-            there = isinstance(members.trouble, Damaged) and members.search(first + 1, stop)
+            opened = isinstance(members.trouble, Damaged) and members.search(first + 1, stop)
             continue
         stream = Stream(members.run())
         if first >= start:
@@ -116,9 +116,9 @@ def _compressed(members: "Members", start: int, stop: int, limit: int, look_back
         while stream.drop(FEED):
             pass
         if stream.error:
-            there = isinstance(stream.error, Damaged) and members.search(members.start + 1, stop)
+            opened = isinstance(stream.error, Damaged) and members.search(members.start + 1, stop)
         else:
-            there = members.opened
+            opened = members.opened
 
 
 class Members:

@@ -1,4 +1,4 @@
-"""Where readers put what they find: documents go into batches, everything else into the tally."""
+"""Where readers put what they find: documents go into batches, everything else into the counts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, Tally
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
 from corpusmill.schema import DOCUMENT, document_id
 
 COLUMNS = tuple(field.name for field in DOCUMENT)
@@ -15,11 +15,11 @@ COLUMNS = tuple(field.name for field in DOCUMENT)
 class Documents:
     """Collects the documents of one piece into batches: `add` each, then yield from `full`, and last from `rest`."""
 
-    def __init__(self, piece: Piece, source: str, step: str, tally: Tally) -> None:
+    def __init__(self, piece: Piece, source: str, step: str, counts: ReadCounts) -> None:
         self.piece = piece
         self.source = source
         self.step = step
-        self.tally = tally
+        self.counts = counts
         self._start()
 
     def _start(self) -> None:
@@ -54,7 +54,7 @@ class Documents:
 
     def dead(self, position: int, kind: str, reason: str, *, url: str | None = None, expected: bool = False) -> None:
         """The record at `position` is no document, and why."""
-        self.tally.dead(
+        self.counts.dead(
             id=self.id(position),
             source=self.source,
             file=self.piece.file.path,
@@ -85,8 +85,8 @@ class Documents:
         columns["source"] = [self.source] * rows
         columns["file"] = [self.piece.file.path] * rows
         batch = pa.record_batch([pa.array(columns[field.name], field.type) for field in DOCUMENT], schema=DOCUMENT)
-        self.tally.records += rows
-        self.tally.documents += rows
+        self.counts.records += rows
+        self.counts.documents += rows
         self._start()
         return batch
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.read import Piece, Tally, whole
+from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._columns import Roles, Rows
 from corpusmill.read._documents import Documents
 from corpusmill.read._tables import add_rows, check, is_damage, opened
@@ -51,8 +51,8 @@ class Arrow:
             pieces += cuts
         return pieces
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return

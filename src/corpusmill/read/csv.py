@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError
-from corpusmill.read import Piece, Tally, whole
+from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._columns import Roles, Rows
 from corpusmill.read._documents import Documents
 from corpusmill.read._lines import TooLong, lines
@@ -48,8 +48,8 @@ class Csv:
             self._roles().check(header, f"{first.path}, header")
         return [whole(file) for file in files]
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
@@ -63,7 +63,7 @@ class Csv:
         position = -1
         for position, fields in enumerate(parsed):
             if not fields:
-                tally.skip("blank_line")
+                counts.skip("blank_line")
             elif len(fields) != len(header):
                 reason = f"the row has {len(fields)} fields, the header {len(header)}: {str(fields)[:80]}"
                 docs.dead(position, "bad_row", reason)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError
-from corpusmill.read import Piece, Tally, whole
+from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._documents import Documents
 from corpusmill.read.text import KINDS, content
 from corpusmill.storage import FileInfo
@@ -33,8 +33,8 @@ class Html:
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         return [whole(file) for file in files]
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         raw = content(piece, int(self.max_mb * 1e6))
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)

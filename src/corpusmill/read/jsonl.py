@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, Tally, split_bytes, whole
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, sniff
 from corpusmill.read._columns import Roles, Rows
 from corpusmill.read._documents import Documents
@@ -61,8 +61,8 @@ class Jsonl:
             pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
         return pieces
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         rows = Rows(self._roles(), docs)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
@@ -75,7 +75,7 @@ class Jsonl:
                 row = loads(line)
             except orjson.JSONDecodeError as error:
                 if not line or line.isspace():
-                    tally.skip("blank_line")
+                    counts.skip("blank_line")
                     continue
                 row = parse_leniently(line)
                 if row is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpusmill.read import Piece, Tally, whole
+from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._columns import Roles, Rows
 from corpusmill.read._documents import Documents
 from corpusmill.read._tables import ROWS, add_rows, check, is_damage, opened
@@ -49,10 +49,10 @@ class Parquet:
             pieces += cuts
         return pieces
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        docs = Documents(piece, source, STEP, tally)
+        docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return

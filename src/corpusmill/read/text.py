@@ -9,7 +9,7 @@ from typing import Literal
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
-from corpusmill.read import Piece, Tally, split_bytes, whole
+from corpusmill.read import Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, blocks, sniff
 from corpusmill.read._documents import Documents
 from corpusmill.read._lines import TooLong, lines
@@ -78,8 +78,8 @@ class Text:
             pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
         return pieces
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         else:
@@ -96,7 +96,7 @@ class Text:
                 elif self._is_whole():
                     docs.dead(position, "empty_text", "the file has no text", expected=True)
                 else:
-                    tally.skip("blank")
+                    counts.skip("blank")
                 yield from docs.full()
         yield from docs.rest()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.read import Piece, Tally, _http, split_bytes, whole
+from corpusmill.read import Piece, ReadCounts, _http, split_bytes, whole
 from corpusmill.read._archive import Damage, Record, packing, records
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo
@@ -47,8 +47,8 @@ class Warc:
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         return split_archives(files, target_bytes)
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         limit = int(self.max_mb * 1e6)
@@ -58,7 +58,7 @@ class Warc:
             elif record.kind == "response" or (record.kind == "resource" and self._is_page(record)):
                 self._page(record, docs, limit)
             else:
-                docs.tally.skip(f"warc_{record.kind}")
+                docs.counts.skip(f"warc_{record.kind}")
             yield from docs.full()
         yield from docs.rest()
 

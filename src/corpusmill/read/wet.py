@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.read import Piece, Tally
+from corpusmill.read import Piece, ReadCounts
 from corpusmill.read._archive import Damage, records
 from corpusmill.read._documents import Documents
 from corpusmill.read.warc import date, metadata, split_archives
@@ -34,8 +34,8 @@ class Wet:
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         return split_archives(files, target_bytes)
 
-    def read(self, piece: Piece, source: str, tally: Tally) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, tally)
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         for record in records(piece, int(self.max_mb * 1e6)):
@@ -43,7 +43,7 @@ class Wet:
                 docs.dead(record.offset, record.kind, record.reason, url=record.url)
                 continue
             if record.kind != "conversion":
-                tally.skip(f"warc_{record.kind}")
+                counts.skip(f"warc_{record.kind}")
                 continue
             url = record.fields.get("warc-target-uri")
             if record.length > len(record.body):

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.keys import ADDRESS, KeyFile, stayed
 from corpusmill.recipe.against import INDEX, comparable, key_files
@@ -28,7 +29,6 @@ from corpusmill.report.tables import RunTables
 from corpusmill.steps import CorpusStep
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
-from corpusmill.arrays import map_arrays, write_arrays
 
 ROWS = 1024  # documents in memory at a time
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.arrays import map_arrays
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.report.markup import Html, Inside, table, tag
@@ -18,7 +19,6 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 from corpusmill.steps import Tokenize
-from corpusmill.arrays import map_arrays
 
 TOP = 40  # tokens that are shown
 GROUPS = 20  # languages that are shown

@@ -1,7 +1,18 @@
 """The training-shard format: flat token files that nanoGPT maps, and beside them which document each token is from.
 
-FORMAT.md is the contract. `open_shards` reads a folder, with NumPy alone. `plan` and `pack` lay shards out, `writer`
-writes them.
+FORMAT.md is the contract.
+
+    layout        names of files, the index, the spans of a shard
+    files         the files of a folder, mapped
+    reader        a folder of shards as one array of tokens; `open_shards`
+    documents     the documents of finished shards, one after the other
+    token_range   a range of tokens, for writers of other formats
+    verify        checks all that FORMAT.md promises
+    plan          which documents each shard holds
+    pack          the tokens of one shard in rows
+    writer        writes shards, their tables and the index
+
+Reading needs NumPy alone, so that a training loop can do it; only the tables of documents need pyarrow.
 """
 
 from corpusmill.shards.reader import Place, Shards, open_shards

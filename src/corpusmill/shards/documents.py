@@ -82,7 +82,7 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
 
 
 def gathered(tokens: NDArray[Any], start: Int64s, length: Int64s) -> NDArray[Any]:
-    """Stretches of an array put end to end; a view where they lie so already."""
+    """Ranges of an array, concatenated; a view if they are already adjacent."""
     if (start[1:] == start[:-1] + length[:-1]).all():
         return tokens[int(start[0]) : int(start[-1] + length[-1])]
     return np.concatenate([tokens[a : a + n] for a, n in zip(start.tolist(), length.tolist())])

@@ -70,7 +70,11 @@ class Totals:
     def of(lengths: Iterable[Int64s]) -> "Totals":
         """The totals of units of which the tokens of each document are known."""
         rows = [(int(unit.sum()), len(unit), int(unit.max(initial=0))) for unit in lengths]
-        return Totals(*(np.array(column, np.int64) for column in zip(*rows))) if rows else Totals(*[np.empty(0, np.int64)] * 3)
+        return (
+            Totals(*(np.array(column, np.int64) for column in zip(*rows)))
+            if rows
+            else Totals(*[np.empty(0, np.int64)] * 3)
+        )
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,7 @@ class ShardCuts:
 
     def __post_init__(self) -> None:
         if self.row < 1 or self.tokens_per_shard < 1:
-            raise ValueError(
-                f"need row >= 1 and tokens_per_shard >= 1, got {self.row} and {self.tokens_per_shard}"
-            )
+            raise ValueError(f"need row >= 1 and tokens_per_shard >= 1, got {self.row} and {self.tokens_per_shard}")
 
     @property
     def cut(self) -> int:

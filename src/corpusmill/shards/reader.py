@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.files import ShardFiles
+from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored, table_name, tokens_name
 
 
 class Place(NamedTuple):
@@ -53,8 +54,7 @@ class Shards:
         self.index = index
         self.dtype: np.dtype[Any] = np.dtype(index.dtype)
         self._edges = np.cumsum([0, *(entry.tokens for entry in index.shards)])
-        self._tokens: dict[int, NDArray[Any]] = {}
-        self._spans: dict[int, Spans] = {}
+        self._files = ShardFiles(folder, index)
 
     def __len__(self) -> int:
         return self.index.tokens
@@ -64,14 +64,14 @@ class Shards:
 
         Raises ShardError where that is not within the tokens that there are.
         """
-        parts = [self._mapped(entry)[a:b] for entry, a, b, _ in self._parts(start, stop)]
+        parts = [self._files.tokens(entry)[a:b] for entry, a, b, _ in self._parts(start, stop)]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, self.dtype), *parts])
 
     def spans(self, start: int, stop: int) -> Spans:
         """Which document the tokens [start, stop) belong to: runs, the first from `start`, counted from `start`."""
         columns: list[list[NDArray[np.int64]]] = [[], [], []]
         for entry, a, b, before in self._parts(start, stop):
-            runs = self._runs(entry)
+            runs = self._files.spans(entry)
             first = int(np.searchsorted(runs.start, a, "right")) - 1
             last = int(np.searchsorted(runs.start, b))
             begin = np.maximum(runs.start[first:last], a)
@@ -121,7 +121,7 @@ class Shards:
         """Read everything and say what is wrong; an empty list is a proof of what FORMAT.md promises."""
         from corpusmill.shards.verify import problems
 
-        return list(problems(self))
+        return list(problems(self._files))
 
     @cached_property
     def has_tables(self) -> bool:
@@ -129,17 +129,15 @@ class Shards:
 
     def mapped(self, shard: int) -> NDArray[Any]:
         """All tokens of a shard, by its place in the index."""
-        return self._mapped(self.index.shards[shard])
+        return self._files.tokens(self.index.shards[shard])
 
     def release(self) -> None:
-        """Let go of the mapped files: what was read of them counts as memory of the process. They are mapped again
-        when they are needed."""
-        self._tokens.clear()
-        self._spans.clear()
+        """Unmap all files: pages that were read count as memory of the process. They are mapped again on next use."""
+        self._files.release()
 
     def runs(self, shard: int) -> Spans:
         """Which document each token of a shard belongs to."""
-        return self._runs(self.index.shards[shard])
+        return self._files.spans(self.index.shards[shard])
 
     def _parts(self, start: int, stop: int) -> list[tuple[Entry, int, int, int]]:
         """(shard, first and last token in it, tokens in the shards before it) of a range."""
@@ -152,15 +150,3 @@ class Shards:
                 break
             parts.append((entry, max(start - edge, 0), min(stop - edge, entry.tokens), edge))
         return parts
-
-    def _mapped(self, entry: Entry) -> NDArray[Any]:
-        if entry.number not in self._tokens:
-            path = self.folder / tokens_name(entry.number)
-            mapped = np.memmap(path, stored(self.index.dtype), "r", 0, (entry.tokens,))
-            self._tokens[entry.number] = np.asarray(mapped)
-        return self._tokens[entry.number]
-
-    def _runs(self, entry: Entry) -> Spans:
-        if entry.number not in self._spans:
-            self._spans[entry.number] = Spans.map(self.folder / spans_name(entry.number), entry.tokens)
-        return self._spans[entry.number]

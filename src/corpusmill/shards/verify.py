@@ -2,55 +2,52 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpusmill.errors import CorpusmillError, ShardError
+from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.layout import PADDING, Entry, Spans, spans_name, table_name, tokens_name
 from corpusmill.storage import checksum
-
-if TYPE_CHECKING:
-    from corpusmill.shards.reader import Shards
 
 CHUNK = 1 << 22  # tokens
 
 
-def problems(shards: "Shards") -> Iterator[str]:
+def problems(files: ShardFiles) -> Iterator[str]:
     """Every problem as a sentence that begins with the file: what was found, what was promised.
 
     Reads each file twice. A shard whose files are not what was written is not looked into: its other problems would only
     repeat that one.
     """
-    index = shards.index
+    index = files.index
     document, offset = 0, 0  # the next token expected: this one of this document
     for entry in index.shards:
-        damage = list(_damage(shards, entry))
+        damage = list(_damage(files, entry))
         yield from damage
         if damage:
             document, offset = entry.first_document + entry.documents, -1
             continue
-        runs = shards._runs(entry)
-        yield from _ids(shards, entry, runs)
-        found, document, offset = _order(shards, entry, runs, document, offset)
+        runs = files.spans(entry)
+        yield from _ids(files, entry, runs)
+        found, document, offset = _order(files, entry, runs, document, offset)
         yield from found
         if entry.table_xxh3_128 is not None:
-            yield from _table(shards, entry, runs)
+            yield from _table(files, entry, runs)
     if document + (offset > 0) != index.documents - index.discarded_documents and offset >= 0:
         yield (
-            f"{shards.folder}: holds {document + (offset > 0)} documents, the index says "
+            f"{files.folder}: holds {document + (offset > 0)} documents, the index says "
             f"{index.documents} less {index.discarded_documents} discarded"
         )
     if offset > 0 and not index.discarded_tokens:
-        yield f"{shards.folder}: ends within document {document}, and the index says that nothing was discarded"
+        yield f"{files.folder}: ends within document {document}, and the index says that nothing was discarded"
 
 
-def _damage(shards: "Shards", entry: Entry) -> Iterator[str]:
-    files = [(tokens_name(entry.number), entry.tokens_xxh3_128), (spans_name(entry.number), entry.spans_xxh3_128)]
+def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
+    checksums = [(tokens_name(entry.number), entry.tokens_xxh3_128), (spans_name(entry.number), entry.spans_xxh3_128)]
     if entry.table_xxh3_128 is not None:
-        files.append((table_name(entry.number), entry.table_xxh3_128))
-    for name, promised in files:
-        path: Path = shards.folder / name
+        checksums.append((table_name(entry.number), entry.table_xxh3_128))
+    for name, promised in checksums:
+        path: Path = files.folder / name
         try:
             found = checksum(path)
         except CorpusmillError as error:
@@ -59,20 +56,20 @@ def _damage(shards: "Shards", entry: Entry) -> Iterator[str]:
         if found != promised:
             yield f"{path}: XXH3-128 is {found[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
     try:
-        runs = shards._runs(entry)
+        runs = files.spans(entry)
     except ShardError as error:
         yield str(error)
         return
     if len(runs.start) != entry.spans:
-        yield f"{shards.folder / spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
+        yield f"{files.folder / spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
 
 
-def _ids(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
+def _ids(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
     """Ids are in the vocabulary, EOS stands at the ends of documents and nowhere else, BOS, if there is one, at their
     beginnings and nowhere else, padding is padding."""
-    path = shards.folder / tokens_name(entry.number)
-    index = shards.index
-    tokens = shards._mapped(entry)
+    path = files.folder / tokens_name(entry.number)
+    index = files.index
+    tokens = files.tokens(entry)
     ends = np.append(runs.start[1:], entry.tokens)
     padding = runs.document == PADDING
     eos = bos = 0
@@ -103,12 +100,12 @@ def _ids(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
             )
 
 
-def _order(shards: "Shards", entry: Entry, runs: Spans, document: int, offset: int) -> tuple[list[str], int, int]:
+def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: int) -> tuple[list[str], int, int]:
     """Every document is there once, from its first token to its EOS; a document may go on in the next shard.
 
     Takes and returns the next token expected: (document, offset); an offset below 0 means that it is not known.
     """
-    path = shards.folder / spans_name(entry.number)
+    path = files.folder / spans_name(entry.number)
     ends = np.append(runs.start[1:], entry.tokens)
     if len(runs.start) and (runs.start[0] != 0 or (ends <= runs.start).any()):
         return [f"{path}: the spans do not cover the shard from its first token to its last"], document, -1
@@ -116,7 +113,7 @@ def _order(shards: "Shards", entry: Entry, runs: Spans, document: int, offset: i
     order = np.lexsort((runs.offset[real], runs.document[real]))
     who, since = runs.document[real][order], runs.offset[real][order]
     length = (ends - runs.start)[real][order]
-    last = shards._mapped(entry)[ends[real][order] - 1] == shards.index.eos_id
+    last = files.tokens(entry)[ends[real][order] - 1] == files.index.eos_id
     if not len(who):
         return [], document, offset
     if offset >= 0 and (int(who[0]), int(since[0])) != (document, offset):
@@ -142,11 +139,11 @@ def _order(shards: "Shards", entry: Entry, runs: Spans, document: int, offset: i
     return told, int(who[-1]), int(since[-1] + length[-1])
 
 
-def _table(shards: "Shards", entry: Entry, runs: Spans) -> Iterator[str]:
+def _table(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
     """The table names the documents that start here, with as many tokens as stand in the shards."""
     import pyarrow.parquet as pq
 
-    path = shards.folder / table_name(entry.number)
+    path = files.folder / table_name(entry.number)
     table = pq.read_table(path, columns=["document", "tokens"], use_threads=False)
     numbers, tokens = table["document"].to_numpy(), table["tokens"].to_numpy()
     if not np.array_equal(numbers, np.arange(entry.first_document, entry.first_document + entry.documents)):

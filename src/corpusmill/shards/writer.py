@@ -33,8 +33,8 @@ DOCUMENTS = pa.schema(
 def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
     """Write one shard to two open files, and say what was written. Holds 2 M tokens in memory."""
     digest = xxhash.xxh3_128()
-    for stretch in packed.stretches():
-        block = stretch.astype(stored(packed.dtype.name), copy=False).data
+    for part in packed.stretches():
+        block = part.astype(stored(packed.dtype.name), copy=False).data
         digest.update(block)
         tokens.write(block)
     runs = packed.spans.to_bytes(packed.size)

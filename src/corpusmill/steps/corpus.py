@@ -440,4 +440,3 @@ def ids_of(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64]) -> NDArray
                 ids[first:upto].reshape(-1)[:] = np.frombuffer(bytes.fromhex("".join(texts)), np.uint8)
                 first, row = upto, row + len(batch)
     return ids
-

@@ -1,20 +1,54 @@
-"""Measures of text: kernels over Arrow buffers, and their tables. Facts only; every threshold lives in a step.
+"""Kernels over the bytes of Arrow string arrays: what the engine measures, finds and compares in text.
 
-    compile     our decorator for kernels: numba, without the GIL, with a cache that is never stale
-    buffers     an Arrow string array as bytes and offsets, and back
-    lowlevel    unaligned loads, 128-bit products, bit counting
-    simd        64 bytes -> one bit a byte
-    unicode     what a code point is: pinned tables, the same on every Python
-    spans       bytes -> where words and lines begin and end
-    words       words -> size, class, hash
-    lines       statistics of lines and paragraphs
-    grams       words -> repeated n-grams
-    stats       all of it: one record a document
-    code        keywords, symbols and lines that speak for source code
-    shapes      what each line is made of
-    rewrite     change the texts that need it, leave the others' bytes alone
-    c4 sentences fold shingles sketch hashing pii replace     what each is named for
+Kit, on which all others are built:
+
+    compile        the decorator for kernels: numba, without the GIL, with a cache that is never stale
+    buffers        an Arrow string array as bytes and offsets, and back
+    lowlevel       unaligned loads, 128-bit products, bit counting
+    simd           64 bytes -> one bit per byte
+    sets           a hash set in a scratch array
+    hashing        XXH64, and a faster hash for tables that live no longer than a call
+    folded_hash    a hash of words that ignores case
+    splitmix64     the finaliser of SplitMix64
+    unicode        what a code point is: pinned tables, the same on every Python
+    spans          bytes -> where words and lines begin and end
+    runs           runs of letters, digits and given characters
+    plain_tokens   tokens without a model: words, and single characters of scripts without spaces
+    replace        documents with spans replaced by other text
+
+Measures of a document:
+
+    stats          all statistics of `words`, `lines` and `grams` in one pass: one record per document
+    words          words -> size, class, hash
+    lines          statistics of lines and paragraphs
+    grams          words -> repeated n-grams
+    word_counts    how many words, at the speed of memory
+    sentences      how many sentences, and where
+    scripts        letters by script
+    code           keywords, symbols and lines that speak for source code
+    shapes         what each line is made of
+    c4             C4's line rules: documents in, cleaned documents out
+    lexicon        where words of a list are, also in disguise
+
+Personal data in a document:
+
+    pii            addresses and numbers of people and machines (a folder)
+    secrets        keys, tokens, wallets, passwords
+
+Matching across the corpus:
+
+    fold           text in the form in which copies are compared
+    folded_words   where the words of folded text are in the original
+    shingles       hashes of n-grams of folded text
+    sketch         MinHash signatures of shingle sets, and their band keys
+    buckets        documents that share a key: partitions, candidate pairs, Jaccard index, survivors
+    pieces         lines and paragraphs as the unit of deduplication
+    repeats        which records of a stream occurred before
+    passages       windows of tokens, for repeated substrings
+    overlap        an index of n-grams, and where they occur in documents
 
 A kernel takes arrays and writes to arrays; the functions for the rest of the package take an Arrow array and return
-arrays. None of them looks at more than one document at a time, so results never depend on how documents are batched.
+arrays. Facts only: every threshold lives in a step. Measures, personal data, and the keys that matching computes depend
+on one document alone, so results never depend on how documents are batched. Only `buckets`, `repeats` and
+`pieces.occurrences` see records of many documents, and they are given all that share a key.
 """

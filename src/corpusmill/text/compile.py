@@ -119,10 +119,12 @@ def fingerprint(module: str | None = None) -> str:
 
 
 def _file_of(module: str) -> Path | None:
-    """The source of a module of this package; None of any other. Packages hold no kernels, and import all and sundry."""
+    """The source of a module of this package; None of any other, and of the package itself, which imports everything."""
     first, *rest = module.split(".")
-    path = PACKAGE.joinpath(*rest).with_suffix(".py")
-    return path if rest and first == PACKAGE.name and path.is_file() else None
+    if not rest or first != PACKAGE.name:
+        return None
+    path = PACKAGE.joinpath(*rest)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
 @cache
@@ -141,10 +143,10 @@ def _with_imports(module: str) -> set[Path]:
 
 
 def _kernel_sources() -> list[tuple[Path, bytes]]:
-    """(file, source) of everything in text/, and of each module elsewhere that imports this one."""
+    """(file, source) of everything in text/ and its folders, and of each module elsewhere that imports this one."""
     here = Path(__file__).parent
-    found = [(path, path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
-    return [(path, source) for path, source in found if path.parent == here or b"corpusmill.text.compile" in source]
+    sources = [(path, path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
+    return [(path, source) for path, source in sources if here in path.parents or b"corpusmill.text.compile" in source]
 
 
 def kernel_modules() -> list[str]:

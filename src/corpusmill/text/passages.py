@@ -1,16 +1,16 @@
-"""Windows of tokens, to find passages that are repeated, and stretches of them, to find those with few keys.
+"""Windows of tokens, to find repeated passages, and super-k-mers, which bundle windows so that few keys suffice.
 
 A window is `window` tokens in a row (see `plain_tokens`). Two windows are equal if their tokens are, byte for byte;
 which white space stands between them does not matter. A passage of at least `window` tokens is repeated where it is
 covered by windows that occur elsewhere, so what a suffix array would find by sorting is found by equality of windows.
 
-A window of every token would be a key of every token. So windows are bundled: each belongs to the smallest of the
-hashes of its n-grams of `gram` tokens (its seed; the last one on a tie), and those that follow each other with the same
-seed are a stretch. The seed of a window depends on nothing outside it. So equal windows have equal seeds, and are found
-among stretches of one key; and no two windows of one stretch are equal, as their seed is elsewhere in each. Stretches
-that are equal as a whole have all windows in common; only for a key whose stretches differ must single windows be
-looked at. (Minimizers and super-k-mers: Roberts et al. 2004, doi:10.1093/bioinformatics/bth408; Li et al. 2013,
-doi:10.14778/2535569.2448951.)
+A window at every token would mean a key for every token. So windows are bundled: the seed of a window is the smallest
+hash of its n-grams of `gram` tokens (its minimizer; the last one on a tie), and consecutive windows with the same seed
+are a super-k-mer. The seed of a window depends on nothing outside it. So equal windows have equal seeds, and are in
+super-k-mers with the same key; and no two windows of one super-k-mer are equal, because the seed is at another place in
+each. Super-k-mers that are equal as a whole have all windows in common; single windows must be compared only for a key
+whose super-k-mers differ. (Minimizers and super-k-mers: Roberts et al. 2004, doi:10.1093/bioinformatics/bth408; Li et
+al. 2013, doi:10.14778/2535569.2448951.)
 
 Tokens t[0], …, t[n - 1] in a row hash to the sum of hash(t[i]) * base**(n - 1 - i) modulo 2**61 - 1, for two bases.
 Keys are kept for later runs: who changes `quick_hash`, which hashes a token, changes `corpusmill.keys.FORMAT`.
@@ -32,21 +32,21 @@ from corpusmill.text.unicode import Classes, classes
 PRIME = (1 << 61) - 1
 BASES = (0x9E3779B97F4A7C15 % PRIME, 0xC2B2AE3D27D4EB4F % PRIME)
 MOST_TIMES = 65535
-LONGEST_WINDOW = 10_000  # tokens; counts of windows in a stretch are 16 bits wide
+LONGEST_WINDOW = 10_000  # tokens; counts of windows in a super-k-mer are 16 bits wide
 LF = 10
 
 _PRIME, _BASE_0, _BASE_1 = U(PRIME), U(BASES[0]), U(BASES[1])
 
 
-class Stretches(NamedTuple):
-    """Stretches of windows, in order of documents and places.
+class SuperKmers(NamedTuple):
+    """Super-k-mers, in order of documents and positions.
 
-    document   (stretches,) int64: row of the document
+    document   (super-k-mers,) int64: row of the document
     key        uint64: hash of the seed
     whole      uint64: hash of all tokens that the windows cover, windows + window - 1 of them
     start      uint32: the first window, by its first token
     windows    uint16
-    times      uint16: how often the stretch follows itself at once, as in "- - - - -": it has windows * times windows
+    times      uint16: how often it is repeated back to back, as in "- - - - -": it has windows * times windows
     """
 
     document: NDArray[np.int64]
@@ -57,34 +57,34 @@ class Stretches(NamedTuple):
     times: NDArray[np.uint16]
 
 
-def stretches(texts: pa.LargeStringArray, window: int, gram: int) -> Stretches:
-    """Every window of every document, in stretches; a document of fewer than `window` tokens has none."""
+def super_kmers(texts: pa.LargeStringArray, window: int, gram: int) -> SuperKmers:
+    """Every window of every document, in super-k-mers; a document of fewer than `window` tokens has none."""
     if not 1 <= gram <= window <= LONGEST_WINDOW:
         raise ValueError(f"need 1 <= gram <= window <= {LONGEST_WINDOW}, got gram={gram}, window={window}")
     text = view(texts)
-    # There are about 2 / (window - gram + 2) stretches a token; where tokens are shorter than 2 bytes it is done again.
+    # About 2 / (window - gram + 2) super-k-mers per token; where tokens are shorter than 2 bytes, a second try has room.
     room = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
     while True:
         out = _room(room)
-        found = int(_stretches(text, window, gram, _powers(2 * window), classes(), out))
-        if found <= room:
-            return _room(found, out)
-        room = found
+        count = int(_super_kmers(text, window, gram, _powers(2 * window), classes(), out))
+        if count <= room:
+            return _room(count, out)
+        room = count
 
 
-def _room(size: int, filled: Stretches | None = None) -> Stretches:
-    """Arrays for so many stretches, or a copy of the first of some: a view would hold on to what is not filled."""
-    made = Stretches(
-        np.empty(size, np.int64),
-        np.empty(size, np.uint64),
-        np.empty(size, np.uint64),
-        np.empty(size, np.uint32),
-        np.empty(size, np.uint16),
-        np.empty(size, np.uint16),
+def _room(size: int, filled: SuperKmers | None = None) -> SuperKmers:
+    """Arrays for `size` super-k-mers, or a copy of the first `size`: a view would keep all memory alive."""
+    room = SuperKmers(
+        document=np.empty(size, np.int64),
+        key=np.empty(size, np.uint64),
+        whole=np.empty(size, np.uint64),
+        start=np.empty(size, np.uint32),
+        windows=np.empty(size, np.uint16),
+        times=np.empty(size, np.uint16),
     )
     for name, old in filled._asdict().items() if filled else ():
-        getattr(made, name)[:] = old[:size]
-    return made
+        getattr(room, name)[:] = old[:size]
+    return room
 
 
 def window_hashes(
@@ -94,9 +94,9 @@ def window_hashes(
     count: NDArray[np.int64],
     window: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Two hashes of each window of some stretches, one stretch after the other: (sum of counts,) each.
+    """Two hashes of each window of some super-k-mers, one after the other: (sum of counts,) each.
 
-    document, start, count   (stretches,) as in `Stretches`, in order of documents
+    document, start, count   (super-k-mers,) document, first window and windows, in order of documents
 
     Raises ValueError if documents are out of order, or a window does not lie in its document.
     """
@@ -166,12 +166,14 @@ def _powers(most: int) -> NDArray[np.uint64]:
 
 
 @kernel
-def _stretches(text: Text, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: Stretches) -> int:
-    """Fills what has room. Returns how many there are."""
+def _super_kmers(
+    text: Text, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: SuperKmers
+) -> int:
+    """Write as many as `out` has room for; returns how many there are."""
     first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
     seeds = np.empty(1 << 12, np.uint64)
     wide = window - gram + 1  # n-grams of a window
-    found = 0
+    count = 0
     for d in range(len(text.offsets) - 1):
         tokens, first, second = _prefixes(text.data, text.offsets[d], text.offsets[d + 1], classes, first, second)
         if tokens < window:
@@ -195,23 +197,23 @@ def _stretches(text: Text, window: int, gram: int, powers: NDArray[np.uint64], c
                     continue
             key = mix(seeds[least] ^ K0, U(gram))
             whole = _between(second, begin, w - 1 + window, powers[1])
-            if not _again(out, found - 1, key, whole, begin, w - begin):
-                if found < len(out.key):
-                    out.document[found] = d
-                    out.key[found], out.whole[found] = key, whole
-                    out.start[found], out.windows[found], out.times[found] = begin, w - begin, 1
-                found += 1
+            if not _repeats(out, count - 1, key, whole, begin, w - begin):
+                if count < len(out.key):
+                    out.document[count] = d
+                    out.key[count], out.whole[count] = key, whole
+                    out.start[count], out.windows[count], out.times[count] = begin, w - begin, 1
+                count += 1
             begin, least = w, following
-    return found
+    return count
 
 
 @inlined
-def _again(out: Stretches, at: int, key: Bits, whole: Bits, start: int, windows: int) -> bool:
-    """Whether the stretch is the one before it again; then that one is noted once more."""
+def _repeats(out: SuperKmers, at: int, key: Bits, whole: Bits, start: int, windows: int) -> bool:
+    """Whether a super-k-mer repeats the one at `at` back to back; if so, that one's `times` is increased."""
     if at < 0 or at >= len(out.key) or out.key[at] != key or out.whole[at] != whole or out.windows[at] != windows:
         return False
     times = np.int64(out.times[at])
-    # No stretch of the document before ends where the first of this one begins, at 0.
+    # One of the previous document cannot match: the first of a document starts at 0, which none of them ends at.
     if times == MOST_TIMES or np.int64(out.start[at]) + times * windows != start:
         return False
     out.times[at] = times + 1
@@ -220,7 +222,7 @@ def _again(out: Stretches, at: int, key: Bits, whole: Bits, start: int, windows:
 
 @inlined
 def _least(seeds: NDArray[np.uint64], begin: Any, end: Any) -> Any:
-    """Where the least is, the last of equals."""
+    """The position of the smallest; of equals, the last."""
     least = begin
     for i in range(begin + 1, end):
         if seeds[i] <= seeds[least]:
@@ -379,7 +381,7 @@ def _outweighs(data: NDArray[np.uint8], start: Any, end: Any, other_start: Any, 
 
 def warm_up() -> None:
     texts = pa.array(["a b a b."], pa.large_string())
-    stretches(texts, 2, 1)
+    super_kmers(texts, 2, 1)
     one, two = np.array([0]), np.array([2])
     window_hashes(texts, one, one, two, 2)
     cut_tokens(texts, one, one, two)

@@ -100,5 +100,6 @@ def _find(
 
 def warm_up() -> None:
     seen = Seen()
-    seen.add(np.array([1, 1], np.uint64), np.array([2, 3], np.uint64))
+    keys = np.arange(16, dtype=np.uint64)  # more than there is room for at first
+    seen.add(keys, keys)
     seen.related()

@@ -1,6 +1,6 @@
 """Where keys and secrets stand in text: tokens and private keys, wallets, and values given to a name such as "password".
 
-All of them have a stretch of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one in a
+All of them have a run of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one per
 kilobyte, or begin with five dashes. A walk over bit maps stops only there and proposes places where a known prefix or a
 name stands; the regular expressions below decide, on those places alone. Matched from left to right, ASCII; no
 [A-Za-z0-9_] touches a match. What each is:
@@ -57,7 +57,7 @@ class Format:
 
 _GIVEN = r"[\"'`]?[ \t]{0,2}(?::=|=>|=|:)[ \t]{0,2}[\"'`]?"  # at most 8 characters: LONGEST_LINK
 
-# After each vendor's documentation. A format has a stretch of at least 16 characters of [A-Za-z0-9_+/-] where it
+# After each vendor's documentation. A format has a run of at least 16 characters of [A-Za-z0-9_+/-] where it
 # begins, or after a first word and at most LONGEST_LINK characters of [ \t"'`:=>.]; otherwise it would not be proposed.
 FORMATS = (
     Format("aws_access_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z2-7]{16}"),
@@ -321,7 +321,7 @@ def _propose(
             fifth = d5 & ~moved_up(d5, e5, 1)
         e1, e2, e5 = d1, d2, d5
         while long != NO_BITS:
-            n = _stretch(data, lo, block + lowest_bit(long) - 15, hi, document, wanted, places, n)
+            n = _token_run(data, lo, block + lowest_bit(long) - 15, hi, document, wanted, places, n)
             if n < 0:
                 return n
             long &= long - ONE
@@ -344,10 +344,10 @@ def _is(data: NDArray[np.uint8], at: int, kinds: np.uint16) -> bool:
 
 
 @kernel
-def _stretch(
+def _token_run(
     data: NDArray[np.uint8], lo: int, start: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
 ) -> int:
-    """Append what a stretch of token characters from `start` on proposes, and the name before it."""
+    """Append the places where a run of token characters from `start` on, or the name before it, may begin a secret."""
     end = start
     changes = letters = 0  # as `looks_random` counts them
     digits = False

@@ -36,7 +36,7 @@ def normalised(weights: Mapping[str, float]) -> dict[str, float]:
     return {source: weight / total for source, weight in weights.items()}
 
 
-def by_temperature(there: Mapping[str, int], temperature: float) -> dict[str, float]:
+def by_temperature(available: Mapping[str, int], temperature: float) -> dict[str, float]:
     """Shares that are in proportion to tokens ** (1 / temperature).
 
     1 leaves the sources as large as they are, infinity makes them equal. XLM-R (Conneau et al. 2020, arXiv:1911.02116,
@@ -46,15 +46,15 @@ def by_temperature(there: Mapping[str, int], temperature: float) -> dict[str, fl
     >>> by_temperature({"en": 8100, "is": 100}, 2)
     {'en': 0.9, 'is': 0.1}
     """
-    most = max(there.values(), default=0)
+    most = max(available.values(), default=0)
     return normalised(
-        {source: (tokens / most) ** (1 / temperature) if tokens else 0 for source, tokens in there.items()}
+        {source: (tokens / most) ** (1 / temperature) if tokens else 0 for source, tokens in available.items()}
     )
 
 
-def largest_budget(there: Mapping[str, int], shares: Mapping[str, float], epochs: Mapping[str, float]) -> int:
+def largest_budget(available: Mapping[str, int], shares: Mapping[str, float], epochs: Mapping[str, float]) -> int:
     """The most tokens that can be drawn so that no source comes more than `epochs` times."""
-    return int(min(epochs[source] * there[source] / share for source, share in shares.items() if share))
+    return int(min(epochs[source] * available[source] / share for source, share in shares.items() if share))
 
 
 def copies(lengths: Int64s, order: Int64s, wanted: int) -> Int64s:

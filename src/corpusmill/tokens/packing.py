@@ -212,7 +212,7 @@ def _merged(a: Int64s, b: Int64s) -> Int64s:
 
 
 def _cuts(starts: Int64s, stops: Int64s, most: int, breaks: Int64s) -> Int64s:
-    """Where the stretches [start, stop), which follow each other, are cut into pieces of at most `most` tokens."""
+    """Where consecutive ranges [start, stop) are cut into pieces of at most `most` tokens."""
     # Two pieces that follow each other have more than `most` tokens, or they would be one.
     room = int((2 * (stops - starts) // most + 2).sum())
     out = np.empty(room, np.int64)

@@ -1,1 +1,12 @@
-"""Makes models: one kind a file. What uses them stands in `models`; what they are made of is read as a run reads it."""
+"""Trains models from documents or from training shards; `corpusmill train` calls them.
+
+    tokenizer   a byte-level BPE tokenizer
+    quality     a classifier that tells good documents from bad ones
+    lm          an n-gram language model
+    doremi      weights of the sources of a mixture (DoReMi), with two small models of `gpt`
+    gpt         a small GPT in PyTorch
+    texts       documents of files of any format that can be read
+    sources     the tokens of each source in folders of training shards
+
+The models that result are read by `models`.
+"""

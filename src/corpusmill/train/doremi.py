@@ -129,16 +129,16 @@ def learn(
             layers=settings.layers,
             heads=settings.heads,
         )
-        made = GPT(shape)
-        made.to(where)
-        return made
+        gpt = GPT(shape)
+        gpt.to(where)
+        return gpt
 
     reference = model()
     optimiser = Optimiser(reference, settings)
     first = np.empty((settings.steps, len(sources)))
     for step in range(settings.steps):
-        each, there = batches.losses(reference, step, where)
-        mean = each.sum((1, 2)) / there
+        each, targets = batches.losses(reference, step, where)
+        mean = each.sum((1, 2)) / targets
         optimiser.step(mean.mean())
         first[step] = mean.detach().cpu().numpy()
         tell("reference", step + 1, dict(zip(names, equal.tolist())))
@@ -148,12 +148,12 @@ def learn(
     optimiser = Optimiser(proxy, settings)
     second, history, weights = np.empty_like(first), np.empty_like(first), equal
     for step in range(settings.steps):
-        each, there = batches.losses(proxy, step, where)
+        each, targets = batches.losses(proxy, step, where)
         with torch.no_grad():
             known, _ = batches.losses(reference, step, where)
-            excess = ((each - known).clamp(min=0).sum((1, 2)) / there).double().cpu().numpy()
+            excess = ((each - known).clamp(min=0).sum((1, 2)) / targets).double().cpu().numpy()
         weights = updated(weights, excess, settings.step_size, settings.smoothing)
-        mean = each.sum((1, 2)) / there
+        mean = each.sum((1, 2)) / targets
         optimiser.step((torch.tensor(weights, dtype=mean.dtype, device=where) * mean).sum())
         second[step], history[step] = mean.detach().cpu().numpy(), weights
         tell("proxy", step + 1, dict(zip(names, weights.tolist())))

@@ -242,8 +242,8 @@ def _probabilities(orders: list[Order], discounts: list[tuple[float, float, floa
             continue
         order = np.argsort(lower.keys)
         place = order[np.minimum(np.searchsorted(lower.keys, contexts, sorter=order), len(order) - 1)]
-        there = lower.keys[place] == contexts
-        lower.weight[place[there]] = left[there]
+        known = lower.keys[place] == contexts
+        lower.weight[place[known]] = left[known]
 
 
 def warm_up() -> None:

@@ -146,11 +146,11 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
 def hold_out(sets: Sets, settings: Settings) -> NDArray[np.bool_]:
     """(documents,) which are held out: of each kind the share with the lowest hashes, one at least and not all."""
     held = np.zeros(len(sets.good), bool)
-    luck = hash64(sets.texts, settings.seed)
+    draw = hash64(sets.texts, settings.seed)
     for kind in (sets.good, ~sets.good):
         of_kind = np.flatnonzero(kind)
         count = min(max(round(settings.held_out * len(of_kind)), 1), len(of_kind) - 1)
-        held[of_kind[np.argsort(luck[of_kind], kind="stable")[:count]]] = True
+        held[of_kind[np.argsort(draw[of_kind], kind="stable")[:count]]] = True
     return held
 
 

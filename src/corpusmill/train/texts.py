@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from corpusmill import read
 from corpusmill.errors import InputError
-from corpusmill.read import Tally
+from corpusmill.read import ReadCounts
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.storage import FileInfo, expand
 
@@ -46,19 +46,19 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
     of_text = {"separator": "\n"} if documents == "line" else {"document": documents}
     readers = [read.find(name)(**(of_text if name == "text" else {})) for name in read.names()]
     suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
-    tally, found = Tally(), []
+    counts, found = ReadCounts(), []
     files = expand(list(paths), suffixes)
     for file in files:
         reader = reader_of(file, readers)
         for piece in reader.split([file], PIECE_BYTES):
-            for batch in reader.read(piece, "train", tally):
-                tally.drain()
+            for batch in reader.read(piece, "train", counts):
+                counts.drain()
                 pages = batch["raw"].null_count < len(batch)
                 texts = (Resiliparse().transform(batch) if pages else batch)["text"]
                 found.append(texts.drop_null())
-        tally.drain()
+        counts.drain()
     texts = pa.chunked_array(found, pa.large_string()).combine_chunks()
-    return Texts(texts, len(files), tally.faults)
+    return Texts(texts, len(files), counts.faults)
 
 
 def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:

@@ -39,7 +39,7 @@ class WriteFacts:
 
 
 class PackedRows(Protocol):
-    """The rows of one shard: laid out from documents (`shards.pack.Packed`), or read back (`shards.stretch.Stretch`).
+    """The rows of one shard: laid out from documents (`shards.pack.Packed`), or read back (`shards.token_range.TokenRange`).
 
     row      tokens in a row; only the last row may be short
     size     tokens in all rows, padding too

@@ -46,7 +46,9 @@ def ranks(keep: str, docs: pa.RecordBatch, signals: Columns) -> dict[str, NDArra
         return {"rank": _last_if_nan(-moments if keep == "newest" else moments)}
     column = signals[keep.removeprefix("-")]
     if not any(is_kind(column.type) for is_kind in NUMBERS):
-        raise RecipeError(f'keep: "{keep}" is of type {column.type}; only a signal of numbers can say which duplicate is kept')
+        raise RecipeError(
+            f'keep: "{keep}" is of type {column.type}; only a signal of numbers can say which duplicate is kept'
+        )
     values = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
     return {"rank": _last_if_nan(values if keep.startswith("-") else -values)}
 

@@ -23,7 +23,6 @@ from corpusmill.keys import CUTS, VERDICT, KeyStage
 from corpusmill.steps.corpus import (
     DocumentFile,
     KeyFiles,
-    PartitionRange,
     after,
     against_stages,
     digest,

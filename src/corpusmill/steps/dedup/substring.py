@@ -9,7 +9,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.keys import Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._substring import PASSAGES, Cutting, substring_stages
-from corpusmill.text.passages import LONGEST_WINDOW, stretches
+from corpusmill.text.passages import LONGEST_WINDOW, super_kmers
 from corpusmill.units import Stage
 
 
@@ -56,7 +56,7 @@ class Substring:
             raise RecipeError(f"min_left is a share: need 0 < min_left <= 1, got {self.min_left}")
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
-        seeds = stretches(docs["text"], self.min_tokens, self._gram)
+        seeds = super_kmers(docs["text"], self.min_tokens, self._gram)
         payload: dict[str, NDArray[Any]] = {
             "whole": seeds.whole,
             "start": seeds.start,

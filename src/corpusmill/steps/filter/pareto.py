@@ -8,19 +8,19 @@ import pyarrow.compute as pc
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.verdict import join_reasons
-from corpusmill.tokens.chance import luck
+from corpusmill.tokens.sampling import sampling_hash
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pareto:
-    """Keep documents by a quality score and by chance: the good ones nearly all, of the bad ones a few.
+    """Sample documents by a quality score: nearly all of the good ones are kept, and a few of the bad ones.
 
-    A document stays if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score. With the default
+    A document is kept if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score. With the default
     that is 1 of 512 at a score of 0, 1 of 38 at 0.5, nearly 1 of 2 at 0.92, and all at 1. So texts that the classifier
     does not know are not lost altogether.
 
-    The draw comes from the document's id and `seed`: the same document has the same luck in every run, however the work is
-    split. Signal: `draw`, the chance (0 to 1) that was drawn. Documents without a score are dropped.
+    The random draw is deterministic per document: a hash of its id and `seed`. Signal: `draw`, the uniform number (0 to 1)
+    that was drawn. Documents without a score are dropped.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix A
     """
@@ -42,7 +42,7 @@ class Pareto:
         return (self.by,)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        x = luck(docs["id"], self.seed)
+        x = sampling_hash(docs["id"], self.seed)
         return {"draw": pa.array((x >> np.uint64(11)).astype(np.float64) / 2**53)}
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:

@@ -15,8 +15,8 @@ from corpusmill.steps import Columns
 from corpusmill.steps.corpus import Everything, VerdictWriter, after, dropped_documents, key_files, keys_content
 from corpusmill.steps.mix._presets import preset
 from corpusmill.tokens.budget import amount
-from corpusmill.tokens.chance import luck
 from corpusmill.tokens.mixing import Quota, by_temperature, copies, largest_budget, normalised
+from corpusmill.tokens.sampling import sampling_hash
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Stage
 
@@ -134,7 +134,9 @@ class Sources:
 
     def _named(self) -> list[str]:
         """The sources that the parameters name."""
-        return [source for source, _ in self.weights or ()] + [s for _, ours in self.preset_sources for s in several(ours)]
+        return [source for source, _ in self.weights or ()] + [
+            s for _, ours in self.preset_sources for s in several(ours)
+        ]
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         if self.unit == "tokens":
@@ -145,7 +147,7 @@ class Sources:
             size = pa.array(np.ones(len(docs), np.int64))
         arrays = {
             "size": size.to_numpy(zero_copy_only=False).astype(np.int64),
-            "luck": luck(docs["id"], self.seed, "mix"),
+            "luck": sampling_hash(docs["id"], self.seed, "mix"),
             "source": np.array([code(source) for source in docs["source"].to_pylist()], np.uint64),
         }
         return Keys(np.empty((len(docs), 0), np.uint64), arrays)

@@ -1,4 +1,4 @@
-"""A stretch of finished shards, as a writer of rows takes it."""
+"""A range of tokens of finished shards, as writers of rows take it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from corpusmill.shards.reader import Shards
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """The tokens [start, stop) of shards, which begin with a row."""
+class TokenRange:
+    """The tokens [start, stop) of shards; `start` is the beginning of a row."""
 
     shards: Shards
     start: int

@@ -1,0 +1,203 @@
+"""Matchers of addresses: of mail (email) and of machines (ipv4, ipv6, mac)."""
+
+from ipaddress import ip_address
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import ALL_BITS, U, load8, load64
+from corpusmill.text.pii.byte_classes import (
+    ALNUMS,
+    COLON,
+    COLON_DOTS,
+    DIGIT,
+    DOT,
+    DOTS,
+    HEX,
+    HEX_COLON_DOTS,
+    LABEL,
+    LETTER,
+    LINKS,
+    LOCAL,
+    ONE_DIGIT,
+    ZERO,
+    byte_is,
+    digit_at,
+    word_at,
+    word_before,
+)
+from corpusmill.text.unicode import Classes
+
+LONGEST_IPV6 = 45  # bytes
+LOWER = U(0x2020202020202020)
+
+# No top-level domains, but what files are called: logo@2x.png. In lower case; of at most 8 letters.
+EXTENSIONS = """
+avif bmp cfg class conf css csv doc docx exe gif gz htm html ico ini ipynb jar jpeg jpg js json jsx log mjs mp3
+mp4 pdf png ppt pptx scss svg tar tif tiff toml ts tsx txt wav webm webp whl xls xlsx xml yaml yml""".split()
+# Before a version number.
+VERSION_WORDS = """
+article build chapter chrome driver firmware fw kernel oracle patch para release rel rev revision section sec update v
+ver vers version versions""".split()
+
+
+def _packed(words: list[str]) -> NDArray[np.uint64]:
+    return np.array([int.from_bytes(word.encode().ljust(8, b"\0"), "little") for word in words], np.uint64)
+
+
+_EXTENSIONS, _VERSION_WORDS = _packed(EXTENSIONS), _packed(VERSION_WORDS)
+
+
+@kernel
+def email(data: NDArray[np.uint8], lo: int, floor: int, at: int, hi: int, classes: Classes) -> Any:
+    """(start, end) of the address around the "@" at `at`, not before `floor`; end 0 if there is none."""
+    start = at
+    while start > floor and (
+        byte_is(data, start - 1, LOCAL)
+        or (
+            load8(data, start - 1) == DOT
+            and start < at
+            and load8(data, start) != DOT
+            and start - 1 > floor
+            and byte_is(data, start - 2, LOCAL)
+        )
+    ):
+        start -= 1
+    # \b: the match begins where a word begins or ends.
+    while start < at and (
+        load8(data, start) == DOT or word_before(data, lo, start, classes) == word_at(data, start, hi, classes)
+    ):
+        start += 1
+    if start == at:
+        return 0, 0
+    end = labels = top = 0
+    i = at + 1
+    while i < hi and byte_is(data, i, ALNUMS):
+        last = begin = i
+        while i < hi and byte_is(data, i, LABEL):
+            if byte_is(data, i, ALNUMS):
+                last = i
+            i += 1
+        labels += 1
+        if labels >= 2:
+            top, end = begin, last + 1
+        if last + 1 != i or i >= hi or load8(data, i) != DOT:
+            break
+        i += 1
+    return (start, end) if end > 0 and _is_domain(data, top, end) else (0, 0)
+
+
+@kernel
+def _is_domain(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Whether data[start:end] may be a top-level domain."""
+    letters = 0
+    for i in range(start, end):
+        letters += byte_is(data, i, LETTER)
+    return end - start > 1 and letters > 0 and not _is_among(data, start, end, _EXTENSIONS)
+
+
+@inlined
+def _is_among(data: NDArray[np.uint8], start: int, end: int, words: NDArray[np.uint64]) -> bool:
+    """Whether data[start:end], of letters and digits, is one of the packed words; case is ignored."""
+    if end - start > 8:
+        return False
+    word = (load64(data, start) | LOWER) & (ALL_BITS >> U(64 - 8 * (end - start)))
+    for other in words:
+        if other == word:
+            return True
+    return False
+
+
+@kernel
+def mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) -> Any:
+    """(start, end) of the address whose last separator is at `last`; end 0 if there is none."""
+    start, end = last - 14, last + 3
+    if start < lo or end > hi or word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
+        return 0, 0
+    separator = load8(data, last)
+    if start > lo and load8(data, start - 1) == separator:
+        return 0, 0
+    if end + 1 < hi and load8(data, end) == separator and byte_is(data, end + 1, HEX):
+        return 0, 0
+    letters = 0
+    for i in range(start, end, 3):
+        if not (byte_is(data, i, HEX) and byte_is(data, i + 1, HEX)):
+            return 0, 0
+        letters += byte_is(data, i, LETTER) + byte_is(data, i + 1, LETTER)
+    return (start, end) if letters > 0 else (0, 0)
+
+
+@kernel
+def ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classes) -> Any:
+    """(start, end) of what may be an address whose first group ends at `colon`; end 0 if it cannot be one."""
+    start = colon
+    while start > lo and colon - start <= 4 and byte_is(data, start - 1, HEX):
+        start -= 1
+    if colon - start != 4 or word_before(data, lo, start, classes):
+        return 0, 0
+    if start > lo and byte_is(data, start - 1, COLON_DOTS):
+        return 0, 0
+    end = colon
+    colons = doubles = 0
+    while end < hi and end - start <= LONGEST_IPV6 and byte_is(data, end, HEX_COLON_DOTS):
+        if load8(data, end) == COLON:
+            doubles += colons > 0 and load8(data, end - 1) == COLON
+            colons += 1
+        end += 1
+    if end - start > LONGEST_IPV6 or word_at(data, end, hi, classes):
+        return 0, 0
+    # Marks that end the sentence or the clause, not the address.
+    while byte_is(data, end - 1, DOTS) or (load8(data, end - 1) == COLON and load8(data, end - 2) != COLON):
+        colons -= load8(data, end - 1) == COLON
+        end -= 1
+    if doubles != 1 and not 6 <= colons <= 7:
+        return 0, 0
+    return start, end
+
+
+@kernel
+def ipv4(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of an address at `at`, or 0."""
+    for part in range(4):
+        digits = 0
+        value: Any = 0
+        while digits < 4 and at < hi and byte_is(data, at, DIGIT):
+            value = value * 10 + digit_at(data, at)
+            digits += 1
+            at += 1
+        if digits == 0 or value > 255 or (digits > 1 and load8(data, at - digits) == ZERO):
+            return 0
+        if part < 3:
+            if at >= hi or load8(data, at) != DOT:
+                return 0
+            at += 1
+    return at
+
+
+@kernel
+def is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
+    """Whether the four numbers are rather those of a version than an address."""
+    first = load8(data, start)
+    if end - start <= 8 or (end - start == 9 and load8(data, start + 1) == DOT):
+        ten = first == ONE_DIGIT and load8(data, start + 1) == ZERO and load8(data, start + 2) == DOT
+        same = end - start == 7
+        for i in range(start, end, 2):
+            same = same and load8(data, i) == first
+        if not ten and not same:
+            return True
+    link = start
+    while link > lo and start - link < 3 and byte_is(data, link - 1, LINKS):
+        link -= 1
+    word = link
+    while word > lo and link - word < 9 and byte_is(data, word - 1, LETTER):
+        word -= 1
+    return word < link and _is_among(data, word, link, _VERSION_WORDS)
+
+
+def is_ipv6(candidate: str) -> bool:
+    try:
+        return ip_address(candidate).version == 6
+    except ValueError:
+        return False

@@ -1,0 +1,257 @@
+"""Matchers of numbers: telephone, social security, payment card, bank account."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import load8, load32
+from corpusmill.text.pii.byte_classes import (
+    ALNUMS,
+    BLANK,
+    CLOSE,
+    DASH,
+    DIGIT,
+    DOT,
+    JOINERS,
+    LETTER,
+    ONE_DIGIT,
+    OPEN,
+    PHONE_JOINERS,
+    PHONE_MARKS,
+    PLUS,
+    ZERO,
+    byte_is,
+    digit_at,
+    word_before,
+)
+from corpusmill.text.pii.numbering import IBAN_CHARACTERS, PLAN_DIGITS
+from corpusmill.text.unicode import Classes
+
+X = ord("x")
+ABROAD, EXT = np.uint32(0x313030), np.uint32(0x747865)  # "001", "ext"
+U32_24, U32_LOWER = np.uint32(0xFFFFFF), np.uint32(0x20)  # three bytes; the first of them in lower case
+
+
+@kernel
+def phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
+    """(start, end) of a telephone number whose first digit is at `at`; end 0 if there is none."""
+    before = load8(data, at - 1) if at > lo else BLANK
+    if before == PLUS:
+        if load8(data, at) == ZERO:
+            return 0, 0
+        return at - 1, _international(data, at, hi)
+    start = i = at
+    abroad = at + 4 < hi and load32(data, at) & U32_24 == ABROAD and byte_is(data, at + 3, PHONE_JOINERS)
+    if abroad or load8(data, i) == ONE_DIGIT:
+        i += 3 if abroad else 1
+        i += i < hi and byte_is(data, i, PHONE_JOINERS)
+        bracket = i < hi and load8(data, i) == OPEN
+        i += bracket
+    else:
+        bracket = before == OPEN and at + 3 < hi and load8(data, at + 3) == CLOSE
+        start -= bracket
+    if not _three(data, i, hi) or (load8(data, i + 1) == ONE_DIGIT and load8(data, i + 2) == ONE_DIGIT):
+        return 0, 0
+    i += 3
+    if bracket:
+        if i >= hi or load8(data, i) != CLOSE:
+            return 0, 0
+        i += 1
+    joined = i < hi and byte_is(data, i, PHONE_JOINERS)
+    if not (joined or bracket):
+        return 0, 0
+    i += joined
+    if not _three(data, i, hi) or i + 8 > hi or not byte_is(data, i + 3, PHONE_JOINERS):
+        return 0, 0
+    for k in range(i + 4, i + 8):
+        if not byte_is(data, k, DIGIT):
+            return 0, 0
+    return start, i + 8
+
+
+@inlined
+def _three(data: NDArray[np.uint8], at: int, hi: int) -> bool:
+    """Whether [2-9]dd stands at `at`."""
+    if at + 3 > hi or load8(data, at) < ZERO + 2:
+        return False
+    return byte_is(data, at, DIGIT) and byte_is(data, at + 1, DIGIT) and byte_is(data, at + 2, DIGIT)
+
+
+@kernel
+def _international(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of the longest number of a calling code at `at`, or 0."""
+    digits = best = 0
+    prefix: Any = 0
+    end = at
+    while digits < 15:
+        i = end
+        while i < hi and i < end + 2 and byte_is(data, i, PHONE_MARKS) and end > at:
+            i += 1
+        if i >= hi or not byte_is(data, i, DIGIT):
+            break
+        end = i + 1
+        if load8(data, i) == ZERO and load8(data, i - 1) == OPEN and end < hi and load8(data, end) == CLOSE:
+            continue
+        digits += 1
+        if digits <= 3:
+            prefix = prefix * 10 + digit_at(data, i)
+        if (
+            digits >= 8
+            and PLAN_DIGITS[prefix, 0] <= digits <= PLAN_DIGITS[prefix, 1]
+            and not (end < hi and byte_is(data, end, DIGIT))
+            and not (end + 1 < hi and byte_is(data, end, JOINERS) and byte_is(data, end + 1, DIGIT))
+        ):
+            best = end
+    return best
+
+
+@kernel
+def extension(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of " ext. 123" or "x123" at `at`, or 0."""
+    i = at + (at < hi and load8(data, at) == BLANK)
+    if i + 3 < hi and load32(data, i) & U32_24 | U32_LOWER == EXT:
+        i += 3
+        i += load8(data, i) == DOT
+    elif i < hi and load8(data, i) | 0x20 == X:
+        i += 1
+    else:
+        return 0
+    i += i < hi and load8(data, i) == BLANK
+    first = i
+    while i < hi and i < first + 5 and byte_is(data, i, DIGIT):
+        i += 1
+    return i if i > first else 0
+
+
+@kernel
+def ssn(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of a social security number at `at`, or 0."""
+    if at + 11 > hi or load8(data, at + 3) != DASH or load8(data, at + 6) != DASH:
+        return 0
+    numbers: Any = 0
+    for i in range(at, at + 11):
+        if i not in (at + 3, at + 6):
+            if not byte_is(data, i, DIGIT):
+                return 0
+            numbers = numbers * 10 + digit_at(data, i)
+    area, group, serial = numbers // 1_000_000, numbers // 10_000 % 100, numbers % 10_000
+    if area in (0, 666) or area >= 900 or group == 0 or serial == 0:
+        return 0
+    return at + 11
+
+
+@kernel
+def is_continued(data: NDArray[np.uint8], lo: int, done: int, start: int, end: int, classes: Classes) -> bool:
+    """Whether a number in groups begins before data[start:end], which is not whole then."""
+    if start - 5 < max(lo, done) or load8(data, start - 1) != BLANK or not byte_is(data, start - 2, DIGIT):
+        return False
+    for i in range(start - 5, start - 2):
+        if not byte_is(data, i, ALNUMS):
+            return False
+    if word_before(data, lo, start - 5, classes):
+        return False
+    for i in range(start, end):
+        if load8(data, i) == BLANK:
+            return True
+    return False
+
+
+@kernel
+def card(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of a card number at `at`, or 0; the longest where groups allow several."""
+    digits = groups = size = best = 0
+    prefix: Any = 0
+    # Luhn's sums, for numbers that end at this digit and at the one before.
+    plain: Any = 0
+    doubled: Any = 0
+    article: Any = 0  # the sum for the number of an article: every second digit three times
+    joiner: Any = 0
+    i = at
+    while i < hi and digits < 20:
+        byte = load8(data, i)
+        if byte_is(data, i, DIGIT):
+            value = digit_at(data, i)
+            twice = 2 * value - 9 * (value > 4)
+            plain, doubled = doubled + value, plain + twice
+            digits += 1
+            article += value if digits & 1 else 3 * value
+            size += 1
+            if digits <= 4:
+                prefix = prefix * 10 + value
+            i += 1
+            if i < hi and byte_is(data, i, DIGIT):
+                continue
+            groups += 1
+            if groups > 1 and not 3 <= size <= 6:
+                break
+            if plain % 10 == 0 and _is_network(prefix, digits) and not (digits == 13 and article % 10 == 0):
+                best = i
+            if groups == 1 and not 3 <= size <= 6:
+                break
+            size = 0
+        elif byte in (BLANK, DASH) and (groups == 1 or byte == joiner) and i + 1 < hi and byte_is(data, i + 1, DIGIT):
+            joiner = byte
+            i += 1
+        else:
+            break
+    return best
+
+
+@inlined
+def _is_network(prefix: int, digits: int) -> bool:
+    """Whether a network gives out numbers with these first four digits in this length."""
+    two = prefix // 100
+    if prefix // 1000 == 4:
+        return digits in (13, 16, 19)
+    if two in (34, 37):
+        return digits == 15
+    if two in (36, 38, 39) or 3000 <= prefix < 3060 or prefix == 3095:
+        return digits == 14
+    if prefix in (1800, 2131):
+        return digits == 15
+    if two in (56, 57, 58) or prefix in (5018, 5020, 5038, 6304, 6390, 6759, 6761, 6762, 6763):
+        return 12 <= digits <= 19
+    if 2200 <= prefix <= 2204:
+        return 16 <= digits <= 19
+    if 51 <= two <= 55 or 2221 <= prefix <= 2720:
+        return digits == 16
+    # JCB gives out 3528 to 3589; numbers that are made up for tests and examples take all of 35.
+    if prefix == 6011 or 6440 <= prefix < 6500 or two in (35, 62, 65):
+        return 16 <= digits <= 19
+    return False
+
+
+@kernel
+def iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of an account number whose country code is at `at`, or 0."""
+    if not (
+        byte_is(data, at, LETTER) and byte_is(data, at + 1, LETTER) and at + 4 <= hi and byte_is(data, at + 3, DIGIT)
+    ):
+        return 0
+    wanted = IBAN_CHARACTERS[(load8(data, at) & 0x1F) - 1, (load8(data, at + 1) & 0x1F) - 1]
+    if wanted == 0:
+        return 0
+    # The country and the check digits move to the end, letters count from A = 10, and the whole is 1 modulo 97.
+    read = 0
+    front: Any = 0
+    rest: Any = 0
+    i = at
+    spaced = at + 4 < hi and load8(data, at + 4) == BLANK
+    while read < wanted:
+        if spaced and read > 0 and read % 4 == 0:
+            if i >= hi or load8(data, i) != BLANK:
+                return 0
+            i += 1
+        if i >= hi or not byte_is(data, i, ALNUMS):
+            return 0
+        value = digit_at(data, i) if byte_is(data, i, DIGIT) else np.int64(load8(data, i) & 0x1F) + 9
+        if read < 4:
+            front = front * (100 if value > 9 else 10) + value
+        else:
+            rest = (rest * (100 if value > 9 else 10) + value) % 97
+        read += 1
+        i += 1
+    # Two letters and two digits are six digits.
+    return i if (rest * 1_000_000 + front) % 97 == 1 else 0
