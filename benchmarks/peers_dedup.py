@@ -105,7 +105,8 @@ class Truth:
 
     @staticmethod
     def of(workload: Workload) -> "Truth":
-        texts, at = [], {}
+        texts: list[str] = []
+        at: dict[int, int] = {}
         for file in workload.files:
             for line in file.read_bytes().splitlines():
                 record = orjson.loads(line)

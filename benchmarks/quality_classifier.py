@@ -95,7 +95,7 @@ def body(mail: str) -> str:
 def beyond(scores: NDArray[Any], length: NDArray[np.float64], good: NDArray[np.bool_]) -> tuple[float, float]:
     """How much larger the AUC is than that of length: 95 % of it, over pages drawn anew (paired bootstrap)."""
     random = np.random.default_rng(0)
-    found = []
+    found: list[float] = []
     while len(found) < 1000:
         drawn = random.integers(0, len(good), len(good))
         if 0 < good[drawn].sum() < len(good):

@@ -78,6 +78,6 @@ def test_a_stretch_is_the_rows_that_it_names(tmp_path_factory, lengths, rows, at
     stretch = Stretch(shards, start, min(start + count * 4, len(shards)))
     got = np.concatenate(list(stretch.chunks(at_once)))
     assert got.tolist() == shards.tokens(stretch.start, stretch.stop).tolist()
-    assert (stretch.size, stretch.row, stretch.dtype) == (len(got), 4, np.uint16)
+    assert (stretch.size, stretch.row, stretch.dtype) == (len(got), 4, np.dtype(np.uint16))
     expected = shards.spans(stretch.start, stretch.stop)
     assert [column.tolist() for column in stretch.spans] == [column.tolist() for column in expected]
