@@ -37,7 +37,7 @@ chaos: $(READY)
 
 # Memory and seconds of near deduplication by number of documents: 10 million sketches, made and not computed.
 scale: $(READY)
-	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.speed.scale
 
 # A million documents of real length, end to end: 2 GB, made four times as large as the workload. Takes minutes.
 scale-long: $(READY)
@@ -59,12 +59,12 @@ bench: $(READY) build/parity/.ready
 
 # Do our rules decide as datatrove's? It lives in an environment of its own, and needs real documents: DATA=DIR.
 parity: $(READY) build/parity/.ready
-	$(BIN)/python benchmarks/parity.py --data $(DATA) --peer $(PEER)
+	$(BIN)/python -m benchmarks.peers.parity --data $(DATA) --peer $(PEER)
 
 # Do the readers that trainers use read what we write? Each by its own library, in an environment of their own.
 INTEROP := build/interop/bin/python
 interop: build/interop/.ready
-	$(INTEROP) -m benchmarks.interop
+	$(INTEROP) -m benchmarks.peers.interop
 
 # What needs PyTorch: masks in a real model, the DataLoader, DoReMi, the example. `make test` skips it and says so.
 TORCH_PYTHON := build/torch/bin/python

@@ -1,4 +1,4 @@
-"""Build the workload that the benchmarks share: python benchmarks/workload.py --out build/workload
+"""Build the workload that the benchmarks share: python -m benchmarks.workload --out build/workload
 
     docs-0000.jsonl …   270,000 documents in 8 files, 470 MB: {"text", "url"}
     truth.json          planted copies: document numbers, true Jaccard; the kind of every document; a digest of every file
