@@ -9,6 +9,6 @@
     samples.py  the documents that rules and models are measured on
     workload.py builds the workload: `python -m benchmarks.workload --out build/workload`
 
-`python -m benchmarks` runs speed/ and the timed part of peers/. Everything prints Markdown; RESULTS.md is assembled from
-that output. A figure with a bar that is missed makes the exit status 1.
+`python -m benchmarks` runs speed/ and the timed part of peers/. Everything prints Markdown; RESULTS.md is assembled
+from that output. A figure with a bar that is missed makes the exit status 1.
 """

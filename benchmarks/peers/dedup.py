@@ -1,14 +1,14 @@
 """Near copies removed beside gaoya, rensa, datasketch and datatrove: whole processes, on the same cores.
 
-What is timed: from the start of the process until it has written down which documents stay. All read the same JSON lines
-and are told the same: 5-grams of words, similarity of at least 0.8, 112 hashes; the peers in 14 bands of 8, which is
-datatrove's default, ours in its own, 16 of 7. The peers are run as their documentation does it, gaoya and rensa also in
-the fastest way that they offer, on both cores (see dedup_libraries.py, dedup_datatrove.py); ours is the command
+What is timed: from the start of the process until it has written down which documents stay. All read the same JSON
+lines and are told the same: 5-grams of words, similarity of at least 0.8, 112 hashes; the peers in 14 bands of 8, which
+is datatrove's default, ours in its own, 16 of 7. The peers are run as their documentation does it, gaoya and rensa also
+in the fastest way that they offer, on both cores (see dedup_libraries.py, dedup_datatrove.py); ours is the command
 `corpusmill run` with one step, which checks every candidate, and writes all documents besides.
 
-Found is a planted pair of which not both documents stay, right a removal that is 0.8 alike. Who folds words and who splits
-them at white space differ in which pairs reach 0.8 (of 1,550 by white space, 36 do not when folded, and 282 others do):
-found is counted both ways.
+Found is a planted pair of which not both documents stay, right a removal that is 0.8 alike. Who folds words and who
+splits them at white space differ in which pairs reach 0.8 (of 1,550 by white space, 36 do not when folded, and 282
+others do): found is counted both ways.
 """
 
 import json
@@ -46,7 +46,8 @@ class Peer:
     """
     script, how   what is run, and its first argument
     sliced        it is slow, and is given the slice: a tenth
-    words         which words it compares: folded as ours (datatrove), about so (gaoya), or as white space separates them
+    words         which words it compares: folded as ours (datatrove), about so (gaoya), or as white space separates
+                  them
     bar           times that ours is to be faster
     """
 
@@ -154,7 +155,8 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
     print()
     table(
         "", "data", "s until it is known which stay", "s in all", "MB/s", "CPU s", "peak GiB", "ours is faster",
-        "exact found", "0.9 and more", "0.8 to 0.9", f"0.8 and more, {FOLDED}", f"0.8 and more, {SPLIT}", "goes", f"right, {FOLDED}", f"right, {SPLIT}",
+        "exact found", "0.9 and more", "0.8 to 0.9", f"0.8 and more, {FOLDED}", f"0.8 and more, {SPLIT}",
+        "goes", f"right, {FOLDED}", f"right, {SPLIT}",
     )  # fmt: skip
     whole, sliced = Truth.of(workload), Truth.of(part)
     # Ours runs once more before each peer, so that a time in which the machine is slow is shared.

@@ -3,8 +3,8 @@
     python dedup_datatrove.py spacy|split KEPT ANSWER.json FILES.jsonl …
 
 Its four stages as in its example, tasks of two workers: signatures a task a file, 14 buckets of 8, clusters, and the
-documents that stay, written to the folder KEPT, uncompressed. 5-grams, as it comes; `split` takes words that white space
-separates instead of spaCy's, which take most of the time. ANSWER is as in dedup_libraries.py.
+documents that stay, written to the folder KEPT, uncompressed. 5-grams, as it comes; `split` takes words that white
+space separates instead of spaCy's, which take most of the time. ANSWER is as in dedup_libraries.py.
 Of each cluster one document stays: it is what the others go for, like or not.
 """
 

@@ -157,7 +157,7 @@ def rensa_sketches(file: Path) -> Any:
 
 
 def datasketch(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
-    """`MinHash.bulk` with xxHash in two processes, `MinHashLSH` in this one, candidates checked by `MinHash.jaccard`."""
+    """`MinHash.bulk` with xxHash in two processes, `MinHashLSH` in this one; `MinHash.jaccard` checks candidates."""
     from datasketch import MinHashLSH
 
     index = MinHashLSH(threshold=THRESHOLD, num_perm=LANES, params=(BANDS, ROWS))

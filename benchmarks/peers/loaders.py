@@ -1,4 +1,5 @@
-"""Run by benchmarks/speed/loader.py in an environment of the peers: tokens a CPU second of one of their loaders, as JSON.
+"""Run by benchmarks/speed/loader.py in an environment of the peers: tokens a CPU second of one of their loaders, as
+JSON.
 
     python loaders.py WHICH TOKENS FOLDER LENGTH BATCH READ
 

@@ -3,9 +3,9 @@
     make parity DATA=DIR
     python -m benchmarks.peers.parity --data DIR --peer PYTHON [--documents 10000] [--own-words 1000]
 
-DIR holds `warc/crawl/*.wet.gz` and `text/…`, see `samples.SOURCES`. PYTHON is that of an environment with datatrove 0.10, which
-`make parity` makes; benchmarks/peers/parity_datatrove.py runs in it. Both split words at white space, as datatrove itself
-does not: what its spaCy words would change is told for the first documents, for information.
+DIR holds `warc/crawl/*.wet.gz` and `text/…`, see `samples.SOURCES`. PYTHON is that of an environment with datatrove
+0.10, which `make parity` makes; benchmarks/peers/parity_datatrove.py runs in it. Both split words at white space, as
+datatrove itself does not: what its spaCy words would change is told for the first documents, for information.
 
 A family agrees on a document if both keep it, or both drop it for the same first reason; C4 must leave the same text
 as well. Every difference is printed. Exits with 1 if a family agrees on less than 99.9 % of the documents.
@@ -107,7 +107,7 @@ def rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 def judged(step: Any, batches: list[pa.RecordBatch]) -> list[list[str | None]]:
-    """(documents, 2) datatrove's name of the first reason, None where the document stays; a hash of a text that does."""
+    """(documents, 2) datatrove's name of the first reason, None if kept; a hash of the text of those kept."""
     answers: list[list[str | None]] = []
     for documents in batches:
         batch = Batch(documents.cast(DOCUMENT))

@@ -1,9 +1,9 @@
 """Does the quality classifier order real pages as people do?
 
-Pages that people called good or bad, `quality/dclm_human_labels.jsonl.gz` (DCLM's, from Common Crawl), are scored by the
-model that ships and by models that `corpusmill train quality` makes here. The measure is the area under the ROC curve:
-the chance that a good page scores above a bad one. Length alone is a strong rival, so it stands beside; with 238 pages,
-an AUC is known to about 0.03.
+Pages that people called good or bad, `quality/dclm_human_labels.jsonl.gz` (DCLM's, from Common Crawl), are scored by
+the model that ships and by models that `corpusmill train quality` makes here. The measure is the area under the ROC
+curve: the chance that a good page scores above a bad one. Length alone is a strong rival, so it stands beside; with 238
+pages, an AUC is known to about 0.03.
 """
 
 import gzip

@@ -83,7 +83,7 @@ def crawl(folder: Path) -> Copies:
                 texts.append(text)
 
     def pair(one: str, other: str) -> Pairs:
-        """The two pages of these addresses; none where an address is that of several pages, and it is not known which."""
+        """The two pages of these addresses; none where several pages share an address, as it is not known which."""
         found = [*at[one]] if one == other else [*at[one], *at[other]]
         return [(found[0], found[1])] if len(found) == 2 else []
 

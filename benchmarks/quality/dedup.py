@@ -2,7 +2,8 @@
 
 A run of `dedup/exact` and `dedup/minhash` with its defaults decides. What it should have decided is worked out by
 slow_jaccard.py, which shares no code with it, over all pairs of at least 0.5 (of the workload: over those that were
-planted). Copies that are equal count once, so a pair is one of two different sets of 5-grams. For each range of similarity s there are
+planted). Copies that are equal count once, so a pair is one of two different sets of 5-grams. For each range of
+similarity s there are
 
     pairs       with a similarity in the range
     met         of these, the share that shares a key of a band, and the share that 1 - (1 - s^rows)^bands expects
@@ -165,8 +166,9 @@ def decide(texts: list[str], folder: Path, steps: str) -> Decided:
     lines = (orjson.dumps({"id": str(number), "text": text}) + b"\n" for number, text in enumerate(texts))
     with (folder / "docs.jsonl").open("wb") as file:
         file.writelines(lines)
+    path = orjson.dumps(str(folder / "docs.jsonl")).decode()
     recipe = Recipe.parse(
-        f"name: quality\nread:\n  - jsonl: {{paths: {orjson.dumps(str(folder / 'docs.jsonl')).decode()}, source: docs}}\n"
+        f"name: quality\nread:\n  - jsonl: {{paths: {path}, source: docs}}\n"
         f"steps:\n  - dedup/exact\n  - {steps}\nwrite:\n  - parquet\n"
     )
     carry_out(recipe, folder=folder / "out", executor=Processes(2, preload=("corpusmill.recipe.preload",)))
@@ -372,8 +374,8 @@ def print_thresholds(kept: list[tuple[str, list[int]]], human: list[tuple[Judged
     for k, value in enumerate(THRESHOLDS):
         row(value, "{} × {}".format(*solve(value)), *(f"{found[k]:,}" for _, found in kept))
     print(
-        "\nPairs that people judged, and how many of each label end as one document (no bar). Copies to people are, here, the "
-        f"labels {', '.join(label for pairs, _ in human for label in pairs.copies)}.\n"
+        "\nPairs that people judged, and how many of each label end as one document (no bar). Copies to people "
+        f"are, here, the labels {', '.join(label for pairs, _ in human for label in pairs.copies)}.\n"
     )
     for pairs, found in human:
         total = {label: pairs.labels.count(label) for label in pairs.order}

@@ -2,8 +2,8 @@
 
     python -m benchmarks.quality.extraction --data FOLDER
 
-FOLDER holds *.warc.gz files and gold_extraction.jsonl.gz, one gold entry a line: `record_id` (of the WARC record), `source`
-(the benchmark it comes from), `kind`, and by kind
+FOLDER holds *.warc.gz files and gold_extraction.jsonl.gz, one gold entry a line: `record_id` (of the WARC record),
+`source` (the benchmark it comes from), `kind`, and by kind
 
     full_text, full_text_markup, readability_expected   `text`: scored by token F1, the mean over pages
     snippets                                            `with` and `without`: the share of snippets treated right

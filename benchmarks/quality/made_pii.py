@@ -250,7 +250,8 @@ def version(random: Random) -> str:
 def long_version(random: Random) -> str:
     """As of browsers, drivers and compilers, after the word that says so."""
     numbers = ".".join(str(random.integers(1, 256)) for _ in range(4))
-    return f"{pick(random, ['version', 'Version:', 'release', 'build', 'rev.', 'firmware v', 'kernel', 'driver'])} {numbers}"
+    word = pick(random, ["version", "Version:", "release", "build", "rev.", "firmware v", "kernel", "driver"])
+    return f"{word} {numbers}"
 
 
 def private_ip(random: Random) -> str:

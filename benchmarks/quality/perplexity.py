@@ -1,4 +1,4 @@
-"""Does perplexity tell clean text from garbled text and spam? Real prose, half to train on and half to be told apart."""
+"""Does perplexity separate clean text from garbled text and spam? Half of the real prose trains the model."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Are personal data found, and nothing else? Labelled sentences, made ones full of look-alikes, and names in the news."""
+"""Are personal data found, and nothing else? Labelled sentences, made ones with look-alikes, names in the news."""
 
 import gzip
 import importlib.util

@@ -1,9 +1,9 @@
 """How alike documents are, from the definition alone: slow, and sharing no code with the steps that are judged by it.
 
-A document is folded (lower case, numbers as 0, punctuation and white space as one space, no accents) and is then the set
-of its runs of five words, or of all its words where it has fewer. Two sets are as alike as the share of their members
-that both have: their Jaccard similarity. `alike` finds all pairs of at least a given similarity and misses none, which
-takes minutes from some 100 MB on; `among` looks at given pairs alone.
+A document is folded (lower case, numbers as 0, punctuation and white space as one space, no accents) and is then the
+set of its runs of five words, or of all its words where it has fewer. Two sets are as alike as the share of their
+members that both have: their Jaccard similarity. `alike` finds all pairs of at least a given similarity and misses
+none, which takes minutes from some 100 MB on; `among` looks at given pairs alone.
 """
 
 import math

@@ -1,9 +1,10 @@
 """Do the model of words and the list of filter/toxicity see what people call toxic, and do they leave the rest alone?
 
-Labelled texts, all short: tweets (Davidson et al. 2017; the model that ships was trained on them, so its figure there is no
-proof), comments of which most are toxic (SemEval 2021 task 5, "toxic spans"), comments half of which are (Surge AI), and
-made cases in which words mislead (HateCheck). Ordinary text: pages of a crawl that lid.176 calls English, and passages of
-novels. What the list finds in pages is there, and mostly meant as such; a high score of a passage of a novel is an error.
+Labelled texts, all short: tweets (Davidson et al. 2017; the model that ships was trained on them, so its figure there
+is no proof), comments of which most are toxic (SemEval 2021 task 5, "toxic spans"), comments half of which are (Surge
+AI), and made cases in which words mislead (HateCheck). Ordinary text: pages of a crawl that lid.176 calls English, and
+passages of novels. What the list finds in pages is there, and mostly meant as such; a high score of a passage of a
+novel is an error.
 """
 
 import csv

@@ -43,8 +43,8 @@ def run(workload: Workload, runs: int, scratch: Path, formats: Path | None = Non
         for shard in sorted((scratch / "shards").glob("*.bin")):
             out.write(shard.read_bytes())
     print(
-        f"## loader: {TOKENS / 1e6:.0f} M tokens in {documents:,} documents, page cache, rows of {LENGTH}, batch {BATCH}, "
-        f"one thread, median of {runs}\n"
+        f"## loader: {TOKENS / 1e6:.0f} M tokens in {documents:,} documents, page cache, rows of {LENGTH}, "
+        f"batch {BATCH}, one thread, median of {runs}\n"
     )
     table("loader", "fields", "M tokens / CPU s")
     figures, speeds = [], {}

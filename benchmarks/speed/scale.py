@@ -1,9 +1,10 @@
 """Near deduplication by number of documents, up to 10 million: python -m benchmarks.speed.scale
 
 What is made, and not timed: for every unit of documents the file of keys as a pass writes it (14 bands, sketches of 112
-lanes), and the table of documents. Of every five documents one is in a pair, or is lonely where its pair would stand: the
-second of a pair stands half the corpus behind the first and is the same text with 0, 1 or 2 of its 60 words exchanged
-(similarity 1, 0.84, 0.70). Its keys are computed. The other four have keys and sketches drawn at random and no text.
+lanes), and the table of documents. Of every five documents one is in a pair, or is lonely where its pair would stand:
+the second of a pair stands half the corpus behind the first and is the same text with 0, 1 or 2 of its 60 words
+exchanged (similarity 1, 0.84, 0.70). Its keys are computed. The other four have keys and sketches drawn at random and
+no text.
 
 What is timed: all stages of dedup/minhash as in every run, in a process of their own, by two workers: grouping, the
 n-grams of candidates, verdicts. Not as in a crawl are the texts, which are shorter (of a document that is no candidate
