@@ -1,108 +1,107 @@
-# `make demo` and `make test` set up all that they need in .venv: Python 3.11 or newer, make and git are enough.
+# Python 3.11 or newer, make and git are enough: every target sets up what it needs, in .venv or build/.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEER := build/parity/bin/python
+INTEROP := build/interop/bin/python
+TORCH_PYTHON := build/torch/bin/python
+PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint setup bench quality parity interop torch scale scale-long chaos golden clean
+# The documents that `make bench` measures on; benchmarks/workload.py builds them from Debian packages.
+WORKLOAD ?= build/workload
+# A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
+DATA ?=
 
-demo: $(READY)
+.PHONY: demo help setup test lint chaos golden bench scale scale-long parity quality interop torch clean data-given
+
+demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
 
-test: lint
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(READY) ## create .venv and install everything that demo and test need
+
+test: lint ## lint, then the whole test suite
 	$(BIN)/python -m pytest
 
-lint: $(READY)
+lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-setup: $(READY)
+chaos: $(READY) ## kill -9 the demo at 50 random moments, and compare bytes
+	$(BIN)/python -m pytest tests/test_every_executor.py -k killed --kills 50
 
-# uv is used where it is there, because it is faster; the packages are the same.
+golden: $(READY) ## write the bytes that the demo must give; only after a change that is meant to change them
+	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden
+
+bench: $(READY) build/parity/.ready ## measure speed and memory, beside datatrove and others; DATA=DIR adds real documents
+	@$(if $(DATA),:,echo "bench: real documents are left out; to add them: make bench DATA=DIR")
+	@test -x $(INTEROP) || echo "bench: the loaders of other libraries are left out; to add them: make interop"
+	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
+	$(BIN)/python -m benchmarks --workload $(WORKLOAD) --peer $(PEER) $(if $(wildcard $(INTEROP)),--formats $(INTEROP)) \
+		$(if $(DATA),--data $(DATA))
+
+scale: $(READY) ## near deduplication of 10 million documents, made and not crawled: seconds and memory
+	$(BIN)/python -m benchmarks.speed.scale
+
+scale-long: $(READY) ## a whole run of a million documents, 2 GB; takes minutes
+	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)-4 --scale 4
+	$(BIN)/python -m benchmarks whole_run --workload $(WORKLOAD)-4
+
+parity: data-given $(READY) build/parity/.ready ## compare the decisions of our rules with datatrove's; needs DATA=DIR
+	$(BIN)/python -m benchmarks.peers.parity --data $(DATA) --peer $(PEER)
+
+quality: data-given $(READY) ## how often decisions are right, on real and labelled documents; needs DATA=DIR
+	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
+
+interop: build/interop/.ready ## read what we write with the libraries that trainers use
+	$(INTEROP) -m benchmarks.peers.interop
+
+torch: build/torch/.ready ## the tests that need PyTorch, which `make test` skips
+	$(TORCH_PYTHON) -m pytest tests/with_torch
+
+clean: ## remove .venv, build, runs and caches
+	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache
+
+data-given:
+	@$(if $(DATA),:,echo "make $(MAKECMDGOALS) needs real documents: make $(MAKECMDGOALS) DATA=DIR" >&2; exit 1)
+
+# uv where it is installed, because it is faster; the packages are the same.
 $(READY): pyproject.toml constraints.txt
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
 		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+		$(BIN)/python $(PIP) -c constraints.txt -e '.[dev]'; \
 	fi
 	@touch $@
 
-# Kill -9 at many random moments, for longer than a test may take.
-chaos: $(READY)
-	$(BIN)/python -m pytest tests/test_every_executor.py -k killed --kills 50
-
-# Memory and seconds of near deduplication by number of documents: 10 million sketches, made and not computed.
-scale: $(READY)
-	$(BIN)/python -m benchmarks.scale
-
-# A million documents of real length, end to end: 2 GB, made four times as large as the workload. Takes minutes.
-scale-long: $(READY)
-	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)-4 --scale 4
-	$(BIN)/python -m benchmarks whole_run --workload $(WORKLOAD)-4
-
-# The bytes that the demo must give. Only after a change that is meant to change them.
-golden: $(READY)
-	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden
-
-# Measurements need the workload: WORKLOAD=DIR, made by benchmarks/workload.py. Real documents are added if there are
-# any: DATA=DIR.
-WORKLOAD ?= build/workload
-DATA ?= ../shared/data
-PEER := build/parity/bin/python
-bench: $(READY) build/parity/.ready
-	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
-	$(BIN)/python -m benchmarks --workload $(WORKLOAD) --peer $(PEER) $(if $(wildcard $(INTEROP)),--formats $(INTEROP)) $(if $(wildcard $(DATA)/warc/crawl),--data $(DATA))
-
-# Do our rules decide as datatrove's? It lives in an environment of its own, and needs real documents: DATA=DIR.
-parity: $(READY) build/parity/.ready
-	$(BIN)/python benchmarks/parity.py --data $(DATA) --peer $(PEER)
-
-# Do the readers that trainers use read what we write? Each by its own library, in an environment of their own.
-INTEROP := build/interop/bin/python
-interop: build/interop/.ready
-	$(INTEROP) -m benchmarks.interop
-
-# What needs PyTorch: masks in a real model, the DataLoader, DoReMi, the example. `make test` skips it and says so.
-TORCH_PYTHON := build/torch/bin/python
-torch: build/torch/.ready
-	$(TORCH_PYTHON) -m pytest tests/with_torch
-
-# Is what is dropped a copy, and is every copy dropped? Needs real and labelled documents, DATA=DIR, and takes the
-# workload too if it is there.
-quality: $(READY)
-	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
-
 build/parity/.ready: Makefile
 	$(PYTHON) -m venv build/parity
-	$(PEER) -m pip install --quiet --disable-pip-version-check \
+	$(PEER) $(PIP) \
 		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean \
 		'datasketch==2.0.*' 'rensa==0.5.*' 'gaoya==0.2.*' orjson
 	@touch $@
 
-# PyTorch without CUDA where there is such a wheel: 0.2 instead of several GB. Of the three libraries only what reads
-# local files is used, so their clients of clouds are left out; torchvision is not wanted for text.
+# PyTorch without CUDA where there is such a wheel: 0.2 instead of several GB. Only what reads local files is used of the
+# three libraries below, so their cloud clients are left out, and torchvision, which text does not need.
 TORCH ?= torch==2.13.0+cpu
 build/torch/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/torch
-	$(TORCH_PYTHON) -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
-		$(TORCH_PYTHON) -m pip install --quiet --disable-pip-version-check torch
-	$(TORCH_PYTHON) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . pytest hypothesis
+	$(TORCH_PYTHON) $(PIP) '$(TORCH)' || $(TORCH_PYTHON) $(PIP) torch
+	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e . pytest hypothesis
 	@touch $@
 
 build/interop/.ready: Makefile pyproject.toml
 	$(PYTHON) -m venv build/interop
-	$(INTEROP) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . 'datasets==5.*' 'transformers>=5'
-	$(INTEROP) -m pip install --quiet --disable-pip-version-check '$(TORCH)' || \
-		$(INTEROP) -m pip install --quiet --disable-pip-version-check torch
-	$(INTEROP) -m pip install --quiet --disable-pip-version-check --no-deps \
-		'mosaicml-streaming==0.13.*' 'litdata==0.2.*' 'megatron-core==0.16.*'
-	$(INTEROP) -m pip install --quiet --disable-pip-version-check \
+	$(INTEROP) $(PIP) -c constraints.txt -e . 'datasets==5.*' 'transformers>=5'
+	$(INTEROP) $(PIP) '$(TORCH)' || $(INTEROP) $(PIP) torch
+	$(INTEROP) $(PIP) --no-deps 'mosaicml-streaming==0.13.*' 'litdata==0.2.*' 'megatron-core==0.16.*'
+	$(INTEROP) $(PIP) \
 		boto3 brotli catalogue lightning-utilities matplotlib obstore pillow python-snappy requests tifffile zstd
 	@touch $@
-
-clean:
-	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache

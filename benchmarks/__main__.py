@@ -2,9 +2,9 @@
 
 DIR is made by benchmarks/workload.py; --big names a second one, of several times the size, for the memory of whole
 runs. Peers are measured in the same run if --peer names the python of an environment that has them, which `make bench`
-makes; --data adds documents that were really crawled, see benchmarks/parity.py. Prints Markdown, as in RESULTS.md, and
-last what was measured beside what was wanted; exits with 1 if that was missed. Nothing else should run on the machine:
-the load before is printed, and CPU seconds beside wall seconds.
+makes; --data adds documents that were really crawled, see benchmarks/peers/parity.py. Prints Markdown, as in
+RESULTS.md, and last what was measured beside what was wanted; exits with 1 if that was missed. Nothing else should run
+on the machine: the load before is printed, and CPU seconds beside wall seconds.
 """
 
 import argparse
@@ -12,8 +12,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import loader, map_pass, measures, models, peers_dedup, peers_rules, startup, tokens, what_if, whole_run
-from benchmarks._common import Figure, Workload, heading, row, table
+from benchmarks.common import Figure, Workload, heading, verdict
+from benchmarks.peers import dedup, rules
+from benchmarks.speed import loader, map_pass, measures, models, startup, tokens, what_if, whole_run
 from corpusmill.text import compile as kernels
 
 NAMES = (
@@ -21,8 +22,8 @@ NAMES = (
     "models",
     "tokens",
     "loader",
-    "peers_rules",
-    "peers_dedup",
+    "rules",
+    "dedup",
     "what_if",
     "map_pass",
     "whole_run",
@@ -55,44 +56,31 @@ def main() -> int:
     figures: list[Figure] = []
     try:
         for name in options.names or NAMES:
-            if name == "measures":
-                figures += measures.run(workload, options.runs, scratch / name, options.data)
-            elif name == "models":
-                figures += models.run(workload, options.runs, scratch / name, options.data)
-            elif name == "tokens":
-                figures += tokens.run(workload, options.runs, scratch / name, options.peer)
-            elif name == "loader":
-                figures += loader.run(workload, options.runs, scratch / name, options.formats)
-            elif name == "peers_rules":
-                figures += peers_rules.run(workload, options.runs, scratch / name, options.peer, options.data)
-            elif name == "peers_dedup":
-                figures += peers_dedup.run(workload, options.runs, scratch / name, options.peer)
-            elif name == "what_if":
-                figures += what_if.run(workload, options.runs, scratch / name)
-            elif name == "map_pass":
-                figures += map_pass.run(workload, options.runs, scratch / name)
-            elif name == "whole_run":
-                figures += whole_run.run(workload, options.runs, scratch / name, big)
-            else:
-                figures += startup.run(workload, options.runs, scratch / name)
+            folder = scratch / name
+            match name:
+                case "measures":
+                    figures += measures.run(workload, options.runs, folder, options.data)
+                case "models":
+                    figures += models.run(workload, options.runs, folder, options.data)
+                case "tokens":
+                    figures += tokens.run(workload, options.runs, folder, options.peer)
+                case "loader":
+                    figures += loader.run(workload, options.runs, folder, options.formats)
+                case "rules":
+                    figures += rules.run(workload, options.runs, folder, options.peer, options.data)
+                case "dedup":
+                    figures += dedup.run(workload, options.runs, folder, options.peer)
+                case "what_if":
+                    figures += what_if.run(workload, options.runs, folder)
+                case "map_pass":
+                    figures += map_pass.run(workload, options.runs, folder)
+                case "whole_run":
+                    figures += whole_run.run(workload, options.runs, folder, big)
+                case "startup":
+                    figures += startup.run(workload, options.runs, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return verdict(figures)
-
-
-def verdict(figures: list[Figure]) -> int:
-    print("## What was wanted\n")
-    table("figure", "measured", "wanted", "")
-    for figure in figures:
-        if figure.bar is not None:
-            wanted = f"{figure.wants} {figure.bar:g} {figure.unit}".strip()
-            row(
-                figure.name,
-                f"{figure.value:.{figure.digits}f} {figure.unit}".strip(),
-                wanted,
-                "met" if figure.passes else "MISSED",
-            )
-    return 0 if all(figure.passes for figure in figures) else 1
 
 
 if __name__ == "__main__":

@@ -1,26 +1,37 @@
 """The documents that rules are measured on: of all kinds, and prose, in batches as the reader makes them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks._common import MB, Workload, thread_seconds
-from benchmarks.parity import documents
+from benchmarks.common import MB, Workload, thread_seconds
 from corpusmill.models.language import Identifier
 from corpusmill.read import ReadCounts, whole
 from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.wet import Wet
 from corpusmill.schema import DOCUMENT
 from corpusmill.storage import expand
 
 PROSE = 4000  # documents
 SURE = 0.65  # the score from which FineWeb takes a page for English
 CRAWLED, EVERY = 10_000, 5  # of so many documents, one in so many
+
+# What the documents are taken from, in order: crawled pages, books, speeches, mail, papers, questions.
+SOURCES: tuple[tuple[Any, str], ...] = (
+    (Wet(), "warc/crawl/*.wet.gz"),
+    (Jsonl(), "text/redpajama_samples/*.jsonl.gz"),
+    (Jsonl(), "text/ccnet_head/cc_en_head-*.jsonl.gz"),
+    (Jsonl(), "text/standardebooks_chapters.jsonl.gz"),
+    (Jsonl(), "text/us_inaugural.jsonl.gz"),
+    (Jsonl(), "text/20newsgroups_train.jsonl.gz"),
+)
 
 
 @dataclass(frozen=True)
@@ -73,10 +84,22 @@ def prose(workload: Workload) -> Sample:
 
 def crawled(data: Path) -> Sample:
     """Real pages, then books, speeches, papers, mail: what parity is proved on."""
-    picked = pa.Table.from_batches([batch.cast(DOCUMENT) for batch in documents(data, CRAWLED)])
+    picked = pa.Table.from_batches([batch.cast(DOCUMENT) for batch in real_documents(data, CRAWLED)])
     picked = picked.take(pa.array(np.arange(0, len(picked), EVERY)))
     about = f"every {EVERY}th of the first {CRAWLED:,} that `make parity` takes, most of them crawled pages as WET"
     return Sample("crawled", about, together(picked.to_batches()))
+
+
+def real_documents(data: Path, most: int) -> Iterator[pa.RecordBatch]:
+    """The first documents with text, in batches."""
+    left = most
+    for reader, pattern in SOURCES:
+        for piece in reader.split(expand([str(data / pattern)], reader.suffixes), 1 << 40):
+            for batch in reader.read(piece, pattern, Tally()):
+                yield batch.slice(0, left)
+                left -= min(len(batch), left)
+                if left == 0:
+                    return
 
 
 def read(file: Path) -> list[pa.RecordBatch]:

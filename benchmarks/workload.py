@@ -1,7 +1,8 @@
-"""Build the workload that the benchmarks share: python benchmarks/workload.py --out build/workload
+"""Build the workload that the benchmarks share: python -m benchmarks.workload --out build/workload
 
     docs-0000.jsonl …   270,000 documents in 8 files, 470 MB: {"text", "url"}
-    truth.json          planted copies: document numbers, true Jaccard; the kind of every document; a digest of every file
+    truth.json          planted copies: document numbers, true Jaccard; the kind of every document; a digest of every
+                        file
     slice/              a tenth of it with a truth of its own, copies kept together with what they are copies of
     warc/               8 WARC files with 500 HTML pages each
 
@@ -165,7 +166,7 @@ def read(path: Path, packages: Path) -> tuple[str, list[str], str]:
 
 
 def gather(job: tuple[list[Path], Path, Path]) -> np.ndarray:
-    """Reads one output file's share of the sources, keeps it as `where`, and returns the hashes of its blocks in order."""
+    """Write one output file's share of the sources to `where`, and return the hashes of its blocks in order."""
     paths, packages, where = job
     material = Material()
     for path in paths:
@@ -480,8 +481,9 @@ def truth_of(
     kinds = Counter(every[number] for number in numbers)
     prefix = "slice/" if keep else "docs-"
     return {
-        "note": "A document's number follows /d at the end of its url. Copies stand anywhere, before or after their source. "
-        "Only planted copies are listed: the sources have near copies of their own, most of them in markup and tables.",
+        "note": "A document's number follows /d at the end of its url. Copies stand anywhere, before or after their "
+        "source. Only planted copies are listed: the sources have near copies of their own, most of them in "
+        "markup and tables.",
         "documents": len(numbers),
         "kinds": {kind: kinds[kind[0]] for kind in KINDS},
         "exact_share": round(len(exact) / len(numbers), 4),
@@ -527,7 +529,8 @@ def build(packages: Path, out: Path, scale: int, processes: int) -> None:
         jobs = [(file, files, work, owned[file]) for file in range(files)]
         made = pool.map(write_originals, jobs, chunksize=1)
         print(
-            f"{time.monotonic() - started:4.0f} s  {sum(int(o.sum()) for o in owned):,} of them different, originals cut",
+            f"{time.monotonic() - started:4.0f} s  "
+            f"{sum(int(o.sum()) for o in owned):,} of them different, originals cut",
             flush=True,
         )
         kinds = [one["kinds"] for one in made]

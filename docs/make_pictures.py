@@ -61,7 +61,8 @@ def batch() -> str:
             parts.append(f'<rect x="{x}" y="{y}" {size} fill="{colour[int(at)]}" stroke="#fff" stroke-width="0.5"/>')
     y = top + shown * (3 * cell + 6)
     parts.append(
-        f'<rect x="{left - 2}" y="{y - 2}" width="{length * cell + 4}" height="{3 * cell + 4}" fill="none" stroke="#222"/>'
+        f'<rect x="{left - 2}" y="{y - 2}" width="{length * cell + 4}" height="{3 * cell + 4}" '
+        'fill="none" stroke="#222"/>'
     )
     for i, j in zip(*(found.tolist() for found in np.nonzero(mask))):
         fill = colour[int(drawn["doc_ids"][shown, i])]

@@ -88,7 +88,7 @@ def learn(model: GPT, optimiser: torch.optim.Optimizer, batch: dict[str, torch.T
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimiser.step()
-    return loss.item()
+    return float(loss)
 
 
 def save(path: Path, step: int, model: GPT, optimiser: torch.optim.Optimizer, loader: TokenLoader) -> None:

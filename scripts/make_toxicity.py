@@ -5,8 +5,8 @@
 
 The package (MIT: Victor Zhou, Menelaos Kotoglou, Dimitrios Mistriotis) holds a TfidfVectorizer and a
 CalibratedClassifierCV of five linear SVMs, pickled for one version of scikit-learn. What ships here is their numbers.
-Running this again gives the same bytes. With --check, the scores of texts, and of all their sentences, are compared with
-the package's own, and the largest difference is printed; it must be below 1e-5.
+Running this again gives the same bytes. With --check, the scores of texts, and of all their sentences, are compared
+with the package's own, and the largest difference is printed; it must be below 1e-5.
 """
 
 import argparse
@@ -63,10 +63,11 @@ def write(path: Path) -> None:
         bias.append(-sigmoid.a_ * calibrated.estimator.intercept_[0] - sigmoid.b_)
     card = {
         "kind": "toxicity",
-        "from": f"{PACKAGE} {version(PACKAGE)}, a TfidfVectorizer and {len(weights)} calibrated linear SVMs of scikit-learn",
+        "from": f"{PACKAGE} {version(PACKAGE)}, a TfidfVectorizer and {len(weights)} calibrated linear SVMs "
+        "of scikit-learn",
         "licence": "MIT License. Copyright (c) 2018 Victor Zhou, 2021 Menelaos Kotoglou, and Dimitrios Mistriotis",
-        "data": "as its authors say: English tweets (t-davidson/hate-speech-and-offensive-language) and comments on Wikipedia "
-        "(the Toxic Comment Classification Challenge), 200,000 together, labelled by people",
+        "data": "as its authors say: English tweets (t-davidson/hate-speech-and-offensive-language) and comments on "
+        "Wikipedia (the Toxic Comment Classification Challenge), 200,000 together, labelled by people",
         "note": "Knows single words and nothing of what they mean together. docs/guide/toxicity.md has its scores.",
     }
     write_model(

@@ -13,6 +13,7 @@ import sys
 import unicodedata
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ def fold_values(punctuation: set[int]) -> tuple[NDArray[np.uint8], NDArray[np.in
     return kinds, places, bytes(pool)
 
 
-def two_stages(values: NDArray[np.generic]) -> tuple[NDArray[np.uint16], NDArray[np.generic]]:
+def two_stages(values: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[Any]]:
     """(index of blocks, the distinct blocks end to end), with the block of ASCII first."""
     blocks, index = np.unique(values.reshape(-1, BLOCK), axis=0, return_inverse=True)
     index = index.reshape(-1)

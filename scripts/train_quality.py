@@ -2,10 +2,10 @@
 
     python scripts/train_quality.py
 
-All of its data may be shared, and stands in this repository: the good documents are running text of the demo crawl (books
-and speeches in the public domain, documentation under permissive licences, articles and threads written for the demo),
-cut to many lengths; the bad ones are made here and by demo/junk.py: shops, spam, menus, lists, teasers, and what is left
-of a page when its text is gone. So what it knows is running text from page furniture, in English, and no more.
+All of its data may be shared, and stands in this repository: the good documents are running text of the demo crawl
+(books and speeches in the public domain, documentation under permissive licences, articles and threads written for the
+demo), cut to many lengths; the bad ones are made here and by demo/junk.py: shops, spam, menus, lists, teasers, and what
+is left of a page when its text is gone. So what it knows is running text from page furniture, in English, and no more.
 Running this again gives the same bytes.
 """
 
@@ -37,38 +37,42 @@ from passages import own  # noqa: E402
 
 MENU = (
     "Home", "About", "About us", "Contact", "Contact us", "Search", "Login", "Log in", "Sign in", "Sign up", "Register",
-    "Menu", "Skip to content", "Skip to main content", "Share this", "Share on Facebook", "Tweet", "Print", "Email this",
-    "Read more", "Read More »", "Continue reading", "View all", "See more", "Show more", "Load more", "Next", "Previous",
-    "Next page", "« Older posts", "Newer posts »", "Back to top", "Add to cart", "Add to basket", "Add to wish list",
-    "Buy now", "Checkout", "My account", "Shopping cart", "Your cart is empty", "Out of stock", "In stock", "Free shipping",
-    "Privacy policy", "Terms of use", "Terms and conditions", "Cookie policy", "All rights reserved.", "Copyright © 2019",
-    "Subscribe", "Subscribe to our newsletter", "Enter your e-mail address", "Follow us", "RSS", "Sitemap", "FAQ", "Help",
-    "Comments", "Leave a comment", "No comments yet", "Post a comment", "Reply", "Quote", "Report abuse", "Permalink",
-    "Related posts", "Related articles", "You may also like", "Categories", "Tags", "Archives", "Recent posts", "Popular",
-    "Forum index", "Members", "Who is online", "Guest", "Joined", "Posts", "Views", "Topics", "Profile", "Private message",
-    "Be the first to review this", "Write a review", "Customer reviews", "Sort by", "Price: low to high", "Filter", "Reset",
-    "Download", "Click here", "Click to enlarge", "Photo", "Photos", "Video", "Gallery", "Image 1 of 5", "Advertisement",
-    "Loading...", "Please wait", "Upload", "Browse", "Submit", "Cancel", "Password", "Forgot your password?", "Username",
-    "Location", "Directions", "Opening hours", "Phone", "Fax", "Mobile", "Address", "Map", "Book now", "Reserve",
+    "Menu", "Skip to content", "Skip to main content", "Share this", "Share on Facebook", "Tweet", "Print",
+    "Email this", "Read more", "Read More »", "Continue reading", "View all", "See more", "Show more", "Load more",
+    "Next", "Previous", "Next page", "« Older posts", "Newer posts »", "Back to top", "Add to cart", "Add to basket",
+    "Add to wish list", "Buy now", "Checkout", "My account", "Shopping cart", "Your cart is empty", "Out of stock",
+    "In stock", "Free shipping", "Privacy policy", "Terms of use", "Terms and conditions", "Cookie policy",
+    "All rights reserved.", "Copyright © 2019", "Subscribe", "Subscribe to our newsletter", "Enter your e-mail address",
+    "Follow us", "RSS", "Sitemap", "FAQ", "Help", "Comments", "Leave a comment", "No comments yet", "Post a comment",
+    "Reply", "Quote", "Report abuse", "Permalink", "Related posts", "Related articles", "You may also like",
+    "Categories", "Tags", "Archives", "Recent posts", "Popular", "Forum index", "Members", "Who is online", "Guest",
+    "Joined", "Posts", "Views", "Topics", "Profile", "Private message", "Be the first to review this", "Write a review",
+    "Customer reviews", "Sort by", "Price: low to high", "Filter", "Reset", "Download", "Click here",
+    "Click to enlarge", "Photo", "Photos", "Video", "Gallery", "Image 1 of 5", "Advertisement", "Loading...",
+    "Please wait", "Upload", "Browse", "Submit", "Cancel", "Password", "Forgot your password?", "Username", "Location",
+    "Directions", "Opening hours", "Phone", "Fax", "Mobile", "Address", "Map", "Book now", "Reserve",
     "Check availability", "Request a quote", "Get a free quote", "Call us today", "Call now", "Email", "Website",
 )  # fmt: skip
 FACTS = (
-    "Price: ${n}.{nn}", "${n}.{nn}", "Item #{n}{nn}", "SKU: {n}{nn}", "Weight: {n} kg", "Size: {n} x {nn} cm", "Length: {n}",
-    "Color: black", "Condition: new", "Quantity: {n}", "Views: {n}", "Posts: {n}", "Joined: {date}", "Posted on {date}",
-    "Posted by admin on {date}", "By {name}", "{date} at {n}:{nn} pm", "Showing {n} of {nn} results", "Page {n} of {nn}",
-    "Found {n} results", "{n} comments", "{n} reviews", "{n} likes", "Tel: 555-01{nn}", "Fax: 555-01{nn}", "Date: {date}",
-    "Time: {n}:{nn}", "Bedrooms: {n}", "Sleeps: {n}", "Category: {name}", "Author: {name}", "Location: {name}", "ID: {n}{nn}",
-    "Rating: {n}/10", "Last updated: {date}", "Duration: {n} min", "Filed under: {name}", "Tagged: {name}, {name}", "- {name}",
-    "Brand: {name}", "Model: {name} {n}", "| {name} | {n} | {nn} |", "Re: {name}", "Member since {date}", "{n}%", "{n} / {nn}",
+    "Price: ${n}.{nn}", "${n}.{nn}", "Item #{n}{nn}", "SKU: {n}{nn}", "Weight: {n} kg", "Size: {n} x {nn} cm",
+    "Length: {n}", "Color: black", "Condition: new", "Quantity: {n}", "Views: {n}", "Posts: {n}", "Joined: {date}",
+    "Posted on {date}", "Posted by admin on {date}", "By {name}", "{date} at {n}:{nn} pm",
+    "Showing {n} of {nn} results", "Page {n} of {nn}", "Found {n} results", "{n} comments", "{n} reviews", "{n} likes",
+    "Tel: 555-01{nn}", "Fax: 555-01{nn}", "Date: {date}", "Time: {n}:{nn}", "Bedrooms: {n}", "Sleeps: {n}",
+    "Category: {name}", "Author: {name}", "Location: {name}", "ID: {n}{nn}", "Rating: {n}/10", "Last updated: {date}",
+    "Duration: {n} min", "Filed under: {name}", "Tagged: {name}, {name}", "- {name}", "Brand: {name}",
+    "Model: {name} {n}", "| {name} | {n} | {nn} |", "Re: {name}", "Member since {date}", "{n}%", "{n} / {nn}",
 )  # fmt: skip
 PITCH = (
-    "We offer the best {name} at the lowest price!", "Call us today for a free quote.", "Don't miss out on this great deal!",
-    "Our team of experts is ready to help you with {name}.", "Looking for {name}? Look no further!", "Order now and save {n}%!",
-    "100% satisfaction guaranteed.", "Visit our website for more information.", "We are your number one source for {name}.",
+    "We offer the best {name} at the lowest price!", "Call us today for a free quote.",
+    "Don't miss out on this great deal!", "Our team of experts is ready to help you with {name}.",
+    "Looking for {name}? Look no further!", "Order now and save {n}%!", "100% satisfaction guaranteed.",
+    "Visit our website for more information.", "We are your number one source for {name}.",
     "Great value, fast delivery, excellent service.", "Please contact us for more details.", "Sign up now for free!",
-    "Click on the link below to find out more.", "Best {name} online.", "Cheap {name} for sale.", "Check out our {name}!!!",
-    "With over {n} years of experience we provide quality {name}.", "Enjoy your stay at our {name}.", "Limited time offer.",
-    "Sorry, no posts matched your criteria.", "You must be logged in to reply to this topic.", "This page is not available.",
+    "Click on the link below to find out more.", "Best {name} online.", "Cheap {name} for sale.",
+    "Check out our {name}!!!", "With over {n} years of experience we provide quality {name}.",
+    "Enjoy your stay at our {name}.", "Limited time offer.", "Sorry, no posts matched your criteria.",
+    "You must be logged in to reply to this topic.", "This page is not available.",
 )  # fmt: skip
 MONTHS = (
     "January",
@@ -97,10 +101,12 @@ def main() -> None:
             "licence": "Apache-2.0, as this project; of texts whose licences demo/LICENSES.md holds",
             "data": {
                 "good": "running text of demo/crawl/extra.jsonl.gz and demo/prose, cut to 40 to 1,500 words",
-                "bad": "made by scripts/train_quality.py and demo/junk.py; titles and teasers are cut from the same texts",
+                "bad": "made by scripts/train_quality.py and demo/junk.py; titles and teasers are cut from the same "
+                "texts",
             },
-            "note": "Tells running English text from page furniture, lists and advertising. It has read no real web page. Its "
-            "scores below are on made documents as those it learned from; docs/guide/quality.md has those on real pages.",
+            "note": "Tells running English text from page furniture, lists and advertising. It has read no real web "
+            "page. Its scores below are on made documents as those it learned from; docs/guide/quality.md has those on "
+            "real pages.",
         },
     )
     path = DATA / f"{NAME}.quality"

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 def slow_pieces(text: str, of: str) -> list[tuple[int, int]]:
     """(first character, end) of the lines or paragraphs of a text."""
@@ -17,7 +20,7 @@ def slow_pieces(text: str, of: str) -> list[tuple[int, int]]:
     )
 
 
-def slow_without(text: str, spans: Sequence[tuple[int, int]], gone: Sequence[bool]) -> str:
+def slow_without(text: str, spans: Sequence[tuple[int, int]], gone: Sequence[bool] | NDArray[np.bool_]) -> str:
     """The text without some of its pieces: those that stay, and between each two the widest gap that was there."""
     stays = [i for i in range(len(spans)) if not gone[i]]
     if not stays:

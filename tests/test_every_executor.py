@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def output(folder):
 
 def kept_between_stages(folder):
     """Stage, output and unit -> checksum of everything that stages left for each other."""
-    found = {}
+    found: dict[Any, str] = {}
     for commit in sorted(folder.glob("*/commits/*.json")):
         record = json.loads(commit.read_bytes())
         stage = commit.parent.parent.name

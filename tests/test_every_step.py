@@ -43,7 +43,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
 # Bounds that no document is dropped by: they are about lines that go.
 ABOUT_LINES = {"min_words_per_line", "max_word_chars", "max_uppercase"}
 
-MADE = {name: steps.find(name)(**SAMPLES.get(name, {})) for name in steps.names()}
+MADE: dict[str, Any] = {name: steps.find(name)(**SAMPLES.get(name, {})) for name in steps.names()}
 SEE_A_BATCH = ("Transform", "Annotate", "Filter")
 SEE_MORE = ("CorpusStep", "Tokenize", "Pack")
 
@@ -148,7 +148,7 @@ def comparable(found: dict[str, list[Any]]) -> str:
 def test_a_step_is_a_value(name):
     """Frozen, hashable, keyword-only, equal to its copy after the trip to a worker, and of a kind that is known."""
     step = MADE[name]
-    assert dataclasses.is_dataclass(step) and type(step).__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert dataclasses.is_dataclass(type(step)) and step.__dataclass_params__.frozen
     assert all(field.kw_only for field in dataclasses.fields(step))
     assert hash(step) == hash(type(step)(**SAMPLES.get(name, {})))
     assert pickle.loads(pickle.dumps(step)) == step

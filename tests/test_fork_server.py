@@ -15,7 +15,7 @@ steps:
 
 @pytest.fixture
 def started(monkeypatch):
-    found = []
+    found: list[str] = []
     monkeypatch.setattr(fork_server, "start", found.append)
     return found
 

@@ -11,7 +11,8 @@ training shards and imports nothing of the rest.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corpusmill.recipe.model import Recipe, RunSettings, Source
+    from corpusmill.recipe.model import Recipe
+    from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.runs import Run, run
 
 __version__ = "0.1.0"
@@ -20,8 +21,8 @@ __all__ = ["Recipe", "Run", "RunSettings", "Source", "run"]
 # Imported when first used: the loader, which is installed beside training code, must not pay for the mill.
 _HOMES = {
     "Recipe": "corpusmill.recipe.model",
-    "RunSettings": "corpusmill.recipe.model",
-    "Source": "corpusmill.recipe.model",
+    "RunSettings": "corpusmill.recipe.parts",
+    "Source": "corpusmill.recipe.parts",
     "Run": "corpusmill.runs",
     "run": "corpusmill.runs",
 }

@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from works import FillsTheDisk, Plan, Square
@@ -16,7 +17,7 @@ from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.units import Unit, map_arrays
 
-EXECUTORS = {"serial": Serial, "one": lambda: Processes(1), "three": lambda: Processes(3)}
+EXECUTORS: dict[str, Any] = {"serial": Serial, "one": lambda: Processes(1), "three": lambda: Processes(3)}
 
 
 @pytest.fixture(params=list(EXECUTORS))

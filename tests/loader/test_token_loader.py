@@ -1,17 +1,18 @@
 """The order of samples is one function of the seed: for every rank, world size, interruption and mixture the same."""
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill import loader
 from corpusmill.errors import ShardError
 from corpusmill.loader import FIELDS, IGNORE, TokenLoader
 from corpusmill.loader.masks import block_mask
 from corpusmill.loader.order import CYCLE, Order, Permutation
+from corpusmill.loader.rows import Rows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
 from corpusmill.shards.pack import UnitTokens
@@ -33,12 +34,12 @@ def slow_rows(folder, length):
     """Every row token by token, from what the shards say of each single token."""
     shards = open_shards(folder)
     size = len(shards)
-    where = [shards.document_at(i) for i in range(size)]
-    where = [(place.document, place.offset) if place else (-1, 0) for place in where]
+    places = [shards.document_at(i) for i in range(size)]
+    where = [(place.document, place.offset) if place else (-1, 0) for place in places]
     tokens = shards.tokens(0, size).tolist()
     rows = []
     for start in range(0, size, length):
-        row = {name: [] for name in FIELDS if name != "cu_seqlens"} | {"begins": []}
+        row: dict[str, list[Any]] = {name: [] for name in FIELDS if name != "cu_seqlens"} | {"begins": []}
         for i in range(start, start + length):
             document, offset = where[i] if i < size else (-1, 0)
             row["tokens"].append(tokens[i] if i < size else EOS)
@@ -71,7 +72,7 @@ def test_batches_say_of_every_token_what_the_shards_say(tmp_path_factory, length
         return
     rows = slow_rows(folder, length)
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6))
-    found = loader.Rows(open_shards(folder), length).read(np.array(chosen))
+    found = Rows(open_shards(folder), length).read(np.array(chosen))
     for name in ("tokens", "doc_ids", "targets", "loss_mask", "position_ids"):
         assert found[name].tolist() == [rows[i][name] for i in chosen], name
     begins = [n * length + at for n, i in enumerate(chosen) for at in rows[i]["begins"]]
@@ -127,7 +128,7 @@ def test_going_on_with_another_world_neither_repeats_nor_leaves_out(shards, legs
         for rank in ranks:
             if state:
                 rank.load_state_dict(state)
-        running = [iter(rank) for rank in ranks]
+        running: list[Any] = [iter(rank) for rank in ranks]
         for _ in range(steps):
             for one in running:
                 rows += ids(next(one))
@@ -142,7 +143,7 @@ def test_going_on_with_another_world_neither_repeats_nor_leaves_out(shards, legs
 @pytest.mark.parametrize("prefetch", [0, 2])
 def test_the_state_counts_a_batch_as_soon_as_it_is_given_out(shards, prefetch):
     running = TokenLoader(shards, batch=2, seed=1, prefetch=prefetch)
-    batches = iter(running)
+    batches: Any = iter(running)
     next(batches)
     state = running.state_dict()
     assert state["samples"] == 2
@@ -154,7 +155,7 @@ def test_the_state_counts_a_batch_as_soon_as_it_is_given_out(shards, prefetch):
 
 
 def test_every_row_once_an_epoch_and_another_order_in_the_next(shards):
-    rows = len(loader.Rows(open_shards(shards)))
+    rows = len(Rows(open_shards(shards)))
     running = TokenLoader(shards, batch=1, seed=2, epochs=2)
     assert len(running) == 2 * rows
     drawn = [running.drawn(step) for step in range(2 * rows)]
@@ -193,7 +194,7 @@ def test_a_mixture_says_the_same_of_its_rows_as_each_source_alone(shards, tmp_pa
     other = made(tmp_path / "b", [9] * 40, first=20_000)
     mixed = TokenLoader([shards, other], batch=16, seed=1)
     batch, drawn = mixed.at(3), mixed.drawn(3)
-    sources = [loader.Rows(open_shards(folder)) for folder in (shards, other)]
+    sources = [Rows(open_shards(folder)) for folder in (shards, other)]
     singles = [sources[s].read(np.array([r])) for s, r in zip(drawn.source, drawn.row, strict=True)]
     for name in FIELDS[:-1]:
         assert batch[name].tolist() == [one[name][0].tolist() for one in singles]

@@ -4,6 +4,7 @@ import base64
 import json
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -296,5 +297,5 @@ def test_characters_of_tokens_are_those_of_the_text(models):
 
 
 def test_the_engines_of_the_step_are_those_that_there_are():
-    assert set(token_engines.EngineName.__args__) == {"auto", "gigatoken", "tokenizers", "tiktoken", "sentencepiece"}
+    assert set(get_args(token_engines.EngineName)) == {"auto", "gigatoken", "tokenizers", "tiktoken", "sentencepiece"}
     assert isinstance(texts("a"), pa.LargeStringArray)

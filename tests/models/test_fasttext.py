@@ -4,6 +4,7 @@ import math
 import random
 import struct
 from pathlib import Path
+from typing import Any
 
 import fasttext
 import numpy as np
@@ -58,7 +59,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-TRAINED = {
+TRAINED: dict[str, dict[str, Any]] = {
     "hs": {"loss": "hs"},
     "softmax": {"loss": "softmax"},
     "one_vs_all": {"loss": "ova"},
@@ -70,7 +71,7 @@ TRAINED = {
     "single_characters": {"loss": "softmax", "minn": 1, "maxn": 2},
     "odd_dimension": {"loss": "hs", "dim": 7},
 }
-QUANTISED = {
+QUANTISED: dict[str, dict[str, Any]] = {
     "pruned": {"cutoff": 300},
     "pruned_norms": {"cutoff": 300, "qnorm": True},
     "whole": {"dsub": 3},

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,19 +27,19 @@ class Slow:
             ["<s>", *(w if counted[w] >= min_count else "<unk>" for w in sentence), "</s>"] for sentence in sentences
         ]
         self.order = order
-        raw = [Counter() for _ in range(order + 1)]
+        raw: list[Counter[Any]] = [Counter() for _ in range(order + 1)]
         for sentence in padded:
             for n in range(1, order + 1):
                 for i in range(len(sentence) - n + 1):
                     raw[n][tuple(sentence[i : i + n])] += 1
         del raw[1][("<s>",)]
-        self.counts = [None, *raw[1:]]
+        self.counts: list[Any] = [None, *raw[1:]]
         for n in range(1, order):
             before = Counter(gram[1:] for gram in raw[n + 1])
             self.counts[n] = {g: raw[n][g] if g[0] == "<s>" else before[g] for g in raw[n]}
         self.vocabulary = {g[0] for g in raw[1]} | {"<unk>"}
         self.rare = max(1, sum(count < min_count for count in counted.values()))
-        self.discounts = [None]
+        self.discounts: list[Any] = [None]
         for n in range(1, order + 1):
             n1, n2, n3, n4 = (sum(c == k for c in self.counts[n].values()) for k in (1, 2, 3, 4))
             self.discounts.append((0.5, 1.0, 1.5))
@@ -47,7 +48,7 @@ class Slow:
                 found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
                 if all(0 < d < k for k, d in enumerate(found, 1)):
                     self.discounts[n] = found
-        self.after = [None] + [defaultdict(dict) for _ in range(order)]
+        self.after: list[Any] = [None] + [defaultdict(dict) for _ in range(order)]
         for n in range(1, order + 1):
             for gram, count in self.counts[n].items():
                 self.after[n][gram[:-1]][gram[-1]] = count

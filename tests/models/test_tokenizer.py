@@ -173,7 +173,7 @@ def test_ids_beyond_16_bits_are_kept_whole(tmp_path):
     definition["model"]["vocab"] |= {f"zz{i}": 257 + i for i in range(65_500)}
     path.write_text(json.dumps(definition))
     tokenizer = load(str(path))
-    assert (tokenizer.vocab_size, tokenizer.dtype) == (65_757, np.uint32)
+    assert (tokenizer.vocab_size, tokenizer.dtype) == (65_757, np.dtype(np.uint32))
 
 
 def test_a_folder_names_its_own_end_of_document(tmp_path):

@@ -2,6 +2,7 @@ import bz2
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 
 import pytest
 import zstandard
@@ -15,7 +16,13 @@ from corpusmill.read._columns import iso
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.schema import document_id
 
-PACK = {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+}
 
 
 def lines(*rows) -> bytes:

@@ -85,7 +85,7 @@ def test_parquet_reads_no_column_that_it_does_not_need(tmp_path):
     start = column.dictionary_page_offset or column.data_page_offset
     bare[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
     spoilt = save(tmp_path, "b.parquet", bytes(bare))
-    assert len(read_all(Parquet(keep=[]), spoilt)[0]) == 500
+    assert len(read_all(Parquet(keep=()), spoilt)[0]) == 500
     rows, dead, _ = read_all(Parquet(), spoilt)
     assert len(rows) == 498 and briefly(dead) == [(0, "damaged", False)]
     assert "row group 0 is damaged, rows 0 to 1 are lost" in dead[0]["reason"]

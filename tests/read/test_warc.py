@@ -5,6 +5,7 @@ import random
 import struct
 import zlib
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import zstandard
@@ -257,7 +258,7 @@ def test_reads_arc_files(tmp_path, how):
 
 
 def test_a_zstd_dictionary_at_the_head_of_the_file_is_used(tmp_path):
-    made = [page(f"page number {i} of a crawl") for i in range(300)]
+    made: list[Any] = [page(f"page number {i} of a crawl") for i in range(300)]
     known = zstandard.train_dictionary(2000, made)
     packer = zstandard.ZstdCompressor(dict_data=known)
     frames = b"".join(packer.compress(record) for record in made)

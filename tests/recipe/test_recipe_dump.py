@@ -81,9 +81,11 @@ def anything(registry: Any, *own: type[Any]) -> st.SearchStrategy[Any]:
 def recipes(draw: st.DrawFn) -> Recipe:
     """Recipes of all that ships and some of one's own."""
     readers = draw(st.lists(anything(read, Lines).filter(lambda r: name_of(r) not in PAGES), min_size=1, max_size=3))
-    tokens = draw(st.sampled_from([[], [Bpe()], [Bpe(), Concat()], [Letters(), Rows()]]))
+    tokens: list[Any] = draw(st.sampled_from([[], [Bpe()], [Bpe(), Concat()], [Letters(), Rows()]]))
     on_text = anything(steps, Everything, KeepShort).filter(lambda step: not isinstance(step, Tokenize | Pack))
-    writers = anything(write).filter(lambda writer: len(tokens) == 2 or isinstance(writer, DocumentWriter))
+    writers: st.SearchStrategy[Any] = anything(write).filter(
+        lambda writer: len(tokens) == 2 or isinstance(writer, DocumentWriter)
+    )
     paths = st.lists(text.filter(bool), min_size=1, max_size=3)
     names = text.filter(lambda name: name and "\0" not in name)
     return Recipe(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.tree import At, Problems, Scalar, Table, escape, expand, parse, read_scalar
+from corpusmill.recipe.tree import At, Items, Problems, Scalar, Table, escape, expand, parse, read_scalar
 
 
 def tree_of(text: str) -> Table:
@@ -71,8 +71,9 @@ def test_a_number_of_thousands_of_digits_is_no_crash():
 def test_knows_the_line_of_everything():
     tree = tree_of("# first\na: 1\nb:\n  - x\n  -\n    c: 2\n")
     assert tree.entries["a"].at == At("web.yaml", 2)
-    items = tree.entries["b"].value.items
-    assert [item.at.line for item in items] == [4, 6]
+    items = tree.entries["b"].value
+    assert isinstance(items, Items)
+    assert [item.at.line for item in items.items] == [4, 6]
 
 
 def test_an_alias_is_the_value_that_it_names():
@@ -133,7 +134,8 @@ def test_variables_are_replaced(written, text, monkeypatch):
     monkeypatch.setenv("SHELF", "/data")
     monkeypatch.setenv("EMPTY", "")
     monkeypatch.delenv("NOT_SET", raising=False)
-    assert tree_of(f"key: '{written}'").entries["key"].value.text == text
+    value = tree_of(f"key: '{written}'").entries["key"].value
+    assert isinstance(value, Scalar) and value.text == text
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,6 @@ def test_tokens_that_are_dropped_at_the_end_are_reported(tmp_path):
 def test_where_documents_are_cut_is_said_in_words_that_packing_knows():
     for step in (BestFit, Concat):
         with pytest.raises(RecipeError, match='split_at is "paragraph", "sentence" or null, got "word"'):
-            step(split_at="word")
+            step(split_at="word")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match='with split_at every row is padded, so remainder is "pad"; got "drop"'):
         Concat(split_at="sentence", remainder="drop")

@@ -69,7 +69,7 @@ def test_what_the_runs_were_told_is_compared(other):
         Difference("steps.minhash.threshold", 0.8, 0.99),
     )
     itself = diff(made_run(), made_run())
-    assert itself.told == itself.moved == () and itself.same == 59 and itself.tokens[0] == itself.tokens[1]
+    assert itself.told == () == itself.moved and itself.same == 59 and itself.tokens[0] == itself.tokens[1]
 
 
 def test_recipes_are_compared_by_name_and_parameter():

@@ -1,6 +1,7 @@
 """An index holds what a run kept, and nothing else of it."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -11,7 +12,8 @@ from corpusmill.report.index import export
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
-from corpusmill.units import checksum, map_arrays
+from corpusmill.storage import checksum
+from corpusmill.units import map_arrays
 from dedup_runs import NAMES, dedup
 
 TEXTS = {name: f"{name} " * 4 for name in ("ash", "birch", "cedar", "elm", "fir")}
@@ -28,7 +30,8 @@ def run(tmp_path):
 
 def keys_of(folder, files):
     """(name, key, riders) of every record, band by band; name -> what is by document."""
-    records, documents = [], {}
+    records: list[Any] = []
+    documents: dict[str, Any] = {}
     for keys, docs in files:
         arrays = map_arrays(folder / keys)
         names = [NAMES[given] for given in pq.read_table(folder / docs, columns=["id"])["id"].to_pylist()]

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,10 @@ class Checked(HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.open, self.elements, self.attributes, self.words = [], set(), [], []
+        self.open: list[str] = []
+        self.elements: set[str] = set()
+        self.attributes: list[Any] = []
+        self.words: list[str] = []
         self.feed(text)
         self.close()
         assert not self.open

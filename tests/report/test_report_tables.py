@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_counts_of_rules_are_those_of_the_documents(tables):
 
 
 def test_examples_are_the_smallest_ids_of_each_first_reason(tables):
-    expected = {}
+    expected: dict[str, list[Any]] = {}
     for document in tables.dropped(None, ALL):  # in the order of their ids
         expected.setdefault(document["reasons"][0], []).append(document)
     assert tables.examples(2) == {reason: found[:2] for reason, found in expected.items()}

@@ -78,6 +78,6 @@ def test_a_stretch_is_the_rows_that_it_names(tmp_path_factory, lengths, rows, at
     tokens = TokenRange(shards, start, min(start + count * 4, len(shards)))
     got = np.concatenate(list(tokens.chunks(at_once)))
     assert got.tolist() == shards.tokens(tokens.start, tokens.stop).tolist()
-    assert (tokens.size, tokens.row, tokens.dtype) == (len(got), 4, np.uint16)
+    assert (tokens.size, tokens.row, tokens.dtype) == (len(got), 4, np.dtype(np.uint16))
     expected = shards.spans(tokens.start, tokens.stop)
     assert [column.tolist() for column in tokens.spans] == [column.tolist() for column in expected]

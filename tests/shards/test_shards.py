@@ -28,8 +28,8 @@ EOS = 50_256
 
 def unit(first, lengths):
     """Documents first, first + 1, … of these lengths: every token says which it is."""
-    ids = [(7 * (first + d) + i) % 50_000 for d, n in enumerate(lengths) for i in range(n)]
-    ids = np.array(ids, np.uint16)
+    values = [(7 * (first + d) + i) % 50_000 for d, n in enumerate(lengths) for i in range(n)]
+    ids = np.array(values, np.uint16)
     ids[np.cumsum(lengths, dtype=int) - 1] = EOS
     return UnitTokens(ids, np.array(lengths, np.int64))
 

@@ -3,6 +3,7 @@ import pytest
 from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.steps.annotate.pii import Pii
+from corpusmill.steps.redact._patterns import Kind
 from corpusmill.steps.redact.pii import Pii as Redact
 
 TEXTS = ("a@b.org, 8.8.8.8 and c@d.org", None, "日本 +49 30 901820 at 10.0.0.1, version 3.3.3.0 at 12:30:45")
@@ -31,7 +32,7 @@ def test_spans_say_kind_first_byte_and_end_in_order():
 
 
 def test_it_finds_what_redacting_replaces():
-    kinds = ("email", "ip", "phone")
+    kinds: tuple[Kind, ...] = ("email", "ip", "phone")
     redacted = Redact(kinds=kinds, spans=True, public_only=False).transform(docs(*TEXTS))
     for name, column in Pii(kinds=kinds, spans=True, public_only=False).signals(docs(*TEXTS)).items():
         assert redacted[name].to_pylist() == column.to_pylist()
@@ -39,4 +40,4 @@ def test_it_finds_what_redacting_replaces():
 
 def test_kinds_that_do_not_exist_fail_when_the_step_is_made():
     with pytest.raises(RecipeError, match='annotate/pii: there is no kind "mail"'):
-        Pii(kinds=("mail",))
+        Pii(kinds=("mail",))  # type: ignore[arg-type]

@@ -206,7 +206,7 @@ def test_files_folders_and_patterns_are_read_packed_or_not(tmp_path):
         file.write("\ufeff" + json.dumps(rows[0]) + "\n\n")
     (tmp_path / "README.md").write_text("no items")
     for named in ([str(tmp_path)], [str(tmp_path / "*.jsonl*")], [str(tmp_path / "a.jsonl.gz"), str(tmp_path)]):
-        step = Ngrams(benchmarks=named)
+        step = Ngrams(benchmarks=tuple(named))
         assert [hit["benchmark"] for hit in one(step, HORSES)["hits"]] == ["a", "b"]
         assert [name.rsplit("/", 1)[1] for name in step.assets] == ["a.jsonl.gz", "b.jsonl"]
 

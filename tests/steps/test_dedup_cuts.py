@@ -1,6 +1,7 @@
 """Lines and paragraphs that repeat across the corpus are cut out: as plain Python would, however the work is cut."""
 
 from collections import Counter
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,8 +51,9 @@ def slow_outcome(documents, step):
     flat = [piece for found in all_pieces.values() for piece in found]
     keys = dict(zip(flat, fold(pa.array(flat, pa.large_string())).to_pylist() if step.match == "folded" else flat))
     total = Counter(keys[piece] for piece in flat if len(keys[piece]) >= step.min_characters)
-    seen = Counter()
-    result, most = {}, {}
+    seen: Counter[str] = Counter()
+    result: dict[str, Any] = {}
+    most: dict[str, Any] = {}
     for name, text in documents.items():
         gone, sizes = [], [len(text[slice(*span)].encode()) for span in spans[name]]
         for piece, size in zip(all_pieces[name], sizes):

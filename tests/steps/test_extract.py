@@ -181,7 +181,7 @@ def test_depth_is_an_upper_bound_read_from_the_tags(html, most):
 
 
 def test_bad_parameters_fail_when_the_step_is_made():
-    for make in (lambda: Resiliparse(max_mb=0), lambda: Resiliparse(least=-1), lambda: Trafilatura(favour="both")):
+    for make in (lambda: Resiliparse(max_mb=0), lambda: Resiliparse(least=-1), lambda: Trafilatura(favour="both")):  # type: ignore[arg-type]
         with pytest.raises(RecipeError):
             make()
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -48,14 +50,14 @@ def test_every_failing_rule_is_named_paragraphs_first():
     assert found == "max_duplicate_paragraphs,max_duplicate_lines,max_top_2_gram_chars"
 
 
-def reasons(text: str, **parameters: object) -> list[str]:
+def reasons(text: str, **parameters: Any) -> list[str]:
     through = Batch(docs(text))
     through.apply(0, "step", GopherRepetition(**parameters))
     found = through.all_reasons().to_pylist()[0]
     return [reason.removeprefix("step.") for reason in found.split(",")] if found else []
 
 
-def measured(text: str, signal: str, **parameters: object) -> float:
+def measured(text: str, signal: str, **parameters: Any) -> float:
     """A signal, times the characters of the text: how many it counts."""
     through = Batch(docs(text))
     through.apply(0, "step", GopherRepetition(**parameters))
@@ -120,4 +122,4 @@ def test_by_the_count_of_the_paper_a_passage_that_comes_again_weighs_more():
 
 def test_the_count_is_one_of_two():
     with pytest.raises(RecipeError, match='ngrams is "datatrove" or "paper", got "gopher"'):
-        GopherRepetition(ngrams="gopher")
+        GopherRepetition(ngrams="gopher")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -176,7 +177,7 @@ def test_units_workers_and_executors_change_no_byte(tmp_path, pack, executor):
         "one": (packed(files, mix, pack=pack), Serial()),
         "two": (packed(files, mix, pack=pack, unit_mb=1), executor),
     }
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for name, (made, at) in runs.items():
         done = corpusmill.run(made, folder=tmp_path / name, executor=at)
         assert len(list((tmp_path / name).glob("01-pass-1-*/docs/*"))) == (1 if name == "one" else 2)

@@ -1,5 +1,6 @@
 import re
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from corpusmill.steps.clean.normalize import NOT_SURELY_NFC, Normalize
 OFF = {"entities": False, "controls": False, "form": None, "spaces": False, "max_blank_lines": None}
 
 
-def normal(text: str, **parameters: object) -> str:
+def normal(text: str, **parameters: Any) -> str:
     found = Normalize(**parameters).transform(docs("left alone", text))["text"].to_pylist()
     assert found[0] == "left alone"
     return found[1]

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -77,7 +77,7 @@ class Done:
     """The stages of the step, carried out in a folder."""
 
     def __init__(self, folder: Path, units: list[list[str]], step: Substring, slices: int = 1, **signed) -> None:
-        self.commits = {"pass-1": []}
+        self.commits: dict[str, list[Any]] = {"pass-1": []}
         self.folder = folder
         signing = Pass((("made", ReadTexts()),), (), (), (Sign("substring", step, slices),), None)
         for number, texts in enumerate(units):

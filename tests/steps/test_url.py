@@ -3,6 +3,7 @@ import gzip
 import hashlib
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ def found(step: Url, signal: str, url: str | None) -> object:
     return step.signals(docs("text", url=[url]))[signal].to_pylist()[0]
 
 
-BARE = {"hard_words": (), "sub_words": (), "soft_words": ()}
+BARE: dict[str, Any] = {"hard_words": (), "sub_words": (), "soft_words": ()}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,11 @@ def test_words_judge_as_in_refinedweb(url, reason):
     ],
 )
 def test_entries_of_several_words_are_found_where_they_follow_one_another(url, reason):
-    listed = {"hard_words": ("Two Words",), "sub_words": ("free stuff",), "soft_words": ("so-soft", "soft")}
+    listed: dict[str, Any] = {
+        "hard_words": ("Two Words",),
+        "sub_words": ("free stuff",),
+        "soft_words": ("so-soft", "soft"),
+    }
     assert judge(Url(**listed, max_soft_words=1 if "so-soft" in url else 2), url) == [reason]
 
 
@@ -230,7 +235,7 @@ def test_a_category_without_any_entry_is_an_error(tmp_path):
 def test_a_file_that_holds_no_such_list_is_an_error_before_anything_runs(tmp_path, content, field, words):
     (tmp_path / "list").write_bytes(content)
     with pytest.raises(AssetError, match=words):
-        Url(**{field: str(tmp_path / "list")})
+        Url(**dict[str, Any]({field: str(tmp_path / "list")}))
 
 
 def test_a_slip_in_a_list_of_domains_is_passed_over_and_in_one_of_words_is_named(tmp_path):

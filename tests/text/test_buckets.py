@@ -1,4 +1,5 @@
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,8 @@ def test_shared_numbers_the_keys_that_come_twice(keys):
 
 def slow_candidates(bucket, at, sketches, low, high):
     """The definition, read aloud."""
-    leaders, pairs = {}, []
+    leaders: dict[Any, list[int]] = {}
+    pairs: list[Any] = []
     for i, b in enumerate(bucket):
         certain = False
         for j in leaders.setdefault(b, []):
@@ -130,7 +132,9 @@ def twins(draw):
 def test_a_document_goes_only_for_a_verified_twin_that_stays(case, random):
     n, pairs = case
     random.shuffle(pairs)
-    arrays = [np.array([p[k] for p in pairs], dtype) for k, dtype in ((0, np.int32), (1, np.int32), (2, np.float64))]
+    arrays: list[Any] = [
+        np.array([p[k] for p in pairs], dtype) for k, dtype in ((0, np.int32), (1, np.int32), (2, np.float64))
+    ]
     twin, how = (found.tolist() for found in survivors(n, *arrays))
     verified = {(a, b): s for a, b, s in pairs}
     for d in range(n):

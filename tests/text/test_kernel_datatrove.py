@@ -83,7 +83,7 @@ def test_signatures_are_datatrove_s():
 
 
 def test_e_mail_addresses_are_datatrove_s():
-    found = [[] for _ in ROWS]
+    found: list[list[str]] = [[] for _ in ROWS]
     for document, _, start, end in pii_spans(TEXTS, ["email"]).tolist():
         found[document].append(ROWS[document]["text"].encode()[start:end].decode())
     assert found == [row["emails"] for row in ROWS]

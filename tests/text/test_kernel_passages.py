@@ -46,7 +46,7 @@ def run_hash(run: list[bytes], base: int) -> int:
 
 def slow_super_kmers(texts: list[str], window: int, gram: int) -> list[tuple[int, ...]]:
     """(document, key, whole, first window, windows) of each super-k-mer, one by one."""
-    found = []
+    found: list[tuple[int, ...]] = []
     for d, text in enumerate(texts):
         there = tokens(text)
         seeds = [run_hash(there[i : i + gram], BASES[0]) for i in range(len(there) - gram + 1)]
@@ -142,7 +142,9 @@ def test_windows_have_the_same_hashes_if_and_only_if_their_tokens_are_the_same(b
     there = [(d, windows(text, window)) for d, text in enumerate(batch)]
     there = [(d, found) for d, found in there if found]
     columns = np.array([[d, 0, len(found)] for d, found in there], np.int64).reshape(-1, 3).T.copy()
-    hashes = list(zip(*(side.tolist() for side in window_hashes(strings(*batch), *columns, window))))
+    document, start, count = columns
+    both = window_hashes(strings(*batch), document, start, count, window)
+    hashes = list(zip(*(side.tolist() for side in both)))
     contents = [content for _, found in there for content in found]
     assert len(hashes) == len(contents)
     assert len(set(hashes)) == len(set(contents)) == len(set(zip(hashes, contents)))

@@ -1,5 +1,7 @@
 """Sketches equal their definitions, and estimate the Jaccard index without bias."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ WORD = 2**64 - 1
 documents = st.lists(st.lists(st.integers(0, WORD), max_size=12), min_size=1, max_size=4)
 
 
-def as_arrays(documents):
+def as_arrays(documents) -> tuple[Any, Any]:
     hashes = np.array([x for document in documents for x in document], np.uint64)
     return hashes, np.cumsum([0] + [len(document) for document in documents])
 

@@ -1,5 +1,7 @@
 """Items are found by their n-grams and phrases, as one who reads word by word would find them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -43,7 +45,7 @@ def slow_passages(documents, items, n, shortest, common):
                 for word in range(len(document) - len(run) + 1)
                 if document[word : word + len(run)] == run
             )
-            passages = []
+            passages: list[Any] = []
             for place in places:
                 if passages and place[0] - passages[-1][-1][0] <= len(item):
                     passages[-1].append(place)

@@ -1,5 +1,7 @@
 """Packing: concat loses nothing, best-fit keeps documents whole, and the kernel does what its definition says."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ def lengths_up_to(most):
 
 def slow_best_fit(lengths, capacity):
     """The definition, read aloud."""
-    rows = []  # each: documents, room, when it was last added to
+    rows: list[Any] = []  # each: documents, room, when it was last added to
     for moment, i in enumerate(sorted(range(len(lengths)), key=lambda i: -lengths[i])):
         fitting = [row for row in rows if row["room"] >= lengths[i]]
         if fitting:
@@ -49,7 +51,7 @@ def test_best_fit_takes_no_document_longer_than_a_row():
 
 def written(layout: Layout) -> list:
     """Every token's place as (document, position in it), None for padding."""
-    out = [None] * layout.size
+    out: list[Any] = [None] * layout.size
     for start, document, offset, length in zip(layout.start, layout.document, layout.offset, layout.length):
         for i in range(length):
             assert out[start + i] is None, "two tokens in one place"

@@ -1,5 +1,7 @@
 """The tokens of each source of some shards, where documents of several stand in the same rows."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,7 +40,8 @@ def made(folder, lengths, sources, method="concat", row=8, per_shard=24):
 def slow_sources(folder, sources):
     """Token by token, as the shards say of each by itself."""
     shards = open_shards(folder)
-    found, before = {}, {}
+    found: dict[Any, Any] = {}
+    before: dict[Any, Any] = {}
     for token in range(len(shards)):
         place = shards.document_at(token)
         if place is not None:

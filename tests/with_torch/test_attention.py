@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from corpusmill.loader import Rows, TokenLoader
+from corpusmill.loader import TokenLoader
 from corpusmill.loader.masks import block_mask, flex_mask, longest, to_torch
+from corpusmill.loader.rows import Rows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
 from corpusmill.shards.pack import UnitTokens

@@ -126,7 +126,7 @@ def test_names_lead_to_writers():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Jsonl(compression="xz"), 'compression must be one of none, gz, zst, got "xz"'),
+        (lambda: Jsonl(compression="xz"), 'compression must be one of none, gz, zst, got "xz"'),  # type: ignore[arg-type]
         (lambda: Jsonl(level=0), "level must be in 1 to 9, got 0"),
         (lambda: Parquet(rows_per_group=0), "need rows_per_group >= 1"),
         (lambda: Jsonl(mb_per_file=0), "need mb_per_file >= 1, got 0"),

@@ -1,8 +1,9 @@
 """What to do, said once: a recipe in Python or in YAML, checked strictly, with a fingerprint."""
 
 from corpusmill.recipe.fingerprint import code_version, step_fingerprint
-from corpusmill.recipe.model import Recipe, RunSettings, Source
+from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
+from corpusmill.recipe.parts import RunSettings, Source
 
 __all__ = ["Recipe", "RunSettings", "Source", "check_order", "code_version", "labels", "name_of", "step_fingerprint"]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from corpusmill.recipe.names import name_of, short_name
+from corpusmill.recipe.parts import Source
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
 from corpusmill.recipe.values import is_required, parameters, plain
 
 if TYPE_CHECKING:
-    from corpusmill.recipe.model import Recipe, Source
+    from corpusmill.recipe.model import Recipe
 
 
 def dump(recipe: "Recipe") -> str:
@@ -50,7 +51,7 @@ def changed(thing: Any) -> dict[str, Any]:
     return said
 
 
-def _said_of_source(source: "Source") -> Any:
+def _said_of_source(source: Source) -> Any:
     """What stands after a reader's name: its paths alone, where there is nothing else to say."""
     said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
     if source.source != short_name(name_of(source.reader)):

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from corpusmill import read, steps, write
 from corpusmill.errors import CorpusmillError, RecipeError, did_you_mean
-from corpusmill.recipe.model import Recipe, RunSettings, Source, check_name, check_seed, same_name
 from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
+from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
@@ -19,7 +19,7 @@ KEYS = ("name", "seed", *SECTIONS, "run")
 T = TypeVar("T")
 
 
-def load(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+def load(path: str | Path, overrides: Sequence[str] = ()) -> Sections:
     """The recipe in a file, named for the file if it gives no name. See `parse`."""
     try:
         data = Path(path).read_bytes()
@@ -37,7 +37,7 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     return parse(text, str(path), overrides, name=Path(path).stem)
 
 
-def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), name: str = "recipe") -> Recipe:
+def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), name: str = "recipe") -> Sections:
     """The recipe in a text.
 
     where       names the text in messages
@@ -53,7 +53,7 @@ def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), nam
     return build(tree, name, problems)
 
 
-def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Recipe:
+def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Sections:
     """The recipe that a tree says. Raises RecipeError with its problems, after those already found."""
     problems = Problems() if problems is None else problems
     if not isinstance(tree, Table):
@@ -93,9 +93,9 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
         for part, message in misplaced(parts):
             problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
-    recipe = Recipe(name=name, seed=seed, read=sources, steps=made["steps"], write=made["write"], run=run)
-    check_order(recipe, tree)
-    return recipe
+    sections = Sections(name, seed, sources, made["steps"], made["write"], run)
+    check_order(sections, tree)
+    return sections
 
 
 def _checked(tree: Table, key: str, want: type[T], check: Callable[[T], None], problems: Problems) -> T | None:

@@ -1,77 +1,15 @@
 """A recipe: what to read, what to do to it, what to write. Said once, in Python or in YAML."""
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.recipe.names import name_of, short_name
-
-Executor = Literal["serial", "processes"]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where documents come from.
-
-    reader   what understands the files: read.jsonl.Jsonl(), …
-    paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
-             Text alone is one path
-    source   what the run calls it; the reader's name if not given. No two sources of a recipe have the same
-    """
-
-    reader: Any
-    paths: Sequence[str]
-    source: str = ""
-
-    def __post_init__(self) -> None:
-        _check_made(self.reader, "reader")
-        paths = (self.paths,) if isinstance(self.paths, str) else tuple(self.paths)
-        if not paths or not all(paths):
-            raise RecipeError("needs at least one path, and none of them empty")
-        if "\0" in self.source:
-            raise RecipeError("the name of a source cannot hold a null character")
-        object.__setattr__(self, "paths", tuple(home(path) for path in paths))
-        object.__setattr__(self, "source", self.source or short_name(name_of(self.reader)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """How to run, which never changes what comes out.
-
-    workers        processes at work; None: one a core
-    executor       "processes", or "serial" for all in this one, as a debugger wants it
-    folder         where the run keeps everything; None: runs/NAME
-    unit_mb        megabytes of input that one worker takes at a time
-    error_budget   records that may be bad before the run stops: a share of them (0.01), or a count (100)
-    """
-
-    workers: int | None = None
-    executor: Executor = "processes"
-    folder: str | None = None
-    unit_mb: int = 128
-    error_budget: float | int = 0.01
-
-    def __post_init__(self) -> None:
-        if self.workers is not None and self.workers < 1:
-            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one a core")
-        if self.executor not in get_args(Executor):
-            near = did_you_mean(self.executor, get_args(Executor)) or ";"
-            raise RecipeError(
-                f'there is no executor "{self.executor}"{near} take one of {", ".join(get_args(Executor))}'
-            )
-        if self.unit_mb < 1:
-            raise RecipeError(f"need unit_mb >= 1, got {self.unit_mb}")
-        if self.error_budget < 0 or (isinstance(self.error_budget, float) and not self.error_budget <= 1):
-            raise RecipeError(
-                f"error_budget is a share from 0.0 to 1.0, or a whole number of records, got {self.error_budget}"
-            )
-        if self.folder is not None:
-            if not self.folder:
-                raise RecipeError("folder is empty; leave it out for runs/NAME")
-            object.__setattr__(self, "folder", home(self.folder))
+from corpusmill.errors import RecipeError
+from corpusmill.recipe.dump import dump
+from corpusmill.recipe.fingerprint import recipe_fingerprint
+from corpusmill.recipe.load import load, parse
+from corpusmill.recipe.parts import RunSettings, Source, check_made, check_name, check_seed, same_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +50,7 @@ class Recipe:
             taken.add(source.source)
         for section in ("steps", "write"):
             for index, thing in enumerate(getattr(self, section)):
-                _check_made(thing, f"{section}[{index}]")
+                check_made(thing, f"{section}[{index}]")
 
     @property
     def folder(self) -> Path:
@@ -127,54 +65,17 @@ class Recipe:
 
         Raises RecipeError with every problem that was found, each with its line.
         """
-        from corpusmill.recipe.load import load  # it makes recipes, so it imports this module
-
-        return load(path, overrides)
+        return cls(**load(path, overrides)._asdict())
 
     @classmethod
     def parse(cls, text: str, where: str = "<string>", overrides: Sequence[str] = ()) -> "Recipe":
         """The recipe in a YAML text; `where` names the text in messages. Otherwise as `load`."""
-        from corpusmill.recipe.load import parse
-
-        return parse(text, where, overrides)
+        return cls(**parse(text, where, overrides)._asdict())
 
     def dump(self) -> str:
-        """The recipe in YAML, without what is as by default: `Recipe.parse(recipe.dump()) == recipe`."""
-        from corpusmill.recipe.dump import dump
-
+        """The recipe in YAML, without the values that are the default: `Recipe.parse(recipe.dump()) == recipe`."""
         return dump(self)
 
     def fingerprint(self) -> str:
-        """64 hexadecimal digits that change with whatever changes what comes out, code of the steps included."""
-        from corpusmill.recipe.fingerprint import recipe_fingerprint
-
+        """64 hexadecimal digits that change with whatever changes the output, code of the steps included."""
         return recipe_fingerprint(self)
-
-
-def home(path: str) -> str:
-    """The path with `~` or `~/` at its start replaced by the home folder."""
-    return str(Path.home()) + path[1:] if path == "~" or path.startswith("~/") else path
-
-
-def check_name(name: str) -> None:
-    if not name or name.startswith(".") or any(c in name for c in "/\\\0") or not name.isprintable():
-        raise RecipeError(f"the name of a recipe names a folder, which {name!r} cannot; use letters, digits, - and _")
-
-
-def check_seed(seed: int) -> None:
-    if not 0 <= seed < 2**64:
-        raise RecipeError(f"need a seed from 0 to 2**64 - 1, got {seed}")
-
-
-def same_name(source: str) -> str:
-    return (
-        f'a second source is named "{source}"; give this one a name of its own, as in {{paths: …, source: {source}_2}}'
-    )
-
-
-def _check_made(thing: Any, what: str) -> None:
-    if isinstance(thing, type):
-        raise RecipeError(f"{what} is the class {thing.__name__}; make one: {thing.__name__}()")
-    if not dataclasses.is_dataclass(thing):
-        hint = "; names are for YAML, see Recipe.parse" if isinstance(thing, str) else ""
-        raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}{hint}")

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import name_of
+from corpusmill.recipe.parts import Sections
 from corpusmill.recipe.tree import At, Node, Problems, Table
 from corpusmill.steps import ChecksRecipe
+
+if TYPE_CHECKING:
+    from corpusmill.recipe.model import Recipe
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
@@ -44,7 +47,7 @@ class Part:
     cls: type[Any] | None
 
 
-def check_order(recipe: Recipe, tree: Node | None = None) -> None:
+def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     """Raises RecipeError with everything that stands where it cannot work, and what to do about it.
 
     tree   where the recipe comes from, for the lines in the messages; without it they say steps[3]
@@ -64,8 +67,8 @@ def check_order(recipe: Recipe, tree: Node | None = None) -> None:
     problems.check()
 
 
-def misfits(recipe: Recipe, parts: Sequence[Part]) -> list[tuple[Part, str]]:
-    """Each step that its parameters keep from work on these sources, with the reason and the remedy: `incompatibility` says so."""
+def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
+    """Each step that cannot work on these sources, with the reason and the remedy: `incompatibility` says so."""
     sources = tuple(source.source for source in recipe.read)
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
     steps = [part for part in parts if part.section == "steps"]

@@ -1,0 +1,236 @@
+"""Do the readers that trainers use read what we write? Each by its own library, against ids that we did not write.
+
+    make interop
+
+runs this where those libraries are (build/interop). A small run writes every format, and an export of its shards writes
+them again. The truth is made anew: the text that the run kept, encoded by the reference tokenizer. A reader whose
+library is not there is named and fails the check too, as nothing is known of it then.
+"""
+
+import importlib
+import json
+import sys
+import tempfile
+import types
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill import Recipe, run
+from corpusmill.export import export
+from corpusmill.models.tokenizer import load
+from corpusmill.verify import verify_folder
+
+ROW = 256
+PIECES = ("documents", "lengths", "offsets")
+EXTRA = Path(__file__).parents[2] / "demo" / "crawl" / "extra.jsonl.gz"
+RECIPE = """
+name: interop
+read:
+  - jsonl: {{paths: {extra}, source: extra}}
+steps: [dedup/exact, tokenize/bpe: {{tokenizer: gpt2}}, pack/{packing}: {{length: {row}}}]
+write:
+  - shards: {{tokens_per_shard: 100000}}
+  - megatron: {{tokens_per_shard: 100000}}
+  - parquet_tokens: {{tokens_per_shard: 100000}}
+  - mds: {{tokens_per_shard: 100000}}
+  - litdata: {{tokens_per_shard: 100000}}
+  - parquet
+run: {{executor: serial}}
+"""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Token ids of every document with EOS, and the rows of the native shards, which nanoGPT's way reads."""
+
+    documents: list[list[int]]
+    rows: list[list[int]]
+    packing: str
+
+
+Reader = Callable[[Path, Truth], str]  # the folder of a format -> what was compared; AssertionError if it differs
+
+
+def nanogpt(folder: Path, truth: Truth) -> str:
+    """np.memmap, as train.py of nanoGPT does."""
+    found = np.memmap(folder / "train.bin", np.uint16, "r").tolist()
+    assert found == [token for document in truth.documents for token in document]
+    return f"{len(found):,} tokens"
+
+
+def megatron(folder: Path, truth: Truth) -> str:
+    """Megatron Core's IndexedDataset, mapped and not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from megatron.core.datasets.indexed_dataset import IndexedDataset
+    prefixes = [str(path.with_suffix("")) for path in sorted(folder.glob("*.idx"))]
+    for mapped in (True, False):
+        found = []
+        for prefix in prefixes:
+            data = IndexedDataset(prefix, mmap=mapped)
+            assert data.document_indices.tolist() == list(range(len(data) + 1))
+            found += [data[i].tolist() for i in range(len(data))]
+        assert found == truth.documents
+    return f"{len(truth.documents):,} documents in {len(prefixes)} files"
+
+
+def datasets(folder: Path, truth: Truth) -> str:
+    """Hugging Face datasets, streaming: by the folder, and by the names of the files."""
+    from datasets import load_dataset
+
+    ways = [
+        load_dataset(str(folder), split="train", streaming=True),
+        load_dataset("parquet", data_files=str(folder / "*.parquet"), split="train", streaming=True),
+    ]
+    for data in ways:
+        rows = list(data)
+        assert [row["input_ids"] for row in rows] == truth.rows
+        check_pieces((tuple(row[name] for name in ("input_ids", *PIECES)) for row in rows), truth)
+    return f"{len(truth.rows):,} rows and their documents"
+
+
+def mds(folder: Path, truth: Truth) -> str:
+    """MosaicML Streaming, with its own check of hashes."""
+    without_images()
+    from streaming import StreamingDataset
+
+    data = StreamingDataset(local=str(folder), shuffle=False, batch_size=1, validate_hash="sha256")
+    rows = [data[i] for i in range(len(data))]
+    assert [row["tokens"].tolist() for row in rows] == truth.rows
+    check_pieces((tuple(row[name].tolist() for name in ("tokens", *PIECES)) for row in rows), truth)
+    return f"{len(rows):,} rows and their documents"
+
+
+def litdata(folder: Path, truth: Truth) -> str:
+    """LitData's StreamingDataset with its TokensLoader."""
+    from litdata import StreamingDataset
+    from litdata.streaming.item_loader import TokensLoader
+
+    data = StreamingDataset(str(folder), item_loader=TokensLoader(block_size=ROW), shuffle=False)
+    found = [row.tolist() for row in data]
+    assert found == [row for row in truth.rows if len(row) == ROW]
+    return f"{len(found):,} rows"
+
+
+READERS: dict[
+    str, tuple[str, str, Reader]
+] = {  # format -> its reader's distribution, the folder's name, how it is read
+    "nanogpt": ("numpy", "nanogpt", nanogpt),
+    "megatron": ("megatron-core", "megatron", megatron),
+    "parquet_tokens": ("datasets", "parquet_tokens", datasets),
+    "mds": ("mosaicml-streaming", "mds", mds),
+    "litdata": ("litdata", "litdata", litdata),
+}
+
+
+def check_pieces(rows: Iterable[tuple[list[int], ...]], truth: Truth) -> None:
+    """The pieces of documents that rows name make up the documents."""
+    found: dict[int, list[tuple[int, list[int]]]] = {}
+    for tokens, documents, lengths, offsets in rows:
+        edges = np.cumsum([0, *lengths]).tolist()
+        for document, offset, (a, b) in zip(documents, offsets, pairwise(edges), strict=True):
+            found.setdefault(document, []).append((offset, tokens[a:b]))
+    whole = [[token for _, piece in sorted(found[number]) for token in piece] for number in sorted(found)]
+    assert whole == truth.documents
+
+
+def without_images() -> None:
+    """Let `streaming` be imported where torchvision does not work with this build of PyTorch: it is for images only."""
+    try:
+        importlib.import_module("torchvision")
+    except (ImportError, RuntimeError):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for name, members in {
+            "torchvision": [],
+            "torchvision.datasets": ["VisionDataset"],
+            "torchvision.transforms": [],
+            "torchvision.transforms.functional": ["to_tensor"],
+        }.items():
+            module = types.ModuleType(name)
+            module.__spec__ = ModuleSpec(name, None, is_package=True)
+            module.__path__ = []
+            for member in members:
+                setattr(module, member, object)
+            sys.modules[name] = module
+
+
+def main() -> int:
+    without_images()
+    failed = 0
+    with tempfile.TemporaryDirectory() as work:
+        for packing in ("concat", "best_fit"):
+            folder = Path(work) / packing
+            recipe = Recipe.parse(RECIPE.format(extra=EXTRA, packing=packing, row=ROW))
+            done = run(recipe, folder=folder / "run")
+            truth = truth_of(done.output, packing)
+            for format, (library, name, read) in READERS.items():
+                exported = export(done.folder, format, folder / "export" / name, **settings(format)).folder
+                written = [exported] if format == "nanogpt" else [done.output / name, exported]
+                try:
+                    said = {read(place, truth) for place in written}
+                    assert len({contents(place) for place in written}) == 1, "export and run differ"
+                    for place in written:
+                        assert not verify_folder(place).problems
+                    damage_is_told(exported)
+                    line = f"the same: {said.pop()}"
+                except ImportError as error:
+                    line, failed = f"NOT RUN: {error}", failed + 1
+                except AssertionError as error:
+                    line, failed = f"DIFFERS {error}", failed + 1
+                print(f"{packing:<9} {format:<15} {library} {version(library)}: {line}", flush=True)
+    return 1 if failed else 0
+
+
+def settings(format: str) -> dict[str, Any]:
+    return (
+        {"val_fraction": 0.0} if format == "nanogpt" else {"tokens_per_shard": 100_000} if format == "megatron" else {}
+    )
+
+
+def truth_of(output: Path, packing: str) -> Truth:
+    reference = load("gpt2", engine="tokenizers")
+    tables = [pq.read_table(path, columns=["text"]) for path in sorted((output / "parquet").glob("*.parquet"))]
+    documents: list[list[int]] = []
+    for table in tables:
+        ids, offsets = reference.encode(pa.array(table["text"].to_pylist(), pa.large_string()))
+        documents += [document.tolist() for document in np.split(ids, offsets[1:-1])]
+    documents = [[*document, reference.eos_id] for document in documents]
+    rows: list[list[int]] = []
+    for path in sorted((output / "shards").glob("*.bin")):
+        tokens = np.fromfile(path, "<u2")
+        rows += [row.tolist() for row in np.split(tokens, range(ROW, len(tokens), ROW))]
+    if packing == "concat":
+        stream = [token for document in documents for token in document]
+        assert [token for row in rows for token in row][: len(stream)] == stream
+    return Truth(documents, rows, packing)
+
+
+def contents(folder: Path) -> str:
+    return (folder / "SHA256SUMS").read_text()
+
+
+def damage_is_told(folder: Path) -> None:
+    """A file that was cut, and one that was changed, are named."""
+    path = next(path for path in sorted(folder.iterdir()) if path.suffix in (".bin", ".mds", ".parquet"))
+    whole = path.read_bytes()
+    for damaged in (whole[:-1], whole[:99] + bytes([whole[99] ^ 1]) + whole[100:]):
+        path.write_bytes(damaged)
+        problems = verify_folder(folder).problems
+        assert len(problems) == 1 and path.name in problems[0], problems
+    path.write_bytes(whole)
+
+
+if __name__ == "__main__":
+    print(json.dumps({"python": sys.version.split()[0], "torch": version("torch")}))
+    sys.exit(main())

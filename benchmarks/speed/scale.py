@@ -1,0 +1,208 @@
+"""Near deduplication by number of documents, up to 10 million: python -m benchmarks.speed.scale
+
+What is made, and not timed: for every unit of documents the file of keys as a pass writes it (14 bands, sketches of 112
+lanes), and the table of documents. Of every five documents one is in a pair, or is lonely where its pair would stand:
+the second of a pair stands half the corpus behind the first and is the same text with 0, 1 or 2 of its 60 words
+exchanged (similarity 1, 0.84, 0.70). Its keys are computed. The other four have keys and sketches drawn at random and
+no text.
+
+What is timed: all stages of dedup/minhash as in every run, in a process of their own, by two workers: grouping, the
+n-grams of candidates, verdicts. Not as in a crawl are the texts, which are shorter (of a document that is no candidate
+nothing is read there, either, but it must be skipped), and that there are no crowds of documents that are all alike.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
+from corpusmill.execute.processes import Processes
+from corpusmill.keys import Keys, Signed
+from corpusmill.recipe.lower import SLICE, PassInfo, Plan
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.passes import COUNTED, Sign, _write_keys
+from corpusmill.runs import Silent, carry_out, preloaded, stage_folder, warm_kernels
+from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.units import Stage, Unit, UnitIO
+
+SIZES = (2_500_000, 5_000_000, 10_000_000)
+REAL = 1750  # bytes of a document that is not made, for the number of slices: as in the workload
+UNIT = 75_000  # documents of a unit: 128 MiB of such
+PAIRED, WORDS, LETTERS = 5, 60, 8
+MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
+MOST_GROWTH = 8.0  # bytes a document
+STEP = Minhash(bands=14, rows=8)
+
+
+@dataclass(frozen=True)
+class Make:
+    """Unit inputs: its first document, and the one after its last."""
+
+    documents: int
+    slices: int
+
+    def run(self, unit: Unit, io: UnitIO) -> None:
+        start, stop = unit.inputs
+        numbers = np.arange(start, stop)
+        paired = np.flatnonzero(numbers % PAIRED == 0)
+        texts = np.full(len(numbers), "", object)
+        texts[paired] = paired_texts(numbers[paired] // PAIRED, self.documents // PAIRED)
+        columns = {name: pa.nulls(len(numbers), COUNTED.field(name).type) for name in COUNTED.names}
+        columns["text"] = pa.array(texts, pa.large_string())
+        columns["id"] = pa.array([f"{number:032x}" for number in numbers.tolist()])
+        docs = pa.record_batch([columns[name] for name in COUNTED.names], schema=COUNTED)
+        io.write("docs", docs)
+        random = np.random.default_rng([self.documents, unit.number])
+        bands, lanes = STEP.shape[0], STEP.shape[0] * STEP.shape[1]
+        keys = random.integers(0, 2**64, (len(numbers), bands), np.uint64)
+        sketches = random.integers(0, 2**16, (len(numbers), lanes), np.uint16)
+        true = STEP.keys(docs.take(pa.array(paired)), {})
+        keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
+        _write_keys(io, Sign("minhash", STEP, self.slices), [(Keys(keys, {"sketch": sketches}), len(numbers))])
+
+
+def paired_texts(number: NDArray[np.int64], documents: int) -> list[str]:
+    """The texts of those documents that are in pairs, by their number among them. Letters are bits of a hash."""
+    half = documents // 2
+    pair = (number % half)[:, None]
+    word = np.arange(WORDS)
+    exchanged = ((word == 20) & (pair % 3 > 0)) | ((word == 40) & (pair % 3 > 1))
+    exchanged &= (number >= half)[:, None]
+    bits = hash_numbers(pair * WORDS + word + np.where(exchanged, documents * WORDS, 0))
+    letters = np.full((*bits.shape, LETTERS + 1), ord(" "), np.uint8)
+    for i in range(LETTERS):
+        letters[:, :, i] = ord("a") + ((bits >> np.uint64(5 * i)) & np.uint64(31)) % np.uint64(26)
+    lines = letters.tobytes().decode("ascii")
+    size = WORDS * (LETTERS + 1)
+    return [lines[at : at + size] for at in range(0, len(lines), size)]
+
+
+def hash_numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """SplitMix64 (Steele, Lea, Flood 2014) of each."""
+    with np.errstate(over="ignore"):
+        x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+def plan(documents: int) -> Plan:
+    """The stages of a run whose first pass makes its documents."""
+    slices = 1 << (documents * REAL // SLICE).bit_length()
+    units = [Unit(i, (at, min(at + UNIT, documents))) for i, at in enumerate(range(0, documents, UNIT))]
+    made = Stage("pass-1", f"made-{documents}", Make(documents, slices), (), lambda done, root: units)
+    signed = Signed("pass-1", "minhash", f"made-{documents}", slices, ())
+    recipe = Recipe.parse("name: scale\nread:\n  - jsonl: {paths: none}\n")
+    return Plan(recipe, (made, *STEP.stages(signed)), (PassInfo("pass-1", ()),), ())
+
+
+def make(documents: int, root: Path) -> None:
+    whole = plan(documents)
+    only = Plan(whole.recipe, whole.stages[:1], whole.passes, whole.inputs)
+    carry_out_by_workers(root, only)
+
+
+def carry_out_by_workers(root: Path, stages: Plan) -> None:
+    warm_kernels(Silent())
+    root.mkdir(parents=True, exist_ok=True)
+    with closing(Processes(os.cpu_count() or 1, preload=preloaded())) as executor:
+        carry_out(root, stages, executor, Silent())
+
+
+def measure(documents: int, root: Path) -> tuple[float, int, int]:
+    """Seconds, and peak bytes over all processes: resident, and proportional. Prints a table of the stages."""
+    command = [sys.executable, "-m", "benchmarks.speed.scale", "--documents", str(documents), "--folder", str(root)]
+    subprocess.run([*command, "--part", "make"], check=True)
+    os.sync()
+    start = time.perf_counter()
+    process = subprocess.Popen([*command, "--part", "stages"])
+    with watching(process.pid, own=True) as watch:
+        status = process.wait()
+    wall = time.perf_counter() - start
+    if status != 0:
+        raise SystemExit(status)
+    print(f"## {documents:,} documents\n")
+    table("stage", "wall s", "units", "busy s")
+    for number, stage in enumerate(plan(documents).stages[1:], 2):
+        folder = root / stage_folder(number, stage)
+        commits = list((folder / "commits").glob("*.json"))
+        busy = sum(json.loads(path.read_bytes())["seconds"] for path in commits)
+        seconds = max(path.stat().st_mtime for path in commits) - (folder / "plan.json").stat().st_mtime
+        row(stage.name, f"{seconds:.1f}", len(commits), f"{busy:.1f}")
+    row("**all, with start**", f"**{wall:.1f}**", "", "")
+    gone, candidates = check(documents, root)
+    print(
+        f"\n{candidates:,} candidates compared exactly, {gone:,} documents go; {watch.cpu:.0f} CPU s; peak over all "
+        f"processes {watch.rss / GIB:.2f} GiB resident, {watch.pss / GIB:.2f} GiB proportional\n"
+    )
+    return wall, watch.rss, watch.pss
+
+
+def check(documents: int, root: Path) -> tuple[int, int]:
+    """How many go, and how many pairs were compared. Raises SystemExit unless those go that must."""
+    (verdicts,) = root.glob("*-minhash-verdicts-*/verdicts/*.parquet")
+    (commit,) = root.glob("*-minhash-verdicts-*/commits/*.json")
+    found = pq.read_table(verdicts, columns=["document", "reason"])
+    gone = found["document"].filter(found["reason"].is_valid()).to_numpy()
+    pairs = documents // PAIRED // 2
+    kind = (gone // PAIRED - pairs) % 3  # words exchanged
+    equal, near = -(-pairs // 3), -(-(pairs - 1) // 3)
+    right = (gone % PAIRED == 0).all() and (gone // PAIRED >= pairs).all()
+    # At 0.836 a pair meets with probability 0.978.
+    if not right or (kind == 0).sum() != equal or not 0.96 < (kind == 1).sum() / near < 0.99 or (kind == 2).any():
+        raise SystemExit(f"the wrong documents go: {np.bincount(kind)} of {equal}, {near}, 0")
+    return len(gone), json.loads(commit.read_bytes())["facts"]["candidates"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, nargs="+", default=SIZES, help="multiples of 10, rising")
+    parser.add_argument("--scratch", type=Path, help="folder for what is made, 5 GB; a temporary one if not given")
+    parser.add_argument("--part", choices=("make", "stages"), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part:
+        (documents,) = options.documents
+        make(documents, options.folder) if options.part == "make" else carry_out_by_workers(
+            options.folder, plan(documents)
+        )
+        return 0
+    heading("made: keys and sketches by number of documents", "benchmarks.speed.scale")
+    found = []
+    for documents in options.documents:
+        root = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
+        try:
+            found.append(measure(documents, root))
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+    largest = f"{options.documents[-1] / 1e6:g} M documents"
+    seconds, memory, _ = found[-1]
+    figures = [
+        Figure(f"{largest}: wall", seconds, "s", MOST_SECONDS, "below"),
+        Figure(f"{largest}: peak memory, all processes", memory / GIB, "GiB", MOST_MEMORY, "below"),
+    ]
+    if len(found) > 1:
+        # Proportional: a page that two processes share, as of a file that is mapped, does not grow twice.
+        for place, name in ((1, "resident"), (2, "proportional")):
+            growth = float(np.polyfit(options.documents, [one[place] for one in found], 1)[0])
+            figures.append(
+                Figure(f"{name} memory by document, by least squares", growth, "bytes", MOST_GROWTH, "below")
+            )
+    return verdict(figures)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
