@@ -13,6 +13,7 @@ import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.report.page import write_page
+from corpusmill.report.rule_counts import reasons
 from corpusmill.report.tables import RunTables
 from made_run import HOSTILE, HOSTILE_URL, made_corpus, made_run
 
@@ -81,13 +82,13 @@ def test_the_style_is_the_one_that_the_page_allows(page):
 
 def test_the_numbers_of_the_run_are_on_the_page(page):
     tables, words = RunTables(made_run()), text_of(page)
-    flow = tables.waterfall()
+    flow = tables.files.waterfall()
     assert f"of {flow.documents_in} documents stay" in words
     for row in flow.rows:
         assert row.step in words
         if row.reasons:
             assert f"{sum(row.reasons.values())} of {row.documents_in} documents go" in words
-    for reason in tables.reasons():
+    for reason in reasons(tables):
         assert reason.partition(".")[2] in words
     assert f"{flow.packed['tokens']:,}" in words
     assert "dropped where content_words below 20" in words

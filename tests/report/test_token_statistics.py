@@ -12,6 +12,7 @@ from corpusmill.cli import app
 from corpusmill.cli.common import guarded
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
+from corpusmill.report import samples
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
 from corpusmill.report.tokens import Top, checked_words, statistics, written
@@ -27,7 +28,7 @@ def tables():
 def documents(tables):
     """(source, text, ids) of every document that stays."""
     gpt2 = load("gpt2")
-    kept = tables.kept(1000)
+    kept = samples.kept(tables, 1000)
     return [(d["source"], d["text"], gpt2.encode(pa.array([d["text"]]))[0].tolist()) for d in kept]
 
 

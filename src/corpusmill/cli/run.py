@@ -61,7 +61,7 @@ def run(
         "problems": problems,
         **done.waterfall.to_json(),
         "mix": [asdict(mix) for mix in drawn],
-        "checked": tables.facts("tokens").get("checked", {}),
+        "checked": tables.files.facts("tokens").get("checked", {}),
     }
     if json:
         print_json(facts)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, share, size
 
@@ -20,9 +20,8 @@ def stats(run: Folder, json: Json = False) -> None:
     from corpusmill.report.tables import RunTables
     from corpusmill.report.tokens import checked_words, group_table, packing_table, statistics, written
 
-    open_run(run)
     tables = RunTables(run)
-    flow = tables.waterfall()
+    flow = tables.files.waterfall()
     found = statistics(tables)
     if found is None:
         raise InputError(

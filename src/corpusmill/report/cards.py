@@ -51,7 +51,7 @@ def text(whole: str) -> Html:
 
 def pair(found: Mapping[str, Any]) -> Html:
     """A document that goes beside the twin that stays, from shortly before the first word that differs."""
-    gone, stays = found["document"], found["twin"]
+    gone, stays = found["document"], found["duplicate_of"]
     if gone["text"] == stays["text"]:
         both = [tag("div", tag("h4", what), address(entry)) for what, entry in (("goes", gone), ("stays", stays))]
         return tag("div", tag("div", *both, class_="two"), text(gone["text"]), class_="reason")

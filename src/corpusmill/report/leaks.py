@@ -49,7 +49,7 @@ def leaks(tables: RunTables) -> list[Leaks]:
             came = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"
             rows = (
                 f'SELECT filename, file_row_number, unnest("{step}.hits") AS hit '
-                f"FROM ({tables.table('signals', at)}) WHERE {came}"
+                f"FROM ({tables.table('signals', at, place=True)}) WHERE {came}"
             )
             document = "count(DISTINCT (filename, file_row_number))"
             ((documents,),) = tables.tuples(f"SELECT {document} FROM ({rows})", before)

@@ -46,9 +46,9 @@ class Mix:
 
 def mixes(tables: RunTables) -> list[Mix]:
     """Every mix of a run, sources in the order of the recipe."""
-    steps = {step: tables.facts(f"{step}-verdicts") for step in tables.labels}
+    steps = {step: tables.files.facts(f"{step}-verdicts") for step in tables.labels}
     return [
-        Mix(step, facts["unit"], tuple(Drawn(s, **facts["mix"][s]) for s in tables.run["inputs"] if s in facts["mix"]))
+        Mix(step, facts["unit"], tuple(Drawn(s, **facts["mix"][s]) for s in tables.files.inputs if s in facts["mix"]))
         for step, facts in steps.items()
         if "mix" in facts
     ]

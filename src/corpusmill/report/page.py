@@ -8,19 +8,22 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from corpusmill.recipe.names import labels
-from corpusmill.report import cards
+from corpusmill.report import cards, histograms, samples
 from corpusmill.report.copies import compare
+from corpusmill.report.figures.languages import languages
+from corpusmill.report.figures.lost import lost, skipped
+from corpusmill.report.figures.repeated import most_repeated
 from corpusmill.report.leaks import leaks_section
 from corpusmill.report.markup import Html, Inside, table, tag
 from corpusmill.report.mix import mix_section
 from corpusmill.report.numbers import number, share, short, size
+from corpusmill.report.rule_counts import rule_counts
 from corpusmill.report.svg import bar, histogram, legend
 from corpusmill.report.tables import RunTables
 from corpusmill.report.tokens import checked_words, packing_table, statistics, tokens_section
 from corpusmill.report.visible import excerpt, one_line
 from corpusmill.report.waterfall import Row, Waterfall
 from corpusmill.steps.describe import summary
-from corpusmill.storage import write_atomic
 
 EXAMPLES = 3  # documents a reason
 KEPT = 4  # documents that stay
@@ -40,14 +43,13 @@ def write_page(folder: Path) -> Path:
 
     Raises ResumeError if there is no run, or it is not finished.
     """
-    path = folder / "report.html"
-    write_atomic(str(path), page(RunTables(folder)).encode("utf-8"))
-    return path
+    tables = RunTables(folder)
+    return tables.files.write_page(page(tables))
 
 
 def page(tables: RunTables) -> str:
     """The whole page."""
-    flow = tables.waterfall()
+    flow = tables.files.waterfall()
     sections = [
         ("flow", "What happened to the documents", waterfall_section(flow)),
         ("sources", "Sources", sources_section(tables, flow)),
@@ -59,14 +61,14 @@ def page(tables: RunTables) -> str:
         ("repeated", "Repeated lines and paragraphs", repeated_section(tables)),
         ("leaks", "Questions of benchmarks", leaks_section(tables)),
         ("mix", "What each source gives", mix_section(tables)),
-        ("lost", "Records that were no documents", lost_section(tables, flow)),
+        ("lost", "Records that were no documents", lost_section(tables)),
         ("tokens", "Tokens", tokens_section(statistics(tables))),
         ("rows", "Training rows", rows_section(tables, flow)),
         ("recipe", "Recipe", recipe_section(tables)),
     ]
     there = [(name, title, body) for name, title, body in sections if body]
     style = (Path(__file__).parent / "style.css").read_text("utf-8")
-    name = tables.run["name"]
+    name = tables.files.name
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -81,7 +83,7 @@ def page(tables: RunTables) -> str:
         tag("h1", name),
         tag(
             "p",
-            f"corpusmill {tables.run['versions']['corpusmill']} · recipe {tables.run['fingerprint'][:12]}",
+            f"corpusmill {tables.files.versions['corpusmill']} · recipe {tables.files.fingerprint[:12]}",
             class_="soft",
         ),
         tiles(flow),
@@ -177,7 +179,7 @@ def sources_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
         mine = last.sources.get(name, {}) if last else {}
         out, weight = mine.get("documents_out", 0), mine.get("tokens_out" if tokens else "bytes_out", 0)
         whole = tokens or (last.bytes_out if last else 0)
-        files = len(tables.run["inputs"][name])
+        files = len(tables.files.inputs[name])
         given = number(weight) if tokens else size(weight)
         counted = [number(source["records"]), number(source["documents"]), number(out)]
         kept = share(out, source["documents"])
@@ -200,8 +202,8 @@ def _kept_of(row: Row, source: str) -> str:
 
 def reasons_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
     """For each step that drops something: its reasons, what was measured, and a few of the documents."""
-    counts, examples = tables.rule_counts(), tables.examples(EXAMPLES)
-    charts = tables.signals([reason for reason in tables.bounds if reason in counts])
+    counts, examples = rule_counts(tables), samples.examples(tables, EXAMPLES)
+    charts = histograms.signals(tables, [reason for reason in tables.bounds if reason in counts])
     steps = _summaries(tables)
     said: list[Inside] = []
     for row in flow.rows:
@@ -263,12 +265,12 @@ def _summaries(tables: RunTables) -> dict[str, str]:
     """label -> what the step does, in a sentence; without those of the recipe's steps that cannot be made here."""
     if not tables.bounds:
         return {}
-    steps = zip(labels(tables.recipe.steps), tables.recipe.steps)
+    steps = zip(labels(tables.files.recipe.steps), tables.files.recipe.steps)
     return {label: summary(inspect.cleandoc(type(step).__doc__ or "")) for label, step in steps}
 
 
 def kept_section(tables: RunTables) -> list[Inside]:
-    shown = tables.kept(KEPT)
+    shown = samples.kept(tables, KEPT)
     return (
         [tag("p", "Drawn by the hash of their ids.", class_="note"), *(cards.document(e, {}) for e in shown)]
         if shown
@@ -280,7 +282,7 @@ def lengths_section(tables: RunTables) -> list[Inside]:
     """Tokens and bytes a document, before and after."""
     figures = []
     for unit in ("tokens", "bytes"):
-        found = tables.lengths(unit)
+        found = histograms.lengths(tables, unit)
         if found:
             chart = histogram(found, label=f"documents by {unit}, kept and dropped", unit=unit)
             caption = tag("figcaption", f"{unit} a document, logarithmic; upright: documents")
@@ -298,12 +300,11 @@ def lengths_section(tables: RunTables) -> list[Inside]:
 def languages_section(tables: RunTables) -> list[Inside]:
     """Documents by language, as far as a step has found it."""
     said: list[Inside] = []
-    for step, last, found in tables.languages():
-        shown = found[:LANGUAGES]
-        rest = found[LANGUAGES:]
-        rows = [(language or "none", kept, gone) for language, kept, gone in shown]
+    for found in languages(tables):
+        rest = found.languages[LANGUAGES:]
+        rows = [(one.label or "none", one.kept, one.dropped) for one in found.languages[:LANGUAGES]]
         if rest:
-            rows.append((f"{len(rest)} others", sum(kept for _, kept, _ in rest), sum(gone for *_, gone in rest)))
+            rows.append((f"{len(rest)} others", sum(one.kept for one in rest), sum(one.dropped for one in rest)))
         most = max((kept + gone for _, kept, gone in rows), default=1)
         parts: list[Html] = []
         for name, kept, gone in rows:
@@ -314,7 +315,7 @@ def languages_section(tables: RunTables) -> list[Inside]:
             parts.append(tag("div", name))
             parts.append(bar(shares, f"{name}: {number(kept)} stay, {number(gone)} go"))
             parts.append(tag("div", f"{number(kept)} of {number(kept + gone)}", class_="value"))
-        caption = f"Documents by the language that the step {step} found; what stays is still there after {last}."
+        caption = f"Documents by the language that the step {found.step} found; what stays is still there after {found.last_step}."
         said.append(tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption)))
     return said
 
@@ -345,16 +346,16 @@ def copies_section(tables: RunTables) -> list[Inside]:
     """What the corpus steps found: how alike the copies are, and the least alike of them beside their twins."""
     said: list[Inside] = []
     for step in tables.labels:
-        pairs = tables.pairs(step, PAIRS)
+        pairs = samples.pairs(tables, step, PAIRS)
         if not pairs:
             continue
         said.append(tag("h3", step))
-        facts = tables.facts(f"{step}-verdicts")
+        facts = tables.files.facts(f"{step}-verdicts")
         if "candidates" in facts:
             words = f"{number(facts['candidates'])} pairs met and were compared, {number(facts['verified'])} of them are copies."
             said.append(tag("p", words))
-        alike = tables.similarities(step)
-        exact = all(pair["document"]["text"] == pair["twin"]["text"] for pair in pairs)
+        alike = histograms.similarities(tables, step)
+        exact = all(pair["document"]["text"] == pair["duplicate_of"]["text"] for pair in pairs)
         if alike and not exact:
             chart = histogram(alike, label=f"documents that {step} drops by similarity", unit="similarity", height=120)
             said.append(
@@ -369,10 +370,10 @@ def copies_section(tables: RunTables) -> list[Inside]:
 def repeated_section(tables: RunTables) -> list[Inside]:
     """The lines and paragraphs that occur most often, where a step has counted them."""
     said: list[Inside] = []
-    for step, found in tables.repeated(REPEATED).items():
+    for step, found in most_repeated(tables, REPEATED).items():
         if not found:
             continue
-        facts = tables.facts(f"{step}-verdicts")
+        facts = tables.files.facts(f"{step}-verdicts")
         rows = [
             [
                 excerpt(one_line(row["text"]), 200),
@@ -386,31 +387,26 @@ def repeated_section(tables: RunTables) -> list[Inside]:
         head = ["", "times", "documents", "bytes", "first in"]
         more = tag("details", tag("summary", f"{len(rows) - FIRST} more"), table(head, rows[FIRST:], words=(0, 4)))
         said.append(tag("h3", step))
-        compared = tables.facts(f"{step}-group")["compared"]
+        compared = tables.files.facts(f"{step}-group")["compared"]
         words = f"{number(facts['repeats'])} of {number(compared)} that were compared repeat, {size(facts['repeated_bytes'])}."
         said.append(tag("p", words))
         said += [table(head, rows[:FIRST], words=(0, 4)), more if len(rows) > FIRST else None]
     return said
 
 
-def lost_section(tables: RunTables, flow: Waterfall) -> list[Inside]:
+def lost_section(tables: RunTables) -> list[Inside]:
     """Records that were read and are no documents, by kind, and documents that a step failed on."""
-    kinds = tables.dead_kinds()
+    kinds = lost(tables)
     rows = [
-        [entry["kind"], entry["step"], "expected" if entry["expected"] else "a fault", number(entry["records"])]
-        for entry in kinds
+        [entry.kind, entry.step, "expected" if entry.expected else "a fault", number(entry.records)] for entry in kinds
     ]
-    skipped: dict[str, int] = {}
-    for source in flow.read.values():
-        for kind, count in source["skipped"].items():
-            skipped[kind] = skipped.get(kind, 0) + count
-    rows += [[kind, "reading", "could not be a document", number(count)] for kind, count in sorted(skipped.items())]
+    rows += [[kind, "reading", "could not be a document", number(count)] for kind, count in skipped(tables).items()]
     if not rows:
         return []
     said: list[Inside] = [table(["kind", "step", "", "records"], rows, words=range(3))]
     shown = []
-    for kind in dict.fromkeys(entry["kind"] for entry in kinds):
-        for letter in tables.dead(DEAD, kind):
+    for kind in dict.fromkeys(entry.kind for entry in kinds):
+        for letter in samples.dead(tables, DEAD, kind):
             place = f"{letter['source']} {PurePath(letter['file'] or '').name}:{letter['position']}"
             shown.append(
                 [
@@ -446,8 +442,8 @@ ABSOLUTE = re.compile(r"(?<![\w.:/~-])(?:~?/[^\s,'\"\[\]{}]+)+/")
 
 def recipe_section(tables: RunTables) -> list[Inside]:
     """The recipe as it was run; of absolute paths only the last part, for the page is made to be shown to others."""
-    text = ABSOLUTE.sub("…/", tables.run["recipe"])
-    versions = ", ".join(f"{name} {version}" for name, version in tables.run["versions"].items())
+    text = ABSOLUTE.sub("…/", tables.files.recipe_text)
+    versions = ", ".join(f"{name} {version}" for name, version in tables.files.versions.items())
     return [tag("pre", text), tag("p", versions, class_="note")]
 
 

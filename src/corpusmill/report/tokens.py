@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,19 +118,19 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
     sources, languages, lengths = _Groups(), _Groups(), dict[int, int]()
     found = _language(tables)
     for i, unit in enumerate(units):
-        docs = pq.read_table(tables.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
+        docs = pq.read_table(tables.files.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
         columns = {"tokens": unit["lengths"] - around, **{n: unit[n] for n in ("words", "characters", "bytes")}}
         sources.add(docs["source"], columns)
         if found:
             step, number_ = found
-            signals = pq.read_table(tables.paths("signals", number_)[i], columns=["id", f"{step}.label"])
+            signals = pq.read_table(tables.files.paths("signals", number_)[i], columns=["id", f"{step}.label"])
             place = pc.index_in(docs["id"], value_set=signals["id"].combine_chunks())
             languages.add(signals[f"{step}.label"].take(place), columns)
         values, times = np.unique(columns["tokens"], return_counts=True)
         for value, count in zip(values.tolist(), times.tolist()):
             lengths[value] = lengths.get(value, 0) + count
     by_source = sources.groups()
-    order = [name for name in tables.run["inputs"] if name in by_source]
+    order = [name for name in tables.files.inputs if name in by_source]
     by_language = sorted(languages.groups().values(), key=lambda group: (-group.tokens, group.name))
     top = np.argsort(-counts, kind="stable")[:TOP]
     texts = _texts(tables, top[counts[top] > 0].tolist())
@@ -147,8 +148,8 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
 
 
 def _units(tables: RunTables) -> Iterator[dict[str, NDArray[Any]]]:
-    for commit in tables.stages.get("tokens", ()):
-        yield map_arrays(tables.folder / commit.outputs["tokens"].path)
+    for path in tables.files.outputs("tokens", "tokens"):
+        yield map_arrays(Path(path))
 
 
 def _language(tables: RunTables) -> tuple[str, int] | None:
@@ -199,7 +200,7 @@ def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
 def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
     """What tokens look like in a text."""
     try:
-        step = next((step for step in tables.recipe.steps if isinstance(step, Tokenize)), None)
+        step = next((step for step in tables.files.recipe.steps if isinstance(step, Tokenize)), None)
         definition = assets.load(getattr(step, "tokenizer", ""), Definition.read)
     except (RecipeError, AssetError, MissingExtraError):
         return {}
@@ -300,7 +301,7 @@ def packing_table(flow: Waterfall) -> list[list[str]]:
 
 def checked_words(tables: RunTables) -> str | None:
     """Which engine made the ids, and whether it agrees with the reference. None where there are no ids."""
-    checked = tables.facts("tokens").get("checked")
+    checked = tables.files.facts("tokens").get("checked")
     if not checked:
         return None
     engines = [pair.split(" ") for pair in checked.get("engines", {})]

@@ -25,12 +25,11 @@ from corpusmill.recipe.load import KEYS, SECTIONS
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.report.rules import Bound, bounds, evidence
-from corpusmill.report.tables import RunTables
+from corpusmill.report.tables import ORIGIN, RunTables
 from corpusmill.report.waterfall import Row, rows_of
 from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
 from corpusmill.steps.verdict import distinct, thresholds
 
-ADDRESS = ["id", "source", "file", "position", "url"]
 Kept = tuple["Amount", "Amount"]  # of the run; and with the changes
 
 
@@ -121,16 +120,16 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     parameter, InputError if it is about more than a threshold: that needs a run.
     """
     tables = RunTables(Path(folder))
-    tables.must_be_finished()
+    tables.files.must_be_finished()
     settings = [setting if setting.partition(".")[0] in SECTIONS else _of_a_step(setting) for setting in changes]
-    recipe = Recipe.parse(tables.run["recipe"], str(tables.folder / "run.json"), settings)
-    changed = differences(tables.recipe, recipe)
+    recipe = tables.files.recipe_with(settings)
+    changed = differences(tables.files.recipe, recipe)
     for change, step in changed:
         _check_judges(change, step, settings)
     touched = {change.step for change, _ in changed}
     number = next((n for n, (_, own) in enumerate(tables.passes) if touched & set(own)), 0)
     stage, own = tables.passes[number]
-    old, new = (dict(zip(labels(r.steps), r.steps)) for r in (tables.recipe, recipe))
+    old, new = (dict(zip(labels(r.steps), r.steps)) for r in (tables.files.recipe, recipe))
     judges = [_Judge(label, at, old[label], new[label]) for at, label in enumerate(own) if label in touched]
     count = _Count(tables, number, old, judges, bounds(recipe), examples)
     count.add_all()
@@ -331,7 +330,7 @@ class _Signals(Mapping[str, pa.Array]):
             steps = {name.partition(".")[0]: None for name in self.saved.names if "." in name}
             before = set(list(steps)[: list(steps).index(self.label)] if self.label in steps else steps)
             found |= {name: name for name in self.saved.names if name.partition(".")[0] in before}
-            found |= {name: name for name in (*ADDRESS, "date")}
+            found |= {name: name for name in (*ORIGIN, "date")}
             found["bytes"] = self.saved.sizes[self.saved.version[self.index]]
         own = f"{self.label}."
         return found | {name.removeprefix(own): name for name in self.saved.names if name.startswith(own)}
@@ -407,7 +406,7 @@ class _Count:
 
     @cached_property
     def paths(self) -> list[str]:
-        return self.tables.paths("signals", self.number)
+        return self.tables.files.paths("signals", self.number)
 
     @cached_property
     def sizes(self) -> tuple[list[str], list[int]]:
@@ -541,7 +540,7 @@ class _Count:
                 known = {reason: Bound(column, "<", 0.0)} if column else {}
                 found.append(
                     Border(
-                        **saved.row(row, ADDRESS),
+                        **saved.row(row, ORIGIN),
                         newly="dropped" if side else "kept",
                         reason=reason,
                         values=evidence(reason, signals, known),
@@ -553,7 +552,7 @@ class _Count:
     def rows(self, side: int) -> tuple[Row, ...]:
         """The waterfall of the pass."""
         stage = self.tables.passes[self.number][0]
-        facts: Facts = {"failed": self.tables.facts(stage).get("failed", {})}
+        facts: Facts = {"failed": self.tables.files.facts(stage).get("failed", {})}
         version = self.sizes[1]
         for key, total in self.flow.items():
             reason, source = key[side], key[2]
@@ -618,7 +617,7 @@ def _ordered(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
 
 def _command(tables: RunTables, settings: Sequence[str]) -> str:
     """The command of the run, with the changes, in a new folder: what is there stays to be compared with."""
-    words = list(tables.run["command"][1:])
+    words = list(tables.files.command[1:])
     again = ["corpusmill", "run", "RECIPE"]
     if words[:1] == ["run"]:
         again = ["corpusmill"]
