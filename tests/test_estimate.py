@@ -11,7 +11,7 @@ from corpusmill.estimate import estimate, sample
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import RunSettings
-from corpusmill.report.mix import mixes
+from corpusmill.report.figures.mix import mixes
 from corpusmill.report.numbers import size
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup.exact import Exact

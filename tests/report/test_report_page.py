@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import pkgutil
 import re
 import shutil
 from html.parser import HTMLParser
@@ -12,6 +13,7 @@ import pytest
 import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
+from corpusmill.report import page as sections
 from corpusmill.report.page import write_page
 from corpusmill.report.rule_counts import reasons
 from corpusmill.report.tables import RunTables
@@ -122,6 +124,11 @@ def test_a_run_that_nothing_survives_has_a_page(tmp_path):
 def test_a_run_without_steps_has_a_page(tmp_path):
     words = text_of(write_page(made(tmp_path, "the river", "[]")).read_text("utf-8"))
     assert "of 1 documents stay (100.0 %)" in words and "The recipe has no steps" in words
+
+
+def test_every_file_of_the_page_is_a_section_of_it():
+    files = {module.name for module in pkgutil.iter_modules(sections.__path__)} - {"header"}
+    assert files == {section.__module__.rpartition(".")[2] for _, _, section in sections.SECTIONS}
 
 
 def test_a_run_that_is_not_finished_has_none(tmp_path):

@@ -132,7 +132,7 @@ def there_and_shares(run: Path | None) -> tuple[dict[str, int] | None, dict[str,
     """
     if run is None:
         return None, {}
-    from corpusmill.report.mix import mixes
+    from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
     from corpusmill.report.waterfall import around_each
 

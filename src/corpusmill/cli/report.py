@@ -14,8 +14,8 @@ def report(run: Folder, json: Json = False) -> None:
     from dataclasses import asdict
 
     from corpusmill.cli.tables import print_leaks, print_mixes, print_waterfall
-    from corpusmill.report.leaks import leaks
-    from corpusmill.report.mix import mixes
+    from corpusmill.report.figures.leaks import leaks
+    from corpusmill.report.figures.mix import mixes
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 

@@ -1,10 +1,41 @@
 """Which lines and paragraphs occur most often."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from corpusmill.report.tables import RunTables
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """What a step that counts lines or paragraphs found.
+
+    compared   lines or paragraphs that were long enough to be compared
+    repeats    of these, those that another one equals; `bytes` of them
+    most       those that occur most often, see `most_repeated`
+    """
+
+    step: str
+    compared: int
+    repeats: int
+    bytes: int
+    most: tuple[dict[str, Any], ...]
+
+
+def repeated(tables: RunTables, n: int) -> list[Repeated]:
+    """Every step of a run that found repeated lines or paragraphs, in order.
+
+    n   lines or paragraphs per step
+    """
+    figures = []
+    for step, rows in most_repeated(tables, n).items():
+        if rows:
+            compared = tables.files.facts(f"{step}-group")["compared"]
+            facts = tables.files.facts(f"{step}-verdicts")
+            figures.append(Repeated(step, compared, facts["repeats"], facts["repeated_bytes"], tuple(rows)))
+    return figures
 
 
 def most_repeated(tables: RunTables, n: int) -> dict[str, list[dict[str, Any]]]:

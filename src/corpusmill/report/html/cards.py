@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePath
 from typing import Any
 
-from corpusmill.report.markup import Html, join, tag
+from corpusmill.report.html.markup import Html, join, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.rules import Bound, because
 from corpusmill.report.visible import excerpt, one_line

@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.models.tokenizer_file import Definition
-from corpusmill.report.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Waterfall
 from corpusmill.steps import Tokenize
 from corpusmill.units import map_arrays
 
 TOP = 40  # tokens that are shown
-GROUPS = 20  # languages that are shown
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
 
@@ -216,44 +213,6 @@ def written(token: Top) -> str:
     return repr(token.text) if token.text is not None else f"token {token.id}"
 
 
-def tokens_section(found: TokenStatistics | None) -> list[Inside]:
-    """The section of the page."""
-    if found is None or not found.all.tokens:
-        return []
-    every = found.all
-    facts = [
-        (number(every.tokens), "tokens in texts"),
-        (f"{number(found.distinct)} of {number(found.vocabulary)}", "tokens of the vocabulary occur"),
-        (f"{every.characters_per_token:.2f}", "characters a token"),
-        (f"{every.bytes_per_token:.2f}", "bytes a token"),
-        (f"{every.fertility:.2f}", "tokens a word"),
-    ]
-    said: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]
-    for title, groups in (("source", found.sources), ("language", found.languages)):
-        if groups:
-            head, rows = group_table(title, groups[:GROUPS], every)
-            said.append(table(head, rows))
-    said.append(tag("h3", "Tokens a document"))
-    said.append(
-        table(
-            ["documents", *(f"{100 * q:g} %" for q in found.lengths), "longest"],
-            [["have at most", *_lengths(found)]],
-        )
-    )
-    rows = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top]
-    frequent: Html = table(["token", "id", "times", "of all"], rows)
-    said.append(tag("details", tag("summary", f"the {len(rows)} most frequent tokens"), frequent))
-    said.append(
-        tag(
-            "p",
-            "Of the documents that stay, each once; the tokens that end documents are not counted. A word is what stands "
-            "between white space; of scripts without spaces, each character.",
-            class_="note",
-        )
-    )
-    return said
-
-
 def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[list[str], list[list[str]]]:
     """Its head and its rows."""
     head = [title, "documents", "tokens", "of all", "text", "tokens/word", "characters/token", "bytes/token"]
@@ -271,43 +230,3 @@ def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[li
         for group in groups
     ]
     return head, rows
-
-
-def _lengths(found: TokenStatistics) -> list[str]:
-    return [number(value) for value in (*found.lengths.values(), found.longest)]
-
-
-def packing_table(flow: Waterfall) -> list[list[str]]:
-    """What packing did: what it is called, and how much it is. Empty where there are no rows."""
-    packed = flow.packed
-    if not packed:
-        return []
-    held = packed["tokens"] + packed["padding"]
-    said = [
-        ["rows", number(packed["rows"])],
-        ["tokens in them, ends of documents counted", f"{number(packed['tokens'])} ({share(packed['tokens'], held)})"],
-        ["padding", f"{number(packed['padding'])} ({share(packed['padding'], held)})"],
-        [
-            "documents cut",
-            f"{number(packed['cut_documents'])} ({share(packed['cut_documents'], flow.documents_out)})",
-        ],
-        ["tokens discarded", number(packed["discarded_tokens"])],
-    ]
-    if "context" in packed:
-        mean = packed["context"] / max(packed["tokens"], 1)
-        said.append(["tokens of its own document before a token, on average", f"{mean:,.1f}"])
-    return said
-
-
-def checked_words(tables: RunTables) -> str | None:
-    """Which engine made the ids, and whether it agrees with the reference. None where there are no ids."""
-    checked = tables.files.facts("tokens").get("checked")
-    if not checked:
-        return None
-    engines = [pair.split(" ") for pair in checked.get("engines", {})]
-    by = f"The ids are from {' and '.join(engine for engine, _ in engines)}. " if engines else ""
-    if not checked["documents"] and engines:
-        return f"{by}That is the reference itself, so nothing was compared."
-    agree = "all agree" if not checked["differing"] else f"{number(checked['differing'])} DIFFER"
-    names = f", {engines[0][1]}" if engines else ""
-    return f"{by}{number(checked['documents'])} documents were also encoded by the reference tokenizer{names}: {agree}."
