@@ -95,7 +95,7 @@ def real_documents(data: Path, most: int) -> Iterator[pa.RecordBatch]:
     left = most
     for reader, pattern in SOURCES:
         for piece in reader.split(expand([str(data / pattern)], reader.suffixes), 1 << 40):
-            for batch in reader.read(piece, pattern, Tally()):
+            for batch in reader.read(piece, pattern, ReadCounts()):
                 yield batch.slice(0, left)
                 left -= min(len(batch), left)
                 if left == 0:

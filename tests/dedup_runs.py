@@ -19,7 +19,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
 from corpusmill.recipe import lower as lowering
-from corpusmill.report.tables import RunTables
+from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
 
 WORDS = ["alder", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple"]
@@ -37,7 +37,7 @@ class Found:
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
         """name -> what all passes have written of the document, in document order."""
-        tables = RunTables(self.folder)
+        tables = RunFiles(self.folder)
         found: dict[str, dict[str, Any]] = {}
         for stage, _ in tables.passes:
             for commit in tables.stages[stage]:

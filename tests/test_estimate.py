@@ -11,7 +11,7 @@ from corpusmill.estimate import estimate, sample
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import RunSettings
-from corpusmill.report.mix import mixes
+from corpusmill.report.figures.mix import mixes
 from corpusmill.report.numbers import size
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup.exact import Exact
@@ -58,7 +58,7 @@ def test_of_a_sample_that_is_everything_it_says_what_a_run_gives(tmp_path):
     tables = RunTables(done.folder)
     written = {
         stage: sum(output.bytes for commit in commits for output in commit.outputs.values())
-        for stage, commits in tables.stages.items()
+        for stage, commits in tables.files.stages.items()
     }
     assert {cost.stage for cost in found.stages} == set(written)
     assert found.disk == pytest.approx(sum(written.values()), rel=0.05)

@@ -32,7 +32,7 @@ from benchmarks.quality.copies import Copies, Judged, check, judged, sets
 from benchmarks.quality.slow_jaccard import Alike, Sets, alike, among, jaccard
 from corpusmill.execute.processes import Processes
 from corpusmill.recipe.model import Recipe
-from corpusmill.report.tables import RunTables
+from corpusmill.report.run_files import RunFiles
 from corpusmill.runs import run as carry_out
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.dedup.minhash import Minhash, solve
@@ -172,9 +172,9 @@ def decide(texts: list[str], folder: Path, steps: str) -> Decided:
         f"steps:\n  - dedup/exact\n  - {steps}\nwrite:\n  - parquet\n"
     )
     carry_out(recipe, folder=folder / "out", executor=Processes(2, preload=("corpusmill.recipe.preload",)))
-    tables = RunTables(folder / "out")
+    files = RunFiles(folder / "out")
     columns = ["id", "dropped_by", *(f"{s}.{c}" for s in ("exact", "minhash") for c in ("twin_id", "similarity"))]
-    paths = tables.paths("signals", len(tables.passes) - 1)
+    paths = files.paths("signals", len(files.passes) - 1)
     found = pa.concat_tables([pq.read_table(path, columns=[*columns, "minhash.cluster_id"]) for path in paths])
     number = {document_id("docs", str(n)): n for n in range(len(texts))}
     decided = Decided(

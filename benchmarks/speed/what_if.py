@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.common import CRAWL, MB, Figure, Workload, row, table
 from corpusmill.execute.commits import StageFolder
-from corpusmill.report.tables import RunTables
+from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
 from corpusmill.tables import TableWriter
 
@@ -26,15 +26,15 @@ def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     """Wall seconds from the start of the process to its end, the files in the page cache."""
     scratch.mkdir(parents=True, exist_ok=True)
     folder = large_run(workload, scratch, DOCUMENTS)
-    tables = RunTables(folder)
-    paths = tables.paths("signals", 0)
+    files = RunFiles(folder)
+    paths = files.paths("signals", 0)
     rows, size = (
         sum(pq.read_metadata(path).num_rows for path in paths),
         sum(Path(path).stat().st_size for path in paths),
     )
     one = pq.read_table(paths[0], columns=["id"])["id"][0].as_py()
     print(
-        f"## questions to a run of {rows:,} documents: {len(tables.columns(0))} columns of signals in {len(paths)} "
+        f"## questions to a run of {rows:,} documents: {len(files.columns(0))} columns of signals in {len(paths)} "
         f"files, {size / MB:,.0f} MB; median of {runs}\n"
     )
     table("question", "wall s", "CPU s")
@@ -88,8 +88,7 @@ def large_run(workload: Workload, scratch: Path, documents: int) -> Path:
     recipe.write_text(Workload(scratch, (), 0, 0, "").recipe(CRAWL, "questions"), "utf-8")
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    tables = RunTables(folder)
-    stage = StageFolder(folder, tables.run["stages"][0])
+    stage = StageFolder(folder, json.loads((folder / "run.json").read_bytes())["stages"][0])
     commits = stage.commits()
     rows = pa.concat_tables(pq.read_table(folder / commit.outputs["signals"].path) for commit in commits.values())
     (rest,) = rows.drop(["id"]).combine_chunks().to_batches()

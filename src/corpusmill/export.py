@@ -225,9 +225,9 @@ def chance(numbers: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.
 
 def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
     """The text of the documents that stay, from the files of the run's last pass. Returns how many there are."""
-    from corpusmill.report.tables import RunTables
+    from corpusmill.report.run_files import RunFiles
 
-    tables = RunTables(run)
+    tables = RunFiles(run)
     tables.must_be_finished()
     commits = tables.stages[tables.passes[-1][0]]
     whole = sum(commit.outputs["docs"].rows for commit in commits)

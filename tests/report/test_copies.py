@@ -7,7 +7,7 @@ import pytest
 
 import corpusmill
 from corpusmill.execute.serial import Serial
-from corpusmill.report.copies import compare
+from corpusmill.report.figures.duplicates import compare
 from corpusmill.report.tables import RunTables
 
 LONG = "It was the river that brought us here, and the river will take us home when the summer is over and done with."

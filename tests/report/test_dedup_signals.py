@@ -2,8 +2,10 @@
 
 import pytest
 
+from corpusmill.report import samples
 from corpusmill.report.explain import explain
 from corpusmill.report.page import page
+from corpusmill.report.rule_counts import rule_counts
 from corpusmill.report.tables import RunTables
 from corpusmill.report.views import sql
 from corpusmill.report.what_if import what_if
@@ -83,7 +85,7 @@ def test_the_views_have_the_twins_and_the_clusters(run):
 
 
 def test_the_counts_of_a_run_and_of_another_threshold_are_right(run):
-    assert RunTables(run).rule_counts()["exact.against"].first == 1
+    assert rule_counts(RunTables(run))["exact.against"].first == 1
     before, after = what_if(run, ["basic.min_words=8"]).kept
     assert (before.documents, after.documents) == (5, 4)  # up to the first corpus step
 
@@ -94,6 +96,6 @@ def test_a_condition_after_it_can_be_tried_again(run):
 
 
 def test_the_report_page_shows_pairs_of_this_run_alone(run):
-    pairs = RunTables(run).pairs("exact", 5)
-    assert [(pair["document"]["url"], pair["twin"]["url"]) for pair in pairs] == [("copy", "new")]
+    pairs = samples.pairs(RunTables(run), "exact", 5)
+    assert [(pair["document"]["url"], pair["duplicate_of"]["url"]) for pair in pairs] == [("copy", "new")]
     assert "against" in page(RunTables(run))

@@ -10,6 +10,7 @@ import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.model import Recipe
+from corpusmill.report import samples
 from corpusmill.report.diff import Difference, Fate, diff, recipe_differences
 from corpusmill.report.tables import RunTables
 from made_run import made_corpus, made_run
@@ -27,9 +28,9 @@ def other(tmp_path_factory):
 def fates(folder):
     """id -> fate, by the tables of kept, dropped and dead: the slow way."""
     tables = RunTables(folder)
-    found = {document["id"]: Fate("kept") for document in tables.kept(ALL)}
-    found |= {d["id"]: Fate(d["dropped_by"], d["reasons"][0]) for d in tables.dropped(None, ALL)}
-    return found | {d["id"]: Fate("lost", f"{d['step']}: {d['kind']}") for d in tables.dead(ALL)}
+    found = {document["id"]: Fate("kept") for document in samples.kept(tables, ALL)}
+    found |= {d["id"]: Fate(d["dropped_by"], d["reasons"][0]) for d in samples.dropped(tables, None, ALL)}
+    return found | {d["id"]: Fate("lost", f"{d['step']}: {d['kind']}") for d in samples.dead(tables, ALL)}
 
 
 def test_every_document_that_moved_is_counted_by_both_fates(other):
@@ -38,7 +39,7 @@ def test_every_document_that_moved_is_counted_by_both_fates(other):
     expected = Counter((before[i], after[i]) for i in before if before[i] != after[i])
     assert {(moved.before, moved.after): moved.documents for moved in found.moved} == expected
     assert len(expected) > 1 and found.same == sum(before[i] == after[i] for i in before)
-    tokens = [{d["id"]: d["tokens"] for d in RunTables(run).kept(ALL)} for run in (made_run(), other)]
+    tokens = [{d["id"]: d["tokens"] for d in samples.kept(RunTables(run), ALL)} for run in (made_run(), other)]
     assert found.documents == tuple(map(len, tokens)) and found.tokens == tuple(sum(t.values()) for t in tokens)
     assert found.gained == sum(n for i, n in tokens[1].items() if i not in tokens[0]) > 0
     assert found.tokens[0] + found.gained - found.lost + found.retold == found.tokens[1]

@@ -9,6 +9,7 @@ import pytest
 import corpusmill
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.serial import Serial
+from corpusmill.report import samples
 from corpusmill.report.explain import Twin, explain
 from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards
@@ -40,7 +41,7 @@ def test_a_document_that_stays_passes_every_step_and_has_its_tokens():
 
 def test_tokens_are_where_the_story_says():
     shards = open_shards(made_run() / "output" / "shards")
-    for document in RunTables(made_run()).kept(ALL):
+    for document in samples.kept(RunTables(made_run()), ALL):
         (story,) = explain(made_run(), document["id"])
         found = [shards.tokens(place.start, place.stop) for place in story.shards]  # one shard: its tokens are all
         assert sum(map(len, found)) == story.tokens + 1  # its end is a token too
@@ -66,7 +67,7 @@ def test_a_dropped_document_says_where_it_went_and_what_else_it_fails():
 
 def test_every_rule_of_every_document_agrees_with_the_reasons_of_the_run():
     tables = RunTables(made_run())
-    for document in [*tables.kept(ALL), *tables.dropped(None, ALL)]:
+    for document in [*samples.kept(tables, ALL), *samples.dropped(tables, None, ALL)]:
         (story,) = explain(made_run(), document["id"])
         failed = [f"{step.step}.{rule.rule}" for step in story.steps for rule in step.rules if not rule.passes]
         assert failed == [reason for reason in document["reasons"] if reason in tables.bounds]
@@ -90,7 +91,7 @@ def test_a_document_is_found_by_its_place_too():
 
 
 def test_a_lost_record_says_why():
-    (letter,) = RunTables(made_run()).dead(5, "bad_json")
+    (letter,) = samples.dead(RunTables(made_run()), 5, "bad_json")
     for name in (letter["id"], f"web.jsonl:{letter['position']}"):
         story = only(name)
         assert story.lost.kind == "bad_json" and "{bad json" in story.lost.reason
@@ -140,7 +141,7 @@ def test_an_unknown_name_is_answered_with_what_is_near(wrong, near):
 def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so():
     story = only("http://made.org/7")
     assert explain(made_run(), story.id[:12]) == explain(made_run(), story.id[:12].upper()) == [story]
-    (letter,) = RunTables(made_run()).dead(5, "bad_json")
+    (letter,) = samples.dead(RunTables(made_run()), 5, "bad_json")
     assert only(letter["id"][:12]).lost.kind == "bad_json"
     for wrong in (f"{story.id}0", f"x{story.id[:12]}", story.id[:3], story.id[1:20]):
         with pytest.raises(InputError, match="no document and no dead letter"):
@@ -154,7 +155,7 @@ def test_a_beginning_that_several_ids_share_is_an_error_that_lists_them(tmp_path
     (tmp_path / "d.jsonl").write_text(rows)
     (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
     run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
-    ids = sorted(document["id"] for document in RunTables(run).kept(3000))
+    ids = sorted(document["id"] for document in samples.kept(RunTables(run), 3000))
     one, other = next(pair for pair in pairwise(ids) if pair[0][:4] == pair[1][:4])
     with pytest.raises(InputError, match=f'2 ids begin with "{one[:4]}": {one}, {other}. Write more of one'):
         explain(run, one[:4])

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import corpusmill
 from corpusmill.cli import app
 from corpusmill.execute.serial import Serial
-from corpusmill.report.leaks import Leak, Leaks, leaks
+from corpusmill.report.figures.leaks import Leak, Leaks, leaks
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if

@@ -9,7 +9,7 @@ import corpusmill
 from corpusmill.cli import app
 from corpusmill.execute.serial import Serial
 from corpusmill.report.explain import explain
-from corpusmill.report.mix import mixes
+from corpusmill.report.figures.mix import mixes
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
 from corpusmill.runs import Silent

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from corpusmill.report.figures.repeated import most_repeated
 from corpusmill.report.page import write_page
 from corpusmill.report.tables import RunTables
 from corpusmill.schema import document_id
@@ -38,7 +39,7 @@ def test_peek_shows_lines_with_their_counts_and_the_document_that_has_them_first
     status, out, _ = corpusmill("peek", folder, "--repeated", "--json")
     found = json.loads(out)["repeated"]
     assert status == 0 and [row["occurrences"] for row in found["line"]] == [4, 2] and found["paragraph"] == []
-    assert found == RunTables(folder).repeated(5)
+    assert found == most_repeated(RunTables(folder), 5)
 
 
 def test_a_run_that_counts_no_lines_says_what_would(corpusmill):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.report.cards import differences
-from corpusmill.report.markup import Html, join, table, tag
+from corpusmill.report.html.cards import differences
+from corpusmill.report.html.markup import Html, join, table, tag
 from corpusmill.report.visible import excerpt, one_line, visible
 
 texts = st.text() | st.text(alphabet="<>&\"'/ab \n\x00\x1b\u202e\u2066\u200f\ufeff", max_size=20)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import pkgutil
 import re
 import shutil
 from html.parser import HTMLParser
@@ -13,7 +14,9 @@ import pytest
 import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
+from corpusmill.report import page as sections
 from corpusmill.report.page import write_page
+from corpusmill.report.rule_counts import reasons
 from corpusmill.report.tables import RunTables
 from made_run import HOSTILE, HOSTILE_URL, made_corpus, made_run
 
@@ -85,13 +88,13 @@ def test_the_style_is_the_one_that_the_page_allows(page):
 
 def test_the_numbers_of_the_run_are_on_the_page(page):
     tables, words = RunTables(made_run()), text_of(page)
-    flow = tables.waterfall()
+    flow = tables.files.waterfall()
     assert f"of {flow.documents_in} documents stay" in words
     for row in flow.rows:
         assert row.step in words
         if row.reasons:
             assert f"{sum(row.reasons.values())} of {row.documents_in} documents go" in words
-    for reason in tables.reasons():
+    for reason in reasons(tables):
         assert reason.partition(".")[2] in words
     assert f"{flow.packed['tokens']:,}" in words
     assert "dropped where content_words below 20" in words
@@ -125,6 +128,11 @@ def test_a_run_that_nothing_survives_has_a_page(tmp_path):
 def test_a_run_without_steps_has_a_page(tmp_path):
     words = text_of(write_page(made(tmp_path, "the river", "[]")).read_text("utf-8"))
     assert "of 1 documents stay (100.0 %)" in words and "The recipe has no steps" in words
+
+
+def test_every_file_of_the_page_is_a_section_of_it():
+    files = {module.name for module in pkgutil.iter_modules(sections.__path__)} - {"header"}
+    assert files == {section.__module__.rpartition(".")[2] for _, _, section in sections.SECTIONS}
 
 
 def test_a_run_that_is_not_finished_has_none(tmp_path):

@@ -12,9 +12,11 @@ from corpusmill.cli import app
 from corpusmill.cli.common import guarded
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
+from corpusmill.report import samples
+from corpusmill.report.figures.engine_check import engine_check, in_words
+from corpusmill.report.figures.tokens import Top, statistics, written
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
-from corpusmill.report.tokens import Top, checked_words, statistics, written
 from made_run import made_run
 
 
@@ -27,7 +29,7 @@ def tables():
 def documents(tables):
     """(source, text, ids) of every document that stays."""
     gpt2 = load("gpt2")
-    kept = tables.kept(1000)
+    kept = samples.kept(tables, 1000)
     return [(d["source"], d["text"], gpt2.encode(pa.array([d["text"]]))[0].tolist()) for d in kept]
 
 
@@ -102,7 +104,7 @@ def test_the_page_and_the_verb_say_the_same(tables, capsys, monkeypatch):
 
 
 def test_which_engine_was_at_work_and_whether_it_agrees_is_said(tables, tmp_path):
-    assert checked_words(tables) == (
+    assert in_words(engine_check(tables)) == (
         "The ids are from gigatoken. 16 documents were also encoded by the reference tokenizer, tokenizers: all agree."
     )
     (tmp_path / "in.jsonl").write_text(json.dumps({"text": "a b c"}) + "\n")
@@ -114,7 +116,7 @@ write: [shards]
     (tmp_path / "r.yaml").write_text(recipe)
     done = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial())
     words = "The ids are from tokenizers. That is the reference itself, so nothing was compared."
-    assert checked_words(RunTables(done.folder)) == words
+    assert in_words(engine_check(RunTables(done.folder))) == words
 
 
 def test_a_run_without_tokens_says_what_it_takes(tmp_path, capsys, monkeypatch):

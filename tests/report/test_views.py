@@ -9,6 +9,7 @@ import pytest
 import corpusmill
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.serial import Serial
+from corpusmill.report import samples
 from corpusmill.report.tables import RunTables
 from corpusmill.report.views import Views, sql
 from made_run import COPIES, NEAR, made_run, records
@@ -22,7 +23,7 @@ def tables():
 
 
 def test_documents_are_all_documents_once_with_their_last_fate(tables):
-    kept, dropped = tables.kept(ALL), tables.dropped(None, ALL)
+    kept, dropped = samples.kept(tables, ALL), samples.dropped(tables, None, ALL)
     expected = {d["id"]: (d["dropped_by"], d["dropped_by"] is None, d["tokens"]) for d in [*kept, *dropped]}
     rows = sql(tables, "select id, dropped_by, kept, tokens from documents").rows
     assert len(rows) == len(expected)
@@ -62,7 +63,7 @@ def test_verdicts_dead_and_texts(tables):
 
 def test_sums_are_plain_numbers(tables):
     ((documents, tokens),) = sql(tables, "select count(*), sum(tokens) from documents where kept").rows
-    assert (documents, tokens) == (36, tables.waterfall().rows[-1].tokens_out)
+    assert (documents, tokens) == (36, tables.files.waterfall().rows[-1].tokens_out)
     assert type(tokens) is int
 
 

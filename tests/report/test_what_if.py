@@ -15,6 +15,7 @@ from corpusmill.errors import InputError, RecipeError, ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
+from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import Amount, Change, what_if
 from corpusmill.steps.verdict import rules_of
@@ -73,14 +74,14 @@ def before(run):
 
 def signal(folder, name):
     """All values of a signal."""
-    paths = RunTables(folder).paths("signals", 0)
+    paths = RunFiles(folder).paths("signals", 0)
     return pc.drop_null(pq.read_table(paths, columns=[name]).column(0)).to_pylist()
 
 
 def other_thresholds(folder, seed):
     """A few rules of different steps, each with a bound that some documents are near, or switched off."""
     random = Random(seed)
-    recipe = RunTables(folder).recipe
+    recipe = RunFiles(folder).recipe
     ruled = []
     for label, step in zip(labels(recipe.steps), recipe.steps):
         if rules := [rule for rule in rules_of(step) if getattr(step, rule.parameter) is not None]:
@@ -109,15 +110,15 @@ def test_what_if_is_a_run_with_the_changes(run, before, case):
     settings = other_thresholds(before, case) if isinstance(case, int) else case
     found = what_if(before, settings)
     after = RunTables(run(settings))
-    assert found.before == RunTables(before).waterfall().rows
-    assert found.after == after.waterfall().rows
+    assert found.before == RunFiles(before).waterfall().rows
+    assert found.after == after.files.waterfall().rows
     assert found.before != found.after  # the change is one that shows
     for groups, column in ((found.sources, "source"), (found.languages, "language.label")):
         for side, tables in enumerate((RunTables(before), after)):
             there = {name: both[side] for name, both in groups.items() if both[side].documents}
             assert there == kept_by(tables, column)
     assert found.kept[1] == sum(kept_by(after, "source").values(), Amount())
-    waterfall = {f"{row.step}.{rule}": n for row in after.waterfall().rows for rule, n in row.reasons.items()}
+    waterfall = {f"{row.step}.{rule}": n for row in after.files.waterfall().rows for rule, n in row.reasons.items()}
     assert {f"{row.step}.{rule}": n for row in found.after for rule, n in row.reasons.items()} == waterfall
     # Which documents come and go, one by one.
     old, new = (
@@ -143,7 +144,7 @@ def test_the_languages_add_up_and_are_those_that_were_found(before):
 def test_nothing_changed_is_the_run_itself():
     found = what_if(made_run(), ["gopher_quality.min_words=20"])
     assert found.changes == () and found.before == found.after and not found.border and not found.open_steps
-    assert found.before == RunTables(made_run()).waterfall().rows[:2]
+    assert found.before == RunFiles(made_run()).waterfall().rows[:2]
 
 
 def test_documents_at_the_border_are_the_nearest_to_the_threshold():
@@ -161,7 +162,7 @@ def test_what_follows_a_pass_is_left_to_a_run_that_is_named():
     found = what_if(made_run(), ["gopher_quality.min_words=9"])
     assert found.stage == "pass-1" and found.open_steps == ("exact", "minhash")
     assert found.command.startswith("corpusmill run RECIPE --set steps.gopher_quality.min_words=9 --folder")
-    assert RunTables(made_run()).waterfall().rows[-1].documents_in == 36 + NEAR and COPIES
+    assert RunFiles(made_run()).waterfall().rows[-1].documents_in == 36 + NEAR and COPIES
 
 
 @pytest.mark.parametrize(

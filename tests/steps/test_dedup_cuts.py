@@ -13,6 +13,8 @@ import corpusmill
 from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.execute.processes import Processes
+from corpusmill.report.figures.repeated import most_repeated
+from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup import _cuts
 from corpusmill.steps.dedup.exact import Exact
@@ -26,7 +28,7 @@ from slow_pieces import slow_pieces, slow_without
 
 def outcome(found, label):
     """name -> (text that is left, or why the document went; its signals), for all documents."""
-    tables = RunTables(found.folder)
+    tables = RunFiles(found.folder)
     paths = [found.folder / commit.outputs["docs"].path for commit in tables.stages[tables.passes[-1][0]]]
     texts = {
         row["url"]: row["text"] for path in paths for row in pq.read_table(path, columns=["url", "text"]).to_pylist()
@@ -39,7 +41,7 @@ def outcome(found, label):
 
 
 def repeated(found, label):
-    rows = RunTables(found.folder).repeated(100)[label]
+    rows = most_repeated(RunTables(found.folder), 100)[label]
     return [(row["text"], row["occurrences"], row["documents"], row["bytes"], NAMES[row["id"]]) for row in rows]
 
 
@@ -135,7 +137,7 @@ def test_how_the_work_is_cut_changes_nothing(whole, tmp_path, monkeypatch, how, 
     assert outcome(found, "line") == outcome(whole, "line")
     assert repeated(found, "line") == repeated(whole, "line")
     assert found.twins("minhash") == whole.twins("minhash")
-    tables = RunTables(found.folder)
+    tables = RunFiles(found.folder)
     assert (len(tables.stages["line-group"]) > 1) == (records == 2)
 
 
@@ -172,7 +174,7 @@ def test_only_the_hundred_most_repeated_are_shown(tmp_path):
     found = dedup(tmp_path, documents, Line(mark=True), slice_bytes=256)
     _, most = slow_outcome(documents, Line(mark=True))
     assert repeated(found, "line") == most[:100]
-    assert RunTables(found.folder).repeated(3)["line"] == RunTables(found.folder).repeated(100)["line"][:3]
+    assert most_repeated(RunTables(found.folder), 3)["line"] == most_repeated(RunTables(found.folder), 100)["line"][:3]
 
 
 def test_a_change_of_what_goes_makes_no_keys_anew(tmp_path):

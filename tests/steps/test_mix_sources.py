@@ -22,7 +22,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import RunSettings, check_order
-from corpusmill.report.mix import mixes
+from corpusmill.report.figures.mix import mixes
 from corpusmill.report.tables import RunTables
 from corpusmill.schema import document_id
 from corpusmill.shards import open_shards

@@ -54,17 +54,3 @@ def say(message: str) -> None:
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
-
-
-def open_run(folder: Path) -> dict[str, Any]:
-    """run.json of a run folder. Raises InputError if it is none, naming those that are near."""
-    path = folder / "run.json"
-    if not path.exists():
-        near = sorted(
-            str(p.parent) for base in (folder, Path("runs")) if base.is_dir() for p in base.glob("*/run.json")
-        )
-        hint = f" There are: {', '.join(near[:5])}." if near else " `corpusmill run RECIPE` makes one."
-        raise InputError(f"{folder}: no run here (there is no run.json).{hint}")
-    record = json.loads(path.read_text("utf-8"))
-    assert isinstance(record, dict)
-    return record

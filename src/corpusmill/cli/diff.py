@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.report.numbers import number
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ def diff(
     """Say which documents moved between two runs, from which step to which, and what the runs were told differently."""
     from corpusmill.report.diff import diff as compare
 
-    for run in (before, after):
-        open_run(run)
     found = compare(before, after, count)
     if json:
         print_json(asdict(found))

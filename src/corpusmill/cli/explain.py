@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.report.numbers import number
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def explain(
     """Tell the whole story of a document: what every step measured and decided, and where its tokens are."""
     from corpusmill.report.explain import explain as stories
 
-    open_run(run)
     found = stories(run, name)
     if json:
         print_json({"run": str(run), "documents": [asdict(story) for story in found]})

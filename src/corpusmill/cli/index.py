@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.report.numbers import number, size
 
 
@@ -24,7 +24,6 @@ def index(
     """Export the keys of what a run kept, so that later runs can drop copies of it (`against:`), here or elsewhere."""
     from corpusmill.report.index import export
 
-    open_run(run)
     made = export(run, folder, step)
     if json:
         print_json({"index": str(folder), "step": made.step, "documents": made.documents, "bytes": made.bytes})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number
 
@@ -38,9 +38,9 @@ def peek(
     json: Json = False,
 ) -> None:
     """Show documents of a run: those that stay, those that go and why, those that failed."""
+    from corpusmill.report import samples
     from corpusmill.report.tables import RunTables
 
-    open_run(run)
     if sum([dead, dropped is not None, document is not None, repeated]) > 1:
         raise InputError("--dropped, --dead, --id and --repeated ask for different things: give one of them")
     tables = RunTables(run)
@@ -48,27 +48,29 @@ def peek(
         peek_repeated(run, tables, count, json)
         return
     if dead:
-        found = tables.dead(count)
+        documents = samples.dead(tables, count)
     elif dropped is not None:
-        found = tables.dropped(None if dropped == "all" else dropped, count)
+        documents = samples.dropped(tables, None if dropped == "all" else dropped, count)
     elif document is not None:
-        found = tables.document(document)
-        if not found:
+        documents = samples.by_name(tables, document)
+        if not documents:
             raise InputError(f'{run}: no document and no dead letter has the id or url "{document}"')
     else:
-        found = tables.kept(count)
+        documents = samples.kept(tables, count)
     if json:
-        print_json({"run": str(run), "documents": found})
+        print_json({"run": str(run), "documents": documents})
         return
-    print("\n\n".join(shown(entry, tables, whole=document is not None) for entry in found) if found else "none")
+    blocks = [shown(entry, tables, whole=document is not None) for entry in documents]
+    print("\n\n".join(blocks) if blocks else "none")
 
 
 def peek_repeated(run: Path, tables: "RunTables", count: int, json: bool) -> None:
     """Raises InputError if no step of the run has counted lines or paragraphs."""
+    from corpusmill.report.figures.repeated import most_repeated
     from corpusmill.report.numbers import size
     from corpusmill.report.visible import excerpt, one_line
 
-    found = tables.repeated(count)
+    found = most_repeated(tables, count)
     if not found:
         raise InputError(
             f"{run}: no step of this run counts lines or paragraphs. `dedup/line: {{mark: true}}` in its recipe does, and "

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Json, open_run, print_json
+from corpusmill.cli.common import Json, print_json
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.numbers import number, size
 from corpusmill.report.numbers import share as share_of
@@ -132,21 +132,20 @@ def there_and_shares(run: Path | None) -> tuple[dict[str, int] | None, dict[str,
     """
     if run is None:
         return None, {}
-    from corpusmill.report.mix import mixes
+    from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
     from corpusmill.report.waterfall import around_each
 
-    open_run(run)
     tables = RunTables(run)
     found = next((mix for mix in mixes(tables) if mix.unit == "tokens"), None)
     if found:
         return {one.source: one.there for one in found.sources}, {one.source: one.share for one in found.sources}
-    rows = tables.waterfall().rows
+    rows = tables.files.waterfall().rows
     if not rows or not rows[0].tokens_in:
         raise InputError(f"{run}: this run has counted no tokens. Run its recipe with tokenize/bpe as its last step.")
     last = rows[-1].sources
-    flows = {source: last[source] for source in tables.run["inputs"] if source in last}
-    around = around_each(tables.facts("tokens"), rows[-1])
+    flows = {source: last[source] for source in tables.files.inputs if source in last}
+    around = around_each(tables.files.facts("tokens"), rows[-1])
     return {source: flow["tokens_out"] + around * flow["documents_out"] for source, flow in flows.items()}, {}
 
 

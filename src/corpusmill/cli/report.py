@@ -2,7 +2,7 @@
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,15 +14,14 @@ def report(run: Folder, json: Json = False) -> None:
     from dataclasses import asdict
 
     from corpusmill.cli.tables import print_leaks, print_mixes, print_waterfall
-    from corpusmill.report.leaks import leaks
-    from corpusmill.report.mix import mixes
+    from corpusmill.report.figures.leaks import leaks
+    from corpusmill.report.figures.mix import mixes
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 
-    open_run(run)
     path = write_page(run)
     tables = RunTables(run)
-    flow, found, drawn = tables.waterfall(), leaks(tables), mixes(tables)
+    flow, found, drawn = tables.files.waterfall(), leaks(tables), mixes(tables)
     if json:
         print_json(
             {

@@ -46,7 +46,7 @@ def run(
         done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
         problems = verify_output(done.shards, watcher)
         # Not before: the first unit need not wait for what is needed last.
-        from corpusmill.report.mix import mixes
+        from corpusmill.report.figures.mix import mixes
         from corpusmill.report.page import write_page
         from corpusmill.report.tables import RunTables
 
@@ -61,17 +61,17 @@ def run(
         "problems": problems,
         **done.waterfall.to_json(),
         "mix": [asdict(mix) for mix in drawn],
-        "checked": tables.facts("tokens").get("checked", {}),
+        "checked": tables.files.facts("tokens").get("checked", {}),
     }
     if json:
         print_json(facts)
     else:
         from corpusmill.cli.tables import print_mixes, print_packing, print_waterfall
-        from corpusmill.report.tokens import checked_words
+        from corpusmill.report.figures.engine_check import engine_check, in_words
 
         print_waterfall(done.waterfall)
         print_mixes(drawn)
-        print_packing(done.waterfall, checked_words(tables))
+        print_packing(done.waterfall, in_words(engine_check(tables)))
         print(closing(done))
     if problems:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ def sql(
     from corpusmill.report.views import Views
     from corpusmill.report.views import sql as ask
 
-    open_run(run)
     if json and comma:
         raise InputError("--json and --csv are two ways to print: give one of them")
     tables = RunTables(run)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, share, size
 
@@ -17,12 +17,13 @@ def add_to(app: typer.Typer) -> None:
 
 def stats(run: Folder, json: Json = False) -> None:
     """Say what the tokens of a run are: vocabulary in use, tokens a word and a byte, lengths, rows, frequent tokens."""
+    from corpusmill.report.figures.engine_check import engine_check, in_words
+    from corpusmill.report.figures.packing import packing, packing_table
+    from corpusmill.report.figures.tokens import group_table, statistics, written
     from corpusmill.report.tables import RunTables
-    from corpusmill.report.tokens import checked_words, group_table, packing_table, statistics, written
 
-    open_run(run)
     tables = RunTables(run)
-    flow = tables.waterfall()
+    flow = tables.files.waterfall()
     found = statistics(tables)
     if found is None:
         raise InputError(
@@ -49,10 +50,10 @@ def stats(run: Folder, json: Json = False) -> None:
     print()
     head = ["tokens a document", *(f"{100 * q:g} %" for q in found.lengths), "longest"]
     _print_table(head, [["at most", *(number(value) for value in (*found.lengths.values(), found.longest))]])
-    if rows := packing_table(flow):
+    if rows := packing_table(packing(flow)):
         print()
         _print_table([], rows)
-    if words := checked_words(tables):
+    if words := in_words(engine_check(tables)):
         print(f"\n{words}")
     print()
     frequent = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top[:FREQUENT]]

@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
-from corpusmill.report.leaks import Leaks
-from corpusmill.report.mix import Mix, mix_table
+from corpusmill.report.figures.leaks import Leaks
+from corpusmill.report.figures.mix import Mix, mix_table
+from corpusmill.report.figures.packing import packing, packing_table
 from corpusmill.report.numbers import number, share, size
-from corpusmill.report.tokens import packing_table
 from corpusmill.report.waterfall import Waterfall
 
 TOP = 5  # reasons a step in the terminal; the report has all
@@ -48,7 +48,7 @@ def print_mixes(found: Sequence[Mix]) -> None:
 
 def print_packing(flow: Waterfall, checked: str | None) -> None:
     """How tokens stand in rows, and what the comparison with the reference tokenizer found."""
-    rows = packing_table(flow)
+    rows = packing_table(packing(flow))
     if rows:
         print("\ntraining rows")
         words, values = (max(map(len, column)) for column in zip(*rows))

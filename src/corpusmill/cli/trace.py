@@ -35,9 +35,10 @@ def trace(
 
     The order of samples is a function of what is given here, so give what TokenLoader was given.
     """
+    from corpusmill.report.run_files import shards_of
     from corpusmill.shards import open_shards
 
-    folder = run if (run / "index.json").exists() else run / "output" / "shards"
+    folder = run if (run / "index.json").exists() else shards_of(run)
     shards = open_shards(folder)
     if (step is None) == (shard is None) or (shard is None) != (token is None):
         raise InputError("give --step, or --shard with --token")

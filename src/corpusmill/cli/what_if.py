@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, open_run, print_json
+from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
@@ -31,7 +31,6 @@ def what_if(
     """Say what a run would have kept with other thresholds, from what it has measured: no text is read."""
     from corpusmill.report.what_if import what_if as ask
 
-    open_run(run)
     if not settings:
         raise InputError("what-if needs a threshold to try: --set gopher_quality.min_words=30")
     found = ask(run, settings, examples)

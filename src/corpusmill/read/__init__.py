@@ -30,7 +30,7 @@ __all__ = [
     "END",
     "Piece",
     "Reader",
-    "Tally",
+    "ReadCounts",
     "expansion",
     "find",
     "names",

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.report.tables import RunTables
+from corpusmill.report.tables import RunTables, placeholders
 from corpusmill.report.views import documents
 
 KEPT = "kept"
@@ -105,7 +105,7 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
     """
     one, two = RunTables(Path(before)), RunTables(Path(after))
     for tables in (one, two):
-        tables.must_be_finished()
+        tables.files.must_be_finished()
     database = one.duckdb
     for name, tables in (("one", one), ("two", two)):
         database.execute(f"CREATE TEMP TABLE all_of_{name} AS {_fates(tables)}")
@@ -148,13 +148,13 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
 
 def told(one: RunTables, two: RunTables) -> Iterator[Difference]:
     """What the two runs were not told alike."""
-    yield from recipe_differences(one.recipe, two.recipe)
+    yield from recipe_differences(one.files.recipe, two.files.recipe)
     files = [
-        {f"inputs.{source}.{f['path']}": f["fingerprint"] for source, listed in t.run["inputs"].items() for f in listed}
+        {f"inputs.{source}.{f['path']}": f["fingerprint"] for source, listed in t.files.inputs.items() for f in listed}
         for t in (one, two)
     ]
     yield from _differences(*files)
-    versions = [{f"versions.{name}": value for name, value in t.run["versions"].items()} for t in (one, two)]
+    versions = [{f"versions.{name}": value for name, value in t.files.versions.items()} for t in (one, two)]
     yield from _differences(*versions)
 
 
@@ -259,9 +259,8 @@ def _sources(tables: RunTables, ids: Sequence[str]) -> dict[tuple[str, str, int]
     """(id, file, position) -> source and url."""
     if not ids:
         return {}
-    marks = ", ".join("?" for _ in ids)
     query = " UNION ALL ".join(
-        f"SELECT id, file, position, source, url FROM ({tables.table(kind, 0)}) WHERE id IN ({marks})"
+        f"SELECT id, file, position, source, url FROM ({tables.table(kind, 0)}) WHERE id IN {placeholders(ids)}"
         for kind in ("signals", "dead")
     )
     rows = tables.tuples(query, [*ids, *ids])

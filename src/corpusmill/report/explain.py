@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.report.tables import ABOUT, FOUND, RunTables
+from corpusmill.report.samples import SAME_NAME, draw
+from corpusmill.report.tables import ABOUT, IDENTITY, PLACE, RunTables
 from corpusmill.shards import open_shards
 from corpusmill.shards.layout import table_name, tokens_name
 from corpusmill.shards.reader import Shards
@@ -129,7 +130,7 @@ def explain(folder: str | PathLike[str], key: str) -> list[Story]:
     it: it says what is near.
     """
     tables = RunTables(Path(folder))
-    tables.must_be_finished()
+    tables.files.must_be_finished()
     found = _find(tables, key) or _begun(tables, key)
     if not found:
         near = _near(tables, key)
@@ -152,9 +153,9 @@ def _find(tables: RunTables, key: str) -> list[Address]:
         values += [position, file, f"/{file}"]
     found: dict[Address, None] = {}
     for kind, number in [*(("signals", n) for n in (0,)), *(("dead", n) for n in range(len(tables.passes)))]:
-        query = f"SELECT id, file, position FROM ({tables.table(kind, number)}) WHERE {where}"
-        order = "ORDER BY filename, file_row_number"
-        found |= dict.fromkeys((i, f, p) for i, f, p in tables.tuples(f"{query} {order} LIMIT {FOUND}", values))
+        query = f"SELECT {', '.join(IDENTITY)} FROM ({tables.table(kind, number, place=True)}) WHERE {where}"
+        order = f"ORDER BY {', '.join(PLACE)}"
+        found |= dict.fromkeys((i, f, p) for i, f, p in tables.tuples(f"{query} {order} LIMIT {SAME_NAME}", values))
     return list(found)
 
 
@@ -205,11 +206,10 @@ def _story(tables: RunTables, name: str, file: str, position: int) -> Story:
     lost: list[tuple[int, Lost]] = []
     about: dict[str, Any] = {}
     for number in range(len(tables.passes)):
-        columns = "* EXCLUDE (filename, file_row_number)"
-        for letter in tables.rows(f"SELECT {columns} FROM ({tables.table('dead', number)}) WHERE {where}", values):
+        for letter in tables.rows(f"SELECT * FROM ({tables.table('dead', number)}) WHERE {where}", values):
             lost.append((number, Lost(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
             about = letter | about
-        found = tables.rows(f"SELECT {columns} FROM ({tables.table('signals', number)}) WHERE {where} LIMIT 1", values)
+        found = tables.rows(f"SELECT * FROM ({tables.table('signals', number)}) WHERE {where} LIMIT 1", values)
         if not found:
             break
         rows.append(found[0])
@@ -270,7 +270,7 @@ def _steps(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[i
 def _names(tables: RunTables) -> dict[str, str]:
     """label -> name in a recipe; empty where the recipe's own steps cannot be imported from here."""
     try:
-        steps = tables.recipe.steps
+        steps = tables.files.recipe.steps
     except (RecipeError, AssetError):
         return {}
     return dict(zip(labels(steps), map(name_of, steps)))
@@ -289,7 +289,8 @@ def _twin(tables: RunTables, number: int, signals: Mapping[str, Any]) -> Twin | 
     if signals.get("twin_id") is None:
         return None
     urls = tables.tuples(
-        f"SELECT url FROM ({tables.table('signals', number - 1)}) WHERE id = ? ORDER BY filename, file_row_number LIMIT 1",
+        f"SELECT url FROM ({tables.table('signals', number - 1, place=True)}) WHERE id = ? "
+        f"ORDER BY {', '.join(PLACE)} LIMIT 1",
         [signals["twin_id"]],
     )
     return Twin(signals["twin_id"], urls[0][0] if urls else None, signals.get("similarity"))
@@ -300,14 +301,14 @@ def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, valu
         return None
     kind = "docs" if rows[-1]["dropped_by"] is None else "dropped"
     # A document that a later pass failed on is as the pass before it has left it.
-    found = tables.draw(kind, [len(rows) - 1], 1, where, values)
+    found = draw(tables, kind, [len(rows) - 1], 1, where, values)
     return str(found[0]["text"]) if found else None
 
 
 def _places(tables: RunTables, name: str, file: str, position: int) -> Iterator[Placed]:
-    """Where a document's tokens are in output/shards, if the run has made training shards."""
-    folder = tables.folder / "output" / "shards"
-    if not folder.exists():
+    """Where a document's tokens are in the training shards, if the run has made any."""
+    folder = tables.files.shards
+    if folder is None:
         return
     shards = open_shards(folder)
     for document in _numbers(shards, name, file, position):

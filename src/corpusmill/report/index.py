@@ -25,7 +25,7 @@ from corpusmill.errors import InputError, did_you_mean
 from corpusmill.keys import ADDRESS, KeyFile, stayed
 from corpusmill.recipe.against import INDEX, comparable, key_files
 from corpusmill.recipe.names import labels
-from corpusmill.report.tables import RunTables
+from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import CorpusStep
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
@@ -51,7 +51,7 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
     Raises ResumeError if the run is not finished, InputError if it has no such step, or the folder is not empty.
     """
     source, target = Path(run), Path(folder)
-    tables = RunTables(source)
+    tables = RunFiles(source)
     tables.must_be_finished()
     label, made_by = _step(tables, step)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -68,12 +68,12 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
         checksums = {"keys_checksum": checksum(target / keys), "docs_checksum": checksum(target / docs)}
         files.append({"keys": keys, "docs": docs, "rows": int(stays.sum())} | checksums)
     documents = sum(file["rows"] for file in files)
-    record = {"run": tables.run["name"], "keys_of": comparable(made_by), "documents": documents, "files": files}
+    record = {"run": tables.name, "keys_of": comparable(made_by), "documents": documents, "files": files}
     write_atomic(str(target / INDEX), json.dumps(record, indent=1, ensure_ascii=False).encode())
     return Index(target, label, documents, sum(path.stat().st_size for path in target.rglob("*") if path.is_file()))
 
 
-def _step(tables: RunTables, wanted: str | None) -> tuple[str, Any]:
+def _step(tables: RunFiles, wanted: str | None) -> tuple[str, Any]:
     """The label and the step whose keys are wanted."""
     steps = dict(zip(labels(tables.recipe.steps), tables.recipe.steps))
     have = {name: step for name, step in steps.items() if isinstance(step, CorpusStep) and hasattr(step, "against")}

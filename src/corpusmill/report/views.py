@@ -18,9 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.tables import ABOUT, RunTables
-
-KEY = ("id", "file", "position")  # an input may give an id twice
+from corpusmill.report.tables import ABOUT, IDENTITY, RunTables, identifier, literal
 
 
 class Views:
@@ -30,7 +28,7 @@ class Views:
     """
 
     def __init__(self, tables: RunTables) -> None:
-        tables.must_be_finished()
+        tables.files.must_be_finished()
         self.tables = tables
 
     def query(self, sql: str) -> pa.Table:
@@ -65,11 +63,11 @@ class Views:
             path
             for number in range(len(self.tables.passes))
             for kind in ("signals", "docs", "dropped", "dead")
-            for path in self.tables.paths(kind, number)
+            for path in self.tables.files.paths(kind, number)
         ]
         config = {"autoinstall_known_extensions": False, "python_enable_replacements": False, "temp_directory": ""}
         database = duckdb.connect(":memory:", config=config)
-        allowed = ", ".join(_text(path) for path in files)
+        allowed = ", ".join(literal(path) for path in files)
         database.execute(f"SET allowed_paths = [{allowed}]")
         database.execute("SET enable_external_access = false")
         for name, query in self._definitions.items():
@@ -81,9 +79,9 @@ class Views:
     def _definitions(self) -> dict[str, str]:
         tables, count = self.tables, len(self.tables.passes)
         found = {"documents": documents(tables)}
-        found |= {f"signals_{number + 1}": _rows(tables, "signals", number) for number in range(count)}
+        found |= {f"signals_{number + 1}": tables.table("signals", number) for number in range(count)}
         found["verdicts"] = _verdicts(tables)
-        found["dead"] = " UNION ALL ".join(_rows(tables, "dead", number) for number in range(count))
+        found["dead"] = tables.tables("dead")
         last = [f"SELECT id, file, position, text FROM ({tables.table('docs', count - 1)})"]
         last += [f"SELECT id, file, position, text FROM ({tables.table('dropped', n)})" for n in range(count)]
         found["texts"] = " UNION ALL ".join(last)
@@ -130,7 +128,7 @@ def documents(tables: RunTables) -> str:
     """
     count = len(tables.passes)
     renewed = [name for name in ABOUT if name in ("bytes", "tokens", "dropped_by", "reasons")]
-    selected = [f"p0.{_name(name)}" for name in ABOUT if name not in renewed]
+    selected = [f"p0.{identifier(name)}" for name in ABOUT if name not in renewed]
     for name in renewed:
         latest = ", ".join(f"p{n}.{name}" for n in reversed(range(count)))
         selected.append(f"coalesce({latest}) AS {name}")
@@ -138,19 +136,19 @@ def documents(tables: RunTables) -> str:
     selected.append(f"{last}.id IS NOT NULL AND {last}.dropped_by IS NULL AS kept")
     for number in range(count):
         own = [name for name in tables.columns(number) if name not in ABOUT]
-        selected += [f"p{number}.{_name(name)} AS {_name(name)}" for name in own]
-    joined = f"({_rows(tables, 'signals', 0)}) p0"
+        selected += [f"p{number}.{identifier(name)} AS {identifier(name)}" for name in own]
+    joined = f"({tables.table('signals', 0)}) p0"
     for number in range(1, count):
-        same = " AND ".join(f"p{number}.{name} IS NOT DISTINCT FROM p0.{name}" for name in KEY)
-        joined += f" LEFT JOIN ({_rows(tables, 'signals', number)}) p{number} ON {same}"
+        same = " AND ".join(f"p{number}.{name} IS NOT DISTINCT FROM p0.{name}" for name in IDENTITY)
+        joined += f" LEFT JOIN ({tables.table('signals', number)}) p{number} ON {same}"
     return f"SELECT {', '.join(selected)} FROM {joined}"
 
 
 def _verdicts(tables: RunTables) -> str:
     parts = [
         f"SELECT '{label}' AS step, id, url, source, file, position, bytes, tokens, "
-        f"{_name(f'{label}.twin_id')} AS twin_id, {_name(f'{label}.similarity')} AS similarity "
-        f"FROM ({tables.table('signals', number)}) WHERE {_name(f'{label}.twin_id')} IS NOT NULL"
+        f"{identifier(f'{label}.twin_id')} AS twin_id, {identifier(f'{label}.similarity')} AS similarity "
+        f"FROM ({tables.table('signals', number)}) WHERE {identifier(f'{label}.twin_id')} IS NOT NULL"
         for number, (_, own) in enumerate(tables.passes)
         for label in own
         if f"{label}.twin_id" in tables.columns(number)
@@ -162,24 +160,12 @@ def _verdicts(tables: RunTables) -> str:
     return " UNION ALL ".join(parts or [none])
 
 
-def _rows(tables: RunTables, kind: str, number: int) -> str:
-    return f"SELECT * EXCLUDE (filename, file_row_number) FROM ({tables.table(kind, number)})"
-
-
 def _references(tree: Any) -> Sequence[dict[str, Any]]:
     """Every reference to a column in a syntax tree."""
     if isinstance(tree, dict):
         own = [tree] if tree.get("class") == "COLUMN_REF" and "column_names" in tree else []
         return own + [found for value in tree.values() for found in _references(value)]
     return [found for value in tree for found in _references(value)] if isinstance(tree, list) else []
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import xxhash
 from corpusmill.errors import InputError
 from corpusmill.models.tiktoken_file import CL100K, GPT2, O200K
 from corpusmill.models.tokenizer import Tokenizer, load
-from corpusmill.report.tables import RunTables
+from corpusmill.report.run_files import RunFiles
 from corpusmill.storage import write_atomic
 from corpusmill.train.texts import Documents, read_texts
 
@@ -152,9 +152,9 @@ def texts_of(sources: Sequence[str], documents: Documents = "file") -> Iterator[
     Raises InputError if a path names nothing, ResumeError for a run that is not finished.
     """
     for run in (source for source in sources if is_run(source)):
-        tables = RunTables(Path(run))
-        tables.must_be_finished()
-        for path in tables.paths("docs", len(tables.passes) - 1):
+        files = RunFiles(Path(run))
+        files.must_be_finished()
+        for path in files.paths("docs", len(files.passes) - 1):
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(ROWS, columns=["text"], use_threads=False):
                     yield batch["text"]

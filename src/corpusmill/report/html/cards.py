@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePath
 from typing import Any
 
-from corpusmill.report.markup import Html, join, tag
+from corpusmill.report.html.markup import Html, join, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.rules import Bound, because
 from corpusmill.report.visible import excerpt, one_line
@@ -51,7 +51,7 @@ def text(whole: str) -> Html:
 
 def pair(found: Mapping[str, Any]) -> Html:
     """A document that goes beside the twin that stays, from shortly before the first word that differs."""
-    gone, stays = found["document"], found["twin"]
+    gone, stays = found["document"], found["duplicate_of"]
     if gone["text"] == stays["text"]:
         both = [tag("div", tag("h4", what), address(entry)) for what, entry in (("goes", gone), ("stays", stays))]
         return tag("div", tag("div", *both, class_="two"), text(gone["text"]), class_="reason")

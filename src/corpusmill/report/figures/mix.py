@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from corpusmill.report.markup import Inside, table, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
@@ -46,9 +45,9 @@ class Mix:
 
 def mixes(tables: RunTables) -> list[Mix]:
     """Every mix of a run, sources in the order of the recipe."""
-    steps = {step: tables.facts(f"{step}-verdicts") for step in tables.labels}
+    steps = {step: tables.files.facts(f"{step}-verdicts") for step in tables.labels}
     return [
-        Mix(step, facts["unit"], tuple(Drawn(s, **facts["mix"][s]) for s in tables.run["inputs"] if s in facts["mix"]))
+        Mix(step, facts["unit"], tuple(Drawn(s, **facts["mix"][s]) for s in tables.files.inputs if s in facts["mix"]))
         for step, facts in steps.items()
         if "mix" in facts
     ]
@@ -74,15 +73,3 @@ def mix_table(mix: Mix) -> tuple[list[str], list[list[str]]]:
     documents = sum(one.documents for one in mix.sources)
     rows.append(["all", number(documents), number(there), "", number(wanted), "", number(total), ""])
     return [name.format(unit=mix.unit) for name in HEAD], rows
-
-
-def mix_section(tables: RunTables) -> list[Inside]:
-    """How much each source gives."""
-    said: list[Inside] = []
-    for mix in mixes(tables):
-        head, rows = mix_table(mix)
-        again = sum(one.appearances - one.drawn_documents for one in mix.sources)
-        none = sum(one.documents - one.drawn_documents for one in mix.sources)
-        words = f"{number(none)} documents are not drawn; documents come again {number(again)} times."
-        said += [tag("h3", mix.step), table(head, rows), tag("p", words, class_="note")]
-    return said

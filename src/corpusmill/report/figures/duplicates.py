@@ -6,7 +6,7 @@ one marks (`mark: true`) or cuts: recipes/compare-dedup.yaml marks with all of t
 
 from dataclasses import dataclass
 
-from corpusmill.report.tables import RunTables
+from corpusmill.report.tables import RunTables, identifier, literal
 
 CAUGHT = {  # signal -> whether it says that its step found something in a document
     "twin_id": "{} IS NOT NULL",
@@ -42,38 +42,28 @@ def compare(tables: RunTables) -> list[Caught]:
         for label in labels:
             for signal, condition in CAUGHT.items():
                 if f"{label}.{signal}" in columns:
-                    found[label] = number, condition.format(_name(f"p{number}", f"{label}.{signal}"))
+                    found[label] = number, condition.format(f"p{number}.{identifier(f'{label}.{signal}')}")
                     break
     if not found:
         return []
     said = []
     for step, (number, caught) in found.items():
-        here = _name(f"p{number}", "dropped_by")
+        here = f"p{number}.dropped_by"
         labels = tables.passes[number][1]
-        before = ", ".join(_text(label) for label in labels[: labels.index(step)])
+        before = ", ".join(literal(label) for label in labels[: labels.index(step)])
         came = f"({here} IS NULL OR {here} NOT IN ({before}))" if before else "true"
         part = f"{step}.repeated_bytes"
         columns = tables.columns(number)
-        size = _name(f"p{number}", part if part in columns else "bytes")
+        size = f"p{number}.{identifier(part if part in columns else 'bytes')}"
         counted = "NULL" if f"{step}.passages" in columns else f"sum({size}) FILTER ({caught})"
         others = [other for other in found if other != step]
         both = [f"count(*) FILTER ({caught} AND {found[other][1]})" for other in others]
         joined = f"({tables.table('signals', number)}) AS p{number}"
         for other in sorted({found[other][0] for other in others} - {number}):
             joined += f" LEFT JOIN ({tables.table('signals', other)}) AS p{other} ON p{number}.id = p{other}.id"
-        dropped = f"count(*) FILTER ({here} = {_text(step)})"
+        dropped = f"count(*) FILTER ({here} = {literal(step)})"
         query = f"SELECT count(*) FILTER ({came}), count(*) FILTER ({caught}), {dropped}, {counted}"
         row = tables.tuples(f"{', '.join([query, *both])} FROM {joined}")[0]
         size_found = None if row[3] is None and f"{step}.passages" in columns else int(row[3] or 0)
         said.append(Caught(step, row[0], row[1], row[2], size_found, dict(zip(others, row[4:]))))
     return said
-
-
-def _name(table: str, column: str) -> str:
-    quoted = column.replace('"', '""')
-    return f'{table}."{quoted}"'
-
-
-def _text(value: str) -> str:
-    quoted = value.replace("'", "''")
-    return f"'{quoted}'"

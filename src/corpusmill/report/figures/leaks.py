@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpusmill.report.markup import Inside, table, tag
-from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
-
-SHOWN = 20  # questions of a step on the page
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ def leaks(tables: RunTables) -> list[Leaks]:
             came = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"
             rows = (
                 f'SELECT filename, file_row_number, unnest("{step}.hits") AS hit '
-                f"FROM ({tables.table('signals', at)}) WHERE {came}"
+                f"FROM ({tables.table('signals', at, place=True)}) WHERE {came}"
             )
             document = "count(DISTINCT (filename, file_row_number))"
             ((documents,),) = tables.tuples(f"SELECT {document} FROM ({rows})", before)
@@ -65,23 +61,3 @@ def leaks(tables: RunTables) -> list[Leaks]:
             counted = {name: (held, questions) for name, held, questions in benchmarks}
             found.append(Leaks(step, documents, counted, tuple(Leak(*row) for row in items)))
     return found
-
-
-def leaks_section(tables: RunTables) -> list[Inside]:
-    """What stands of benchmarks in the documents, by benchmark and by question."""
-    said: list[Inside] = []
-    for step in leaks(tables):
-        said.append(tag("h3", step.step))
-        if not step.items:
-            said.append(tag("p", "No document holds a question."))
-            continue
-        rows = [[name, number(held), number(questions)] for name, (held, questions) in step.benchmarks.items()]
-        rows.append(["any", number(step.documents), number(len(step.items))])
-        said.append(table(["benchmark", "documents", "questions found"], rows))
-        shown = [
-            [leak.benchmark, leak.item, number(leak.documents), f"{leak.overlap:.2f}"] for leak in step.items[:SHOWN]
-        ]
-        words = "the questions found" if len(shown) == len(step.items) else f"the {SHOWN} most frequent questions"
-        inside = table(["benchmark", "item", "documents", "highest overlap"], shown, words=(0, 1))
-        said.append(tag("details", tag("summary", words), inside))
-    return said

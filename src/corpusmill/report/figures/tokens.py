@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,11 @@ from corpusmill import assets
 from corpusmill.arrays import map_arrays
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.models.tokenizer_file import Definition
-from corpusmill.report.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Waterfall
 from corpusmill.steps import Tokenize
 
 TOP = 40  # tokens that are shown
-GROUPS = 20  # languages that are shown
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
 
@@ -117,19 +115,19 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
     sources, languages, lengths = _Groups(), _Groups(), dict[int, int]()
     found = _language(tables)
     for i, unit in enumerate(units):
-        docs = pq.read_table(tables.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
+        docs = pq.read_table(tables.files.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
         columns = {"tokens": unit["lengths"] - around, **{n: unit[n] for n in ("words", "characters", "bytes")}}
         sources.add(docs["source"], columns)
         if found:
             step, number_ = found
-            signals = pq.read_table(tables.paths("signals", number_)[i], columns=["id", f"{step}.label"])
+            signals = pq.read_table(tables.files.paths("signals", number_)[i], columns=["id", f"{step}.label"])
             place = pc.index_in(docs["id"], value_set=signals["id"].combine_chunks())
             languages.add(signals[f"{step}.label"].take(place), columns)
         values, times = np.unique(columns["tokens"], return_counts=True)
         for value, count in zip(values.tolist(), times.tolist()):
             lengths[value] = lengths.get(value, 0) + count
     by_source = sources.groups()
-    order = [name for name in tables.run["inputs"] if name in by_source]
+    order = [name for name in tables.files.inputs if name in by_source]
     by_language = sorted(languages.groups().values(), key=lambda group: (-group.tokens, group.name))
     top = np.argsort(-counts, kind="stable")[:TOP]
     texts = _texts(tables, top[counts[top] > 0].tolist())
@@ -147,8 +145,8 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
 
 
 def _units(tables: RunTables) -> Iterator[dict[str, NDArray[Any]]]:
-    for commit in tables.stages.get("tokens", ()):
-        yield map_arrays(tables.folder / commit.outputs["tokens"].path)
+    for path in tables.files.outputs("tokens", "tokens"):
+        yield map_arrays(Path(path))
 
 
 def _language(tables: RunTables) -> tuple[str, int] | None:
@@ -199,7 +197,7 @@ def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
 def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
     """What tokens look like in a text."""
     try:
-        step = next((step for step in tables.recipe.steps if isinstance(step, Tokenize)), None)
+        step = next((step for step in tables.files.recipe.steps if isinstance(step, Tokenize)), None)
         definition = assets.load(getattr(step, "tokenizer", ""), Definition.read)
     except (RecipeError, AssetError, MissingExtraError):
         return {}
@@ -213,44 +211,6 @@ def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
 def written(token: Top) -> str:
     """A token so that its white space can be seen, and nothing in it commands a terminal or turns a line around."""
     return repr(token.text) if token.text is not None else f"token {token.id}"
-
-
-def tokens_section(found: TokenStatistics | None) -> list[Inside]:
-    """The section of the page."""
-    if found is None or not found.all.tokens:
-        return []
-    every = found.all
-    facts = [
-        (number(every.tokens), "tokens in texts"),
-        (f"{number(found.distinct)} of {number(found.vocabulary)}", "tokens of the vocabulary occur"),
-        (f"{every.characters_per_token:.2f}", "characters a token"),
-        (f"{every.bytes_per_token:.2f}", "bytes a token"),
-        (f"{every.fertility:.2f}", "tokens a word"),
-    ]
-    said: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]
-    for title, groups in (("source", found.sources), ("language", found.languages)):
-        if groups:
-            head, rows = group_table(title, groups[:GROUPS], every)
-            said.append(table(head, rows))
-    said.append(tag("h3", "Tokens a document"))
-    said.append(
-        table(
-            ["documents", *(f"{100 * q:g} %" for q in found.lengths), "longest"],
-            [["have at most", *_lengths(found)]],
-        )
-    )
-    rows = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top]
-    frequent: Html = table(["token", "id", "times", "of all"], rows)
-    said.append(tag("details", tag("summary", f"the {len(rows)} most frequent tokens"), frequent))
-    said.append(
-        tag(
-            "p",
-            "Of the documents that stay, each once; the tokens that end documents are not counted. A word is what stands "
-            "between white space; of scripts without spaces, each character.",
-            class_="note",
-        )
-    )
-    return said
 
 
 def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[list[str], list[list[str]]]:
@@ -270,43 +230,3 @@ def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[li
         for group in groups
     ]
     return head, rows
-
-
-def _lengths(found: TokenStatistics) -> list[str]:
-    return [number(value) for value in (*found.lengths.values(), found.longest)]
-
-
-def packing_table(flow: Waterfall) -> list[list[str]]:
-    """What packing did: what it is called, and how much it is. Empty where there are no rows."""
-    packed = flow.packed
-    if not packed:
-        return []
-    held = packed["tokens"] + packed["padding"]
-    said = [
-        ["rows", number(packed["rows"])],
-        ["tokens in them, ends of documents counted", f"{number(packed['tokens'])} ({share(packed['tokens'], held)})"],
-        ["padding", f"{number(packed['padding'])} ({share(packed['padding'], held)})"],
-        [
-            "documents cut",
-            f"{number(packed['cut_documents'])} ({share(packed['cut_documents'], flow.documents_out)})",
-        ],
-        ["tokens discarded", number(packed["discarded_tokens"])],
-    ]
-    if "context" in packed:
-        mean = packed["context"] / max(packed["tokens"], 1)
-        said.append(["tokens of its own document before a token, on average", f"{mean:,.1f}"])
-    return said
-
-
-def checked_words(tables: RunTables) -> str | None:
-    """Which engine made the ids, and whether it agrees with the reference. None where there are no ids."""
-    checked = tables.facts("tokens").get("checked")
-    if not checked:
-        return None
-    engines = [pair.split(" ") for pair in checked.get("engines", {})]
-    by = f"The ids are from {' and '.join(engine for engine, _ in engines)}. " if engines else ""
-    if not checked["documents"] and engines:
-        return f"{by}That is the reference itself, so nothing was compared."
-    agree = "all agree" if not checked["differing"] else f"{number(checked['differing'])} DIFFER"
-    names = f", {engines[0][1]}" if engines else ""
-    return f"{by}{number(checked['documents'])} documents were also encoded by the reference tokenizer{names}: {agree}."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.report.histogram import Histogram, around, closed_side, count, octaves
+from corpusmill.report.bins import Histogram, around, closed_side, count, octaves
 from corpusmill.report.rules import Bound
 
 THRESHOLDS = [0.0, 0.01, 0.1, 0.9, 2.0, 10.0, 50.0, 100_000.0]

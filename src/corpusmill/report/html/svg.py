@@ -4,8 +4,8 @@ page lets it, and its words stay readable on a phone. Colours come from the page
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from corpusmill.report.histogram import Histogram
-from corpusmill.report.markup import Html, tag
+from corpusmill.report.bins import Histogram
+from corpusmill.report.html.markup import Html, tag
 from corpusmill.report.numbers import number, short
 
 TOP, BOTTOM = 18, 20  # pixels above the bars, for a label, and below them, for the axis

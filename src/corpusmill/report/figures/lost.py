@@ -1,0 +1,34 @@
+"""Which records and documents were lost, and why."""
+
+from dataclasses import dataclass
+
+from corpusmill.report.tables import RunTables
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Records and documents that a reader or a step could not process, of one kind.
+
+    expected   no fault of the data: an image, a page that was not found
+    """
+
+    step: str
+    kind: str
+    expected: bool
+    records: int
+
+
+def lost(tables: RunTables) -> list[Lost]:
+    """Every kind of loss: faults first, then the most frequent."""
+    query = f"SELECT step, kind, expected, count(*) AS records FROM ({tables.tables('dead')})"
+    rows = tables.tuples(f"{query} GROUP BY ALL ORDER BY expected, records DESC, step, kind")
+    return [Lost(*row) for row in rows]
+
+
+def skipped(tables: RunTables) -> dict[str, int]:
+    """kind -> records that are not documents, in all sources: requests, images and the like."""
+    kinds: dict[str, int] = {}
+    for source in tables.files.waterfall().read.values():
+        for kind, count in source["skipped"].items():
+            kinds[kind] = kinds.get(kind, 0) + count
+    return dict(sorted(kinds.items()))

@@ -1,0 +1,50 @@
+"""What was read of each source, and how much of it was kept."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from corpusmill.report.tables import RunTables
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of the recipe.
+
+    files, bytes, records   of its input
+    documents               that it holds
+    kept                    of these, after the last step
+    amount                  of the kept documents, in the unit of Sources
+    """
+
+    source: str
+    files: int
+    bytes: int
+    records: int
+    documents: int
+    kept: int
+    amount: int
+
+
+@dataclass(frozen=True)
+class Sources:
+    """All sources, in the order of the recipe. `total` is the amount of all kept documents, in tokens if the recipe has
+    a tokenizer."""
+
+    unit: Literal["tokens", "bytes"]
+    total: int
+    sources: tuple[Source, ...]
+
+
+def sources(tables: RunTables) -> Sources:
+    """The sources of a finished run."""
+    flow = tables.files.waterfall()
+    last = flow.rows[-1] if flow.rows else None
+    tokens = last.tokens_out if last else 0
+    unit: Literal["tokens", "bytes"] = "tokens" if tokens else "bytes"
+    rows = []
+    for name, read in flow.read.items():
+        own = last.sources.get(name, {}) if last else {}
+        kept, amount = own.get("documents_out", 0), own.get(f"{unit}_out", 0)
+        files = len(tables.files.inputs[name])
+        rows.append(Source(name, files, read["bytes"], read["records"], read["documents"], kept, amount))
+    return Sources(unit, tokens or (last.bytes_out if last else 0), tuple(rows))

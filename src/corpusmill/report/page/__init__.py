@@ -1,0 +1,83 @@
+"""The page of a run: one file that needs nothing else and loads nothing, the same bytes for the same run.
+
+Every file here but `header` is a section of the page: its function `section` renders figures of report/figures/, and
+gives nothing if the run has nothing to show there.
+"""
+
+import base64
+import hashlib
+from pathlib import Path
+
+from corpusmill.report.html import markup
+from corpusmill.report.html.markup import Html, tag
+from corpusmill.report.page import (
+    duplicates,
+    flow,
+    header,
+    kept,
+    languages,
+    leaks,
+    lengths,
+    lost,
+    mix,
+    packing,
+    reasons,
+    recipe,
+    repeated,
+    sources,
+    tokens,
+)
+from corpusmill.report.tables import RunTables
+
+SECTIONS = (  # anchor, title, section
+    ("flow", "What happened to the documents", flow.section),
+    ("sources", "Sources", sources.section),
+    ("reasons", "Why documents go", reasons.section),
+    ("kept", "Documents that stay", kept.section),
+    ("lengths", "Lengths", lengths.section),
+    ("languages", "Languages", languages.section),
+    ("copies", "Copies", duplicates.section),
+    ("repeated", "Repeated lines and paragraphs", repeated.section),
+    ("leaks", "Questions of benchmarks", leaks.section),
+    ("mix", "What each source gives", mix.section),
+    ("lost", "Records that were no documents", lost.section),
+    ("tokens", "Tokens", tokens.section),
+    ("rows", "Training rows", packing.section),
+    ("recipe", "Recipe", recipe.section),
+)
+
+
+def write_page(folder: Path) -> Path:
+    """Write report.html into the folder of a finished run; returns its path.
+
+    Nothing of it depends on when, where or how fast the run was carried out. What documents hold is escaped, and the
+    page forbids every browser to run a script or to load anything for it.
+
+    Raises ResumeError if there is no run, or it is not finished.
+    """
+    tables = RunTables(folder)
+    return tables.files.write_page(page(tables))
+
+
+def page(tables: RunTables) -> str:
+    """The whole page."""
+    tables.files.must_be_finished()
+    shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
+    style = (Path(markup.__file__).parent / "style.css").read_text("utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=f"default-src 'none'; style-src '{_hash(style)}'"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{tables.files.name}: report"),
+        tag("style", Html(style)),
+    )
+    top = header.header(tables, [(anchor, title) for anchor, title, _ in shown])
+    sections = [tag("section", tag("h2", title), *body, id=anchor) for anchor, title, body in shown]
+    return f"<!doctype html>\n{tag('html', head, tag('body', tag('main', top, *sections)), lang='en')}\n"
+
+
+def _hash(text: str) -> str:
+    """A text as a Content-Security-Policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,45 @@
+"""The top of the page: what was run, the numbers to remember, links to the sections."""
+
+from collections.abc import Sequence
+
+from corpusmill.report.figures.packing import packing
+from corpusmill.report.html.markup import Html, tag
+from corpusmill.report.numbers import number, share, short, size
+from corpusmill.report.tables import RunTables
+from corpusmill.report.waterfall import Waterfall
+
+
+def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
+    """The header, with links to the sections: (anchor, title) each."""
+    files = tables.files
+    made_by = f"corpusmill {files.versions['corpusmill']} · recipe {files.fingerprint[:12]}"
+    return tag(
+        "header",
+        tag("h1", files.name),
+        tag("p", made_by, class_="soft"),
+        tiles(files.waterfall()),
+        tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title in sections)),
+    )
+
+
+def tiles(flow: Waterfall) -> Html:
+    """The numbers to remember."""
+    kept = share(flow.documents_out, flow.documents_in)
+    values = [(number(flow.documents_out), f"of {number(flow.documents_in)} documents stay ({kept})")]
+    if flow.rows:
+        first, last = flow.rows[0], flow.rows[-1]
+        read = sum(source["bytes"] for source in flow.read.values())
+        values.append((size(last.bytes_out), f"of text, from {size(read)} of input"))
+        if last.tokens_out:
+            values += [
+                (short(last.tokens_out), f"tokens of {short(first.tokens_in)}"),
+                (f"{last.tokens_out / last.documents_out:,.0f}", "tokens a document"),
+                (f"{last.bytes_out / last.tokens_out:.2f}", "bytes a token"),
+            ]
+    if packed := packing(flow):
+        values.append((share(packed.tokens, packed.capacity), "of the training rows is text"))
+    return tag(
+        "div",
+        *(tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in values),
+        class_="tiles",
+    )

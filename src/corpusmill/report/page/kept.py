@@ -1,0 +1,16 @@
+"""A few of the kept documents."""
+
+from corpusmill.report import samples
+from corpusmill.report.html import cards
+from corpusmill.report.html.markup import Inside, tag
+from corpusmill.report.tables import RunTables
+
+DOCUMENTS = 4
+
+
+def section(tables: RunTables) -> list[Inside]:
+    documents = samples.kept(tables, DOCUMENTS)
+    if not documents:
+        return []
+    note = tag("p", "Drawn by the hash of their ids.", class_="note")
+    return [note, *(cards.document(entry, {}) for entry in documents)]

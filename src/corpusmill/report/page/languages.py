@@ -1,0 +1,35 @@
+"""Documents by language, where a step has identified it."""
+
+from corpusmill.report.figures.languages import Languages, languages
+from corpusmill.report.html.markup import Html, Inside, tag
+from corpusmill.report.html.svg import bar
+from corpusmill.report.numbers import number
+from corpusmill.report.tables import RunTables
+
+LANGUAGES = 15
+
+
+def section(tables: RunTables) -> list[Inside]:
+    return [chart(figure) for figure in languages(tables)]
+
+
+def chart(figure: Languages) -> Html:
+    """A bar per language."""
+    rows = [(one.label or "none", one.kept, one.dropped) for one in figure.languages[:LANGUAGES]]
+    if rest := figure.languages[LANGUAGES:]:
+        rows.append((f"{len(rest)} others", sum(one.kept for one in rest), sum(one.dropped for one in rest)))
+    most = max((kept + dropped for _, kept, dropped in rows), default=1)
+    parts: list[Html] = []
+    for name, kept, dropped in rows:
+        shares = [
+            (100 * kept / most, "kept", f"{number(kept)} stay"),
+            (100 * dropped / most, "dropped", f"{number(dropped)} go"),
+        ]
+        parts.append(tag("div", name))
+        parts.append(bar(shares, f"{name}: {number(kept)} stay, {number(dropped)} go"))
+        parts.append(tag("div", f"{number(kept)} of {number(kept + dropped)}", class_="value"))
+    caption = (
+        f"Documents by the language that the step {figure.step} found; what stays is still there after "
+        f"{figure.last_step}."
+    )
+    return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption))

@@ -1,0 +1,35 @@
+"""Records that were read and are no documents, by kind, and documents that a step failed on."""
+
+from pathlib import PurePath
+
+from corpusmill.report import samples
+from corpusmill.report.figures.lost import Lost, lost, skipped
+from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.numbers import number
+from corpusmill.report.tables import RunTables
+from corpusmill.report.visible import excerpt, one_line
+
+LETTERS = 3  # per kind
+
+
+def section(tables: RunTables) -> list[Inside]:
+    kinds = lost(tables)
+    rows = [[one.kind, one.step, "expected" if one.expected else "a fault", number(one.records)] for one in kinds]
+    rows += [[kind, "reading", "could not be a document", number(count)] for kind, count in skipped(tables).items()]
+    if not rows:
+        return []
+    return [table(["kind", "step", "", "records"], rows, words=range(3)), letters(tables, kinds)]
+
+
+def letters(tables: RunTables, kinds: list[Lost]) -> Html | None:
+    """A few dead letters of each kind."""
+    rows = []
+    for kind in dict.fromkeys(one.kind for one in kinds):
+        for letter in samples.dead(tables, LETTERS, kind):
+            reason, url = excerpt(one_line(letter["reason"] or ""), 200), excerpt(one_line(letter["url"] or ""), 100)
+            place = f"{letter['source']} {PurePath(letter['file'] or '').name}:{letter['position']}"
+            rows.append([kind, reason, place, url])
+    if not rows:
+        return None
+    inside = table(["kind", "what is wrong", "where", "url"], rows, words=range(4))
+    return tag("details", tag("summary", "some of them"), inside)

@@ -1,0 +1,38 @@
+"""Each source: what was read of it, and what it gives to the result."""
+
+from corpusmill.report.figures.sources import sources
+from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.numbers import number, share, size
+from corpusmill.report.tables import RunTables
+from corpusmill.report.waterfall import Waterfall
+
+
+def section(tables: RunTables) -> list[Inside]:
+    figure = sources(tables)
+    unit = figure.unit
+    rows = [
+        [
+            one.source,
+            number(one.files),
+            size(one.bytes),
+            number(one.records),
+            number(one.documents),
+            number(one.kept),
+            share(one.kept, one.documents),
+            number(one.amount) if unit == "tokens" else size(one.amount),
+            share(one.amount, figure.total),
+        ]
+        for one in figure.sources
+    ]
+    head = ["source", "files", "size", "records", "documents", "stay", "kept", f"{unit} out", f"of all {unit}"]
+    flow = tables.files.waterfall()
+    return [table(head, rows), by_step(flow) if len(flow.read) > 1 and flow.rows else None]
+
+
+def by_step(flow: Waterfall) -> Html:
+    """Of each source, the share of documents that each step kept."""
+    rows = []
+    for row in flow.rows:
+        sources = [row.sources.get(name, {}) for name in flow.read]
+        rows.append([row.step, *(share(one.get("documents_out", 0), one.get("documents_in", 0)) for one in sources)])
+    return tag("details", tag("summary", "documents kept by each step, by source"), table(["step", *flow.read], rows))

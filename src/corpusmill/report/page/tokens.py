@@ -1,0 +1,43 @@
+"""What the tokens are: how many, which, how long the documents are in them."""
+
+from corpusmill.report.figures.tokens import group_table, statistics, written
+from corpusmill.report.html.markup import Inside, table, tag
+from corpusmill.report.numbers import number, share
+from corpusmill.report.tables import RunTables
+
+GROUPS = 20  # languages
+
+
+def section(tables: RunTables) -> list[Inside]:
+    figure = statistics(tables)
+    if figure is None or not figure.all.tokens:
+        return []
+    every = figure.all
+    facts = [
+        (number(every.tokens), "tokens in texts"),
+        (f"{number(figure.distinct)} of {number(figure.vocabulary)}", "tokens of the vocabulary occur"),
+        (f"{every.characters_per_token:.2f}", "characters a token"),
+        (f"{every.bytes_per_token:.2f}", "bytes a token"),
+        (f"{every.fertility:.2f}", "tokens a word"),
+    ]
+    parts: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]
+    for title, groups in (("source", figure.sources), ("language", figure.languages)):
+        if groups:
+            head, rows = group_table(title, groups[:GROUPS], every)
+            parts.append(table(head, rows))
+    parts.append(tag("h3", "Tokens a document"))
+    lengths = [number(value) for value in (*figure.lengths.values(), figure.longest)]
+    shares = [f"{100 * quantile:g} %" for quantile in figure.lengths]
+    parts.append(table(["documents", *shares, "longest"], [["have at most", *lengths]]))
+    rows = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in figure.top]
+    frequent = table(["token", "id", "times", "of all"], rows)
+    parts.append(tag("details", tag("summary", f"the {len(rows)} most frequent tokens"), frequent))
+    parts.append(
+        tag(
+            "p",
+            "Of the documents that stay, each once; the tokens that end documents are not counted. A word is what stands "
+            "between white space; of scripts without spaces, each character.",
+            class_="note",
+        )
+    )
+    return parts

@@ -1,0 +1,37 @@
+"""How many documents fail each rule of a run."""
+
+from dataclasses import dataclass
+
+from corpusmill.report.tables import RunTables
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    """Of the documents that a step drops: how many fail the rule first, how many fail it, and how many fail no other
+    rule of the whole pass, so that they would be kept without it."""
+
+    first: int
+    all: int
+    alone: int
+
+
+def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
+    """`step.rule` -> how many of the documents that reached the step fail it."""
+    counts: dict[str, RuleCount] = {}
+    for number in range(len(tables.passes)):
+        query = (
+            "SELECT reason, count(*) FILTER (reason = split_part(reasons, ',', 1)) AS first, count(*) AS every, "
+            "count(*) FILTER (reason = reasons) AS alone "
+            "FROM (SELECT unnest(string_split(reasons, ',')) AS reason, reasons, dropped_by "
+            f"FROM ({tables.table('signals', number)}) WHERE dropped_by IS NOT NULL) "
+            "WHERE split_part(reason, '.', 1) = dropped_by GROUP BY reason ORDER BY reason"
+        )
+        for row in tables.rows(query):
+            counts[row["reason"]] = RuleCount(row["first"], row["every"], row["alone"])
+    return counts
+
+
+def reasons(tables: RunTables) -> list[str]:
+    """All reasons for which documents were dropped, as `step.rule`, the most frequent first."""
+    counts = rule_counts(tables)
+    return sorted((r for r in counts if counts[r].first), key=lambda reason: (-counts[reason].first, reason))

@@ -1,0 +1,142 @@
+"""What a run has recorded and left, for reports and questions. The layout of its folder is known to `run_folder` alone."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill.errors import InputError, ResumeError
+from corpusmill.facts import Facts
+from corpusmill.recipe.model import Recipe
+from corpusmill.report.waterfall import Waterfall
+from corpusmill.run_folder import RUN, RunFolder
+from corpusmill.storage import is_local, join, list_dir
+from corpusmill.units import Results
+
+NEAR = 5  # other runs that are named where there is none
+
+
+class RunFiles:
+    """What a run has recorded and left.
+
+    folder        the run's folder
+    name          of the recipe
+    fingerprint   of the recipe
+    versions      package -> version
+    inputs        source -> its files, each with `path`, `bytes` and `fingerprint`
+    command       the command line that last carried out the run
+    labels        the steps that documents pass through, in order
+    stages        stage -> what its units left, so far; stages that have not begun are left out
+    passes        each pass's stage and the labels of its steps; of a run that is not finished, those that have begun
+
+    Raises InputError if there is no run at this place, ResumeError if files are not there that its results name.
+    """
+
+    def __init__(self, place: str | PathLike[str] | RunFolder) -> None:
+        self.folder = RunFolder.at(place)
+        if not self.folder.exists():
+            raise InputError(_no_run(self.folder))
+        record = self.folder.record()
+        self.name: str = record["name"]
+        self.fingerprint: str = record["fingerprint"]
+        self.versions: Mapping[str, str] = record["versions"]
+        self.inputs: Mapping[str, Sequence[Mapping[str, Any]]] = record["inputs"]
+        self.command: Sequence[str] = record["command"]
+        self.recipe_text: str = record["recipe"]
+        self.labels: list[str] = [label for entry in record["passes"] for label in entry["labels"]]
+        self.stages: dict[str, Results] = self.folder.results()
+        for entry in self.folder.stages_record():
+            if entry["stage"] in self.stages:
+                self.folder.stage(entry["folder"]).check(self.stages[entry["stage"]])
+        self.passes: list[tuple[str, tuple[str, ...]]] = [
+            (entry["stage"], tuple(entry["labels"])) for entry in record["passes"] if self._begun(entry["stage"])
+        ]
+        self._waterfall: Waterfall | None = None
+
+    def _begun(self, stage: str) -> bool:
+        return stage in self.stages and len(self.stages[stage]) > 0
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe as it was run. Raises RecipeError or AssetError where a step of it cannot be made here."""
+        return self.recipe_with(())
+
+    def recipe_with(self, settings: Sequence[str]) -> Recipe:
+        """The recipe with changes, written as for --set of `corpusmill run`."""
+        return Recipe.parse(self.recipe_text, self.folder.name_of(RUN), settings)
+
+    def facts(self, stage: str) -> Facts:
+        """The sum of what the units of a stage counted; empty if there is no such stage."""
+        return self.stages[stage].facts if stage in self.stages else {}
+
+    def unfinished(self) -> str | None:
+        """What is left to do, in words; None if the run is finished."""
+        for entry in self.folder.stages_record():
+            stage = entry["stage"]
+            if stage not in self.stages:
+                return f"{stage} has not begun"
+            if not self.stages[stage].complete:
+                folder = self.folder.stage(entry["folder"])
+                units, done, failed = len(folder.planned(entry["plan"]) or ()), len(self.stages[stage]), len(folder.failures())
+                return f"{stage} has {done} of {units} units" + (f", and {failed} failed" if failed else "")
+        return None if self.folder.waterfall() else "the totals are not written yet"
+
+    def must_be_finished(self) -> None:
+        """Raises ResumeError, which says what is left to do, if the run is not finished."""
+        if to_do := self.unfinished():
+            raise ResumeError(
+                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; what there is "
+                f"so far can be looked at with: corpusmill peek {self.folder.place}"
+            )
+
+    def waterfall(self) -> Waterfall:
+        """Documents, bytes and tokens in and out of every step. Raises ResumeError if the run is not finished."""
+        if self._waterfall is None:
+            self.must_be_finished()
+            record = self.folder.waterfall()
+            assert record
+            self._waterfall = Waterfall.from_json(record)
+        return self._waterfall
+
+    def outputs(self, stage: str, name: str) -> list[str]:
+        """The files `name` that the units of a stage wrote, by unit, as files of this machine."""
+        results = self.stages.get(stage)
+        if results is None or name not in results.outputs:
+            return []
+        return [str(self.folder.file(path)) for path in results[name].paths.to_pylist()]
+
+    def paths(self, kind: str, number: int) -> list[str]:
+        """The files of a pass, one per unit: "docs", "signals", "dropped" or "dead"."""
+        return self.outputs(self.passes[number][0], kind)
+
+    def columns(self, number: int) -> dict[str, pa.DataType]:
+        """The columns of a pass's signals."""
+        schema = pq.read_schema(self.paths("signals", number)[0])
+        return {field.name: field.type for field in schema}
+
+    @property
+    def shards(self) -> Path | None:
+        """The folder of the training shards; None if the run has written none."""
+        return self.folder.output_folder("shards") if "shards" in self.folder.outputs() else None
+
+    def write_page(self, html: str) -> str:
+        """Put the report page where it belongs; returns its place."""
+        self.folder.write_report(html)
+        return self.folder.report
+
+
+def shards_of(folder: Path) -> Path:
+    """Where a run in this folder puts its training shards. Its other files may have been removed."""
+    return RunFolder(str(folder)).output_folder("shards")
+
+
+def _no_run(folder: RunFolder) -> str:
+    places = [folder.place, *(["runs"] if folder.is_local else [])]
+    below = (join(place, name) for place in places if is_local(place) for name in list_dir(place))
+    near = sorted(place for place in below if RunFolder(place).exists())
+    hint = f" There are: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
+    return f"{folder.place}: no run here (there is no {RUN}).{hint}"

@@ -1,0 +1,184 @@
+"""The question of other thresholds, checked, and its answer."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from corpusmill.errors import InputError
+from corpusmill.recipe.load import KEYS, SECTIONS
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.report.rules import bounds
+from corpusmill.report.run_files import RunFiles
+from corpusmill.report.tables import RunTables
+from corpusmill.report.waterfall import Row
+from corpusmill.report.what_if.border import Border, Nearest
+from corpusmill.report.what_if.count import Amount, Count, Kept
+from corpusmill.report.what_if.rejudge import Judge, Verdicts
+from corpusmill.report.what_if.saved import Sizes, each
+from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
+from corpusmill.steps.verdict import thresholds
+
+
+@dataclass(frozen=True)
+class Change:
+    """A parameter of a step, by the step's label."""
+
+    step: str
+    parameter: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A pass of a run, as it was and as it would be. All counts are exact: those of a run with the changes.
+
+    changes         what differs from the recipe of the run
+    stage           the pass that the changed steps belong to; of several, the first
+    before, after   the steps of the pass, as in the waterfall
+    kept            what the pass keeps
+    sources         the same by source, and
+    languages       by language, as identified by the first step that does so; empty if none does
+    newly_kept      reason that dropped them in the run -> documents that would be kept
+    newly_dropped   reason that would drop them -> documents that the run kept
+    border          of both, by reason, the documents nearest to the threshold
+    open_steps      steps after the pass whose results depend on which documents reach them: only a run can tell
+    command         makes that run, in a folder of its own; the recipe is named RECIPE where the run does not know it
+    """
+
+    changes: tuple[Change, ...]
+    stage: str
+    before: tuple[Row, ...]
+    after: tuple[Row, ...]
+    kept: Kept
+    sources: Mapping[str, Kept]
+    languages: Mapping[str, Kept]
+    newly_kept: Mapping[str, Amount]
+    newly_dropped: Mapping[str, Amount]
+    border: tuple[Border, ...]
+    open_steps: tuple[str, ...]
+    command: str
+
+
+def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int = 3) -> WhatIf:
+    """What a finished run would have kept with other thresholds.
+
+    changes    "gopher_quality.min_words=30", as for --set of `corpusmill run`, with or without "steps." before it
+    examples   documents at the border, for each reason
+
+    Raises ResumeError if the run is not finished, RecipeError if a change names no parameter or no value of it,
+    InputError if it is about more than a threshold: that needs a run.
+    """
+    tables = RunTables(Path(folder))
+    files = tables.files
+    files.must_be_finished()
+    settings = [setting if setting.partition(".")[0] in SECTIONS else _of_a_step(setting) for setting in changes]
+    recipe = files.recipe_with(settings)
+    changed = differences(files.recipe, recipe)
+    for change, step in changed:
+        _check_judges(change, step, settings)
+    touched = {change.step for change, _ in changed}
+    number = next((n for n, (_, own) in enumerate(files.passes) if touched & set(own)), 0)
+    stage, own = files.passes[number]
+    old, new = (dict(zip(labels(r.steps), r.steps)) for r in (files.recipe, recipe))
+    verdicts = Verdicts(
+        own, [Judge(label, at, old[label], new[label]) for at, label in enumerate(own) if label in touched]
+    )
+    count = Count(own, _language(files, number))
+    nearest = Nearest((bounds(recipe), tables.bounds), examples)
+    sizes = Sizes.of(own, old)
+    paths = files.paths("signals", number)
+    for unit, saved in enumerate(each(paths, sizes)):
+        before, after = verdicts.of(saved)
+        count.add(saved, before, after, verdicts.reasons)
+        if examples:
+            nearest.add(unit, saved, before, after, verdicts.reasons)
+    failed = files.facts(stage).get("failed", {})
+    later = [label for _, rest in files.passes[number + 1 :] for label in rest]
+    return WhatIf(
+        changes=tuple(change for change, _ in changed),
+        stage=stage,
+        before=count.rows(0, sizes, failed),
+        after=count.rows(1, sizes, failed),
+        kept=count.all_kept(),
+        sources=count.kept_by_source(),
+        languages=count.kept_by_language(),
+        newly_kept=_ordered(count.newly[0]),
+        newly_dropped=_ordered(count.newly[1]),
+        border=tuple(nearest.documents(paths, sizes)),
+        open_steps=tuple(later) if count.newly[0] or count.newly[1] or touched & set(later) else (),
+        command=_command(files, settings),
+    )
+
+
+def differences(before: Recipe, after: Recipe) -> list[tuple[Change, Any]]:
+    """The parameters in which two recipes of the same steps differ, each with its step as it was."""
+    return [
+        (Change(label, name, getattr(old, name), getattr(new, name)), old)
+        for label, old, new in zip(labels(before.steps), before.steps, after.steps)
+        for name in old.__dataclass_fields__
+        if getattr(old, name) != getattr(new, name)
+    ]
+
+
+def _of_a_step(setting: str) -> str:
+    if setting.partition("=")[0].partition(".")[0] in KEYS:
+        raise InputError(
+            f"what-if asks for other thresholds of steps, as in gopher_quality.min_words=30; for {setting}, run again "
+            f"with --set {setting}"
+        )
+    return f"steps.{setting}"
+
+
+def _check_judges(change: Change, step: Any, settings: Sequence[str]) -> None:
+    """Raises InputError if the change is about more than which of the measured documents are dropped."""
+    if change.parameter in thresholds(step):
+        return
+    if isinstance(step, CorpusStep):
+        what = "is about which documents are compared, and how"
+    elif isinstance(step, Tokenize | Pack):
+        what = "changes the tokens"
+    elif isinstance(step, Transform):
+        what = "changes the text"
+    else:
+        what = "changes what is measured"
+    known = thresholds(step)
+    others = f" What can be tried of {change.step} without a run: {', '.join(known)}." if known else ""
+    name = f"steps.{change.step}.{change.parameter}"
+    again = next((setting for setting in settings if setting.startswith(name)), f"{name}=…")
+    raise InputError(
+        f"{change.step}.{change.parameter} {what}, which the saved columns cannot tell: run again with "
+        f"--set {again}.{others}"
+    )
+
+
+def _language(files: RunFiles, number: int) -> str | None:
+    """The column of languages that the first step of a pass has written which identifies them."""
+    columns = files.columns(number)
+    named = (f"{label}.label" for label in files.passes[number][1] if f"{label}.score" in columns)
+    return next((column for column in named if column in columns), None)
+
+
+def _ordered(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+    return dict(sorted(amounts.items(), key=lambda item: (-item[1].documents, item[0])))
+
+
+def _command(files: RunFiles, settings: Sequence[str]) -> str:
+    """The command of the run, with the changes, in a new folder: the old one is kept, to compare with."""
+    words = list(files.command[1:])
+    again = ["corpusmill", "run", "RECIPE"]
+    if words[:1] == ["run"]:
+        again = ["corpusmill"]
+        while words:
+            word = words.pop(0)
+            if word == "--folder":
+                words = words[1:]
+            elif not word.startswith("--folder=") and word not in ("--json", "--restart"):
+                again.append(word)
+    for setting in settings:
+        again += ["--set", setting]
+    return shlex.join([*again, "--folder", f"{files.folder}-what-if"])

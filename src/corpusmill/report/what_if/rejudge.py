@@ -1,0 +1,178 @@
+"""What drops each document of a pass, in the run and with the changes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.errors import CorpusmillError, InputError, RecipeError
+from corpusmill.report.tables import ORIGIN
+from corpusmill.report.what_if.saved import Codes, Saved, coded
+from corpusmill.steps import Transform
+
+
+class Verdicts:
+    """What drops each document, as the code of a reason: 0 of a kept document.
+
+    labels   the steps of the pass, in order
+    judges   those of them that are changed
+    """
+
+    def __init__(self, labels: Sequence[str], judges: Sequence["Judge"]) -> None:
+        self.labels = labels
+        self.judges = judges
+        self._firsts = Codes()  # `step.rule` that drops a document
+        self._answers = [Codes() for _ in judges]  # what each judge says of a document
+        self._combinations = Codes()  # of reasons in the run
+        self._known = np.empty((3 + len(judges), 0), np.int64)  # (see _about, combinations)
+
+    @property
+    def reasons(self) -> Sequence[str | None]:
+        """The reason of each code."""
+        return self._firsts.names
+
+    def of(self, saved: Saved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(documents,) the first reason in the run, and with the changes.
+
+        Raises InputError if the saved columns cannot answer, or a step judges otherwise than it did in the run.
+        """
+        code, combinations = saved.coded("reasons")
+        row = np.array([self._combinations[reasons] for reasons in combinations], np.int64)[code]
+        # Documents share few combinations of reasons: each is taken apart once, in whatever unit it occurs first.
+        new = [self._about(reasons) for reasons in self._combinations.names[self._known.shape[1] :]]
+        self._known = np.hstack([self._known, np.array(new, np.int64).reshape(-1, len(self._known)).T])
+        before, place, after, *then = (known[row] for known in self._known)
+        for judge, codes, judged in zip(self.judges, self._answers, then):
+            judge.check_measured(saved)
+            judge.check(saved, judged, codes)
+            code, values = coded(judge.reasons(judge.after, saved))
+            first = [self._firsts[f"{judge.label}.{v.partition(',')[0]}" if v else None] for v in values]
+            own = np.array(first, np.int64)[code]
+            earlier = (own != 0) & (judge.index < place)
+            place[earlier], after[earlier] = judge.index, own[earlier]
+        return before, after
+
+    def _about(self, reasons: str | None) -> list[int]:
+        """Of the reasons that the run gave: the first; the place of the first step that drops the document whatever the
+        judges say, and the reason of that; what each judge said."""
+        was = _by_step(reasons)
+        unchanged = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
+        place = next((at for at, label in enumerate(self.labels) if unchanged.get(label)), len(self.labels))
+        answers = [codes[",".join(_judged(judge, was)) or None] for judge, codes in zip(self.judges, self._answers)]
+        return [self._first(was), place, self._first(unchanged), *answers]
+
+    def _first(self, by_step: Mapping[str, Sequence[str]]) -> int:
+        first = (f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label))
+        return self._firsts[next(first, None)]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A changed step: its label and place in the pass, as it was and as it would be."""
+
+    label: str
+    index: int
+    before: Any
+    after: Any
+
+    def reasons(self, step: Any, saved: Saved) -> pa.Array:
+        """(documents,) what a step says of the saved columns. Raises InputError if it asks for more than these."""
+        documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows)], names=[""])
+        try:
+            return step.reasons(documents, StepSignals(saved, self.label, self.index, step.needs))
+        except RecipeError:
+            raise
+        except CorpusmillError as error:
+            raise InputError(f"{self.label}: {error}; only a run can tell which documents are lost by it") from error
+        except KeyError as error:
+            raise InputError(
+                f"{self.label} judges by {error}, which the run has not saved: only a run can tell. A step whose "
+                f"thresholds can be tried judges by signals that its rules name, or that it writes itself."
+            ) from error
+
+    def check(self, saved: Saved, then: NDArray[np.int64], codes: Codes) -> None:
+        """Raises InputError unless the step as it was, in the code of today, says what it said in the run.
+
+        then    (documents,) the code of that
+        codes   of what the step says
+        """
+        code, values = coded(self.reasons(self.before, saved))
+        now = np.array([codes[value] for value in values], np.int64)[code]
+        if (now != then).any():
+            row = int(np.argmax(now != then))
+            document = saved.read("id")[row].as_py()
+            raise InputError(
+                f"{self.label} does not judge as it did in the run (document {document}: {codes.names[then[row]]} then, "
+                f"{codes.names[now[row]]} now): its code has changed since. Run again."
+            )
+
+    def check_measured(self, saved: Saved) -> None:
+        """Raises InputError if a rule is switched on whose signal is only measured while it is on."""
+        for rule in rules_of(self.before):
+            was, now = getattr(self.before, rule.parameter), getattr(self.after, rule.parameter)
+            if was is None and now is not None and saved.rows:
+                column = saved.read(f"{self.label}.{rule.signal}")
+                if column.null_count == len(column):
+                    raise InputError(
+                        f"{self.label}.{rule.parameter} was off, so {self.label}.{rule.signal} was not measured: run "
+                        f"again with --set steps.{self.label}.{rule.parameter}={now}"
+                    )
+
+
+@dataclass
+class StepSignals(Mapping[str, pa.Array]):
+    """The signals that a step judges by, under the names that they have for it in a pass, read when it asks for one."""
+
+    saved: Saved
+    label: str
+    index: int
+    needs: Sequence[str]
+
+    def __getitem__(self, name: str) -> pa.Array:
+        return self.saved.read(self._columns[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @cached_property
+    def _columns(self) -> dict[str, str]:
+        """Name for the step -> saved column."""
+        columns = {need: need for need in self.needs if "." in need}
+        if "*" in self.needs:
+            steps = {name.partition(".")[0]: None for name in self.saved.names if "." in name}
+            before = set(list(steps)[: list(steps).index(self.label)] if self.label in steps else steps)
+            columns |= {name: name for name in self.saved.names if name.partition(".")[0] in before}
+            columns |= {name: name for name in (*ORIGIN, "date")}
+            columns["bytes"] = self.saved.sizes.columns[self.saved.sizes.version[self.index]]
+        own = f"{self.label}."
+        return columns | {name.removeprefix(own): name for name in self.saved.names if name.startswith(own)}
+
+
+def _by_step(reasons: str | None) -> dict[str, list[str]]:
+    """step -> rules.
+
+    >>> _by_step("c4.min_sentences,fineweb.max_short_lines")
+    {'c4': ['min_sentences'], 'fineweb': ['max_short_lines']}
+    """
+    by_step: dict[str, list[str]] = {}
+    for reason in reasons.split(",") if reasons else ():
+        step, _, rule = reason.partition(".")
+        by_step.setdefault(step, []).append(rule)
+    return by_step
+
+
+def _unjudged(judge: Judge, by_step: Mapping[str, list[str]]) -> list[str]:
+    """What a step drops for without judging: a text that it leaves null."""
+    rules = by_step.get(judge.label, [])
+    return rules[:1] if rules[:1] == ["empty"] and isinstance(judge.before, Transform) else []
+
+
+def _judged(judge: Judge, by_step: Mapping[str, list[str]]) -> list[str]:
+    return by_step.get(judge.label, [])[len(_unjudged(judge, by_step)) :]
