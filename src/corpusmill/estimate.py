@@ -2,19 +2,24 @@
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from corpusmill.engine.carry_out import ProgressListener, Silent, carry_out
+from corpusmill.engine.inputs import SourceFiles, grouped, planned, split, suffix, unit_bytes
+from corpusmill.engine.lower import lower
+from corpusmill.engine.plan import Plan
 from corpusmill.execute.serial import Serial
-from corpusmill.facts import total
-from corpusmill.recipe.lower import Plan, grouped, lower
+from corpusmill.read import Piece
 from corpusmill.recipe.model import Recipe
-from corpusmill.report.waterfall import Waterfall, around_each, waterfall
-from corpusmill.runs import Silent, Watcher, carry_out, warm_kernels
-from corpusmill.storage import FileInfo
-from corpusmill.units import Commit, Stage, Unit
+from corpusmill.report.waterfall import Waterfall, special_tokens_per_document, waterfall
+from corpusmill.run_folder import RunFolder
+from corpusmill.runs import warm_kernels
+from corpusmill.steps import ScalesToSample
+from corpusmill.storage import is_local
+from corpusmill.units import Planned, Results
 
 PIECES = 16  # of a source that the sample is taken from, where its files can be cut
 LEAST = 16_000_000  # bytes of a sample: of 1 MB, what every stage costs by itself is three quarters of the time
@@ -77,66 +82,80 @@ class Estimate:
         return {**asdict(self), "seconds": self.seconds, "disk": self.disk}
 
 
-def estimate(recipe: Recipe, share: float = 0.01, watcher: Watcher | None = None, least: int = LEAST) -> Estimate:
+def estimate(
+    recipe: Recipe, share: float = 0.01, listener: ProgressListener | None = None, least: int = LEAST
+) -> Estimate:
     """Carry a recipe out on a share of its input, and say what all of it would take.
 
     share     of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files that
               cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
     least     bytes of the input that are taken in any case, as far as there are so many
 
-    Time and disk are taken to grow with the bytes of input. Deduplication finds fewer copies in a sample, so what comes
-    after it is rather overstated. The sample is worked on by one process, in a temporary folder beside the run's.
+    Time and disk are taken to grow with the bytes of input. Deduplication finds fewer duplicates in a sample, so what
+    follows it is rather overstated. The sample is worked on by one process, in a temporary folder beside the run's.
     """
     inputs = lower(recipe).inputs
-    sizes = [sum(file.size for file in files) for files in inputs]
+    sizes = [source.size for source in inputs]
     share = min(1.0, max(share, least / sum(sizes)))
-    taken = [sample(source.reader, files, share) for source, files in zip(recipe.read, inputs)]
+    taken = [sample(reading.reader, source, share) for reading, source in zip(recipe.read, inputs)]
     read = [sum(piece.size for piece in pieces) for pieces in taken]
     part = sum(read) / sum(sizes)  # more than the share where files cannot be cut
-    steps = [step.sampled(part) if hasattr(step, "sampled") else step for step in recipe.steps]
+    steps = [step.for_sample(part) if isinstance(step, ScalesToSample) else step for step in recipe.steps]
     plan = lower(replace(recipe, steps=steps, run=replace(recipe.run, error_budget=1.0)))
-    pieces = [(index, piece) for index, some in enumerate(taken) for piece in some]
-    sampled = reading(plan, grouped(pieces, recipe.run.unit_mb << 20))
-    warm_kernels(watcher or Silent())
+    pieces = [
+        (index, piece, inputs[index].expands[suffix(piece.file.name)])
+        for index, some in enumerate(taken)
+        for piece in some
+    ]
+    groups = grouped(pieces, unit_bytes(inputs, recipe.run.unit_mb))
+    sampled = reading_only(plan, [planned(recipe.read, group) for group in groups])
+    warm_kernels(listener or Silent())
     plan.check()
-    beside = recipe.folder.parent
+    name = Path(recipe.folder).name
+    beside = Path(recipe.folder).parent if is_local(recipe.folder) else Path(tempfile.gettempdir())
     beside.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{recipe.folder.name}-sample-", dir=beside) as folder:
+    with tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=beside) as folder:
         # The first pass over a small piece, for nothing: what a worker loads and sets up once must not be scaled.
-        smallest = min((pair for pair in pieces if pair[1].size), key=lambda pair: pair[1].size)
-        once = reading(plan, [Unit(0, (smallest,))])
-        carry_out(Path(folder) / "once", replace(once, stages=once.stages[:1]), Serial(attempts=1), Silent())
-        committed = carry_out(Path(folder) / "sample", sampled, Serial(attempts=1), watcher or Silent())
-        flow = waterfall(sampled, committed)
+        smallest = min(((index, piece) for index, piece, _ in pieces if piece.size), key=lambda pair: pair[1].size)
+        once = reading_only(plan, [planned(recipe.read, [smallest])])
+        executor = Serial(attempts=1)
+        carry_out(_made(folder, "once"), replace(once, stages=once.stages[:1]), executor, Silent())
+        results = carry_out(_made(folder, "sample"), sampled, executor, listener or Silent()).results
+        flow = waterfall(sampled, results)
         memory = peak()
     sources = []
     for source, size, bytes_read in zip(recipe.read, sizes, read):
-        documents, tokens, mixed = stays(source.source, flow, committed)
+        documents, tokens, mixed = kept(source.source, flow, results)
         scale = size / max(bytes_read, 1)
         sources.append(
             SourceYield(source.source, size, bytes_read, round(documents * scale), round(tokens * scale), mixed)
         )
-    costs = tuple(cost(stage, committed[stage.name], 1 / part) for stage in plan.stages)
+    costs = tuple(cost(results[stage.name], 1 / part) for stage in plan.stages)
     return Estimate(sum(sizes), sum(read), costs, tuple(sources), memory)
 
 
-def reading(plan: Plan, units: list[Unit]) -> Plan:
+def _made(folder: str, name: str) -> RunFolder:
+    run = RunFolder(str(Path(folder) / name))
+    run.make()
+    return run
+
+
+def reading_only(plan: Plan, units: list[Planned]) -> Plan:
     """The plan with these units of input."""
     first, *others = plan.stages
-    return replace(plan, stages=(replace(first, units=lambda done, root: units), *others))
+    return replace(plan, stages=(replace(first, units=lambda upstream: units), *others))
 
 
-def sample(reader: Any, files: Sequence[FileInfo], share: float) -> list[Any]:
+def sample(reader: Any, source: SourceFiles, share: float) -> list[Piece]:
     """Pieces of a source, evenly spread, which make up about this share of it; one at least."""
-    size = sum(file.size for file in files)
-    pieces = reader.split(files, max(SMALLEST, int(size * share / PIECES)))
+    pieces = list(split(reader, source, max(SMALLEST, int(source.text_size * share / PIECES))))
     count = min(max(1, round(len(pieces) * share)), len(pieces))
     return [pieces[(2 * i + 1) * len(pieces) // (2 * count)] for i in range(count)]
 
 
-def stays(source: str, flow: Waterfall, committed: Mapping[str, list[Commit]]) -> tuple[int, int, float | None]:
-    """Documents and tokens of a source that stay, or come to a mix; its share in that."""
-    for facts in (commit.facts for commits in committed.values() for commit in commits):
+def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[int, int, float | None]:
+    """Documents and tokens of a source that are kept, or are the input of a mix; its share in that."""
+    for facts in (stage.facts for stage in results.values()):
         if "mix" in facts and facts["unit"] == "tokens":
             drawn = facts["mix"][source]
             return drawn["documents"], drawn["there"], drawn["share"]
@@ -144,14 +163,13 @@ def stays(source: str, flow: Waterfall, committed: Mapping[str, list[Commit]]) -
         return flow.read[source]["documents"], 0, None
     last = flow.rows[-1].sources.get(source, {"documents_out": 0, "tokens_out": 0})
     documents, tokens = last["documents_out"], last["tokens_out"]
-    around = around_each(total(commit.facts for commit in committed.get("tokens", [])), flow.rows[-1])
-    return documents, tokens + around * documents if tokens else 0, None
+    tokenized = results["tokens"].facts if "tokens" in results else {}
+    special = special_tokens_per_document(tokenized, flow.rows[-1])
+    return documents, tokens + special * documents if tokens else 0, None
 
 
-def cost(stage: Stage, commits: list[Commit], factor: float) -> StageCost:
-    seconds = sum(commit.seconds for commit in commits)
-    written = sum(output.bytes for commit in commits for output in commit.outputs.values())
-    return StageCost(stage.name, seconds * factor, round(written * factor))
+def cost(results: Results, factor: float) -> StageCost:
+    return StageCost(results.stage, float(results.seconds.sum()) * factor, round(results.bytes * factor))
 
 
 def peak() -> int:

@@ -21,16 +21,17 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill import write
+from corpusmill.engine.documents import documents_of
+from corpusmill.engine.text_files import Part, part_files, text_files
 from corpusmill.errors import InputError, RecipeError, did_you_mean
-from corpusmill.recipe.text_files import Part, text_files
-from corpusmill.recipe.writing import documents_of
+from corpusmill.run_folder import RunFolder
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.documents import Documents, documents
 from corpusmill.shards.layout import INDEX, stored
 from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
 from corpusmill.sums import files_in, write_sums
-from corpusmill.units import UnitIO
+from corpusmill.unit_io import Upstream
 from corpusmill.write import DocumentTokens, DocumentWriter, Indexed, RowWriter, TokenWriter
 
 NANOGPT = "nanogpt"
@@ -127,14 +128,15 @@ def _writer(format: str, settings: dict[str, Any]) -> Any:
 
 
 def _shards(source: Path) -> Shards:
-    if (source / INDEX).exists() or not (source / "run.json").exists():
+    run = RunFolder(str(source))
+    if (source / INDEX).exists() or not run.exists():
         return open_shards(source)
-    if not (source / "output" / "shards").exists():
+    if "shards" not in run.outputs():
         raise InputError(
             f"{source}: the run wrote no training shards. Add `shards` to what its recipe writes and run it again, "
             f"which does only that, or add the format itself there."
         )
-    return open_shards(source / "output" / "shards")
+    return open_shards(run.output_folder("shards"))
 
 
 def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, cut_anew: bool) -> int:
@@ -224,29 +226,27 @@ def chance(numbers: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.
 
 
 def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
-    """The text of the documents that stay, from the files of the run's last pass. Returns how many there are."""
+    """The text of the kept documents, from the files of the run's last pass. Returns how many there are."""
     from corpusmill.report.run_files import RunFiles
 
-    tables = RunFiles(run)
-    tables.must_be_finished()
-    commits = tables.stages[tables.passes[-1][0]]
-    whole = sum(commit.outputs["docs"].rows for commit in commits)
-    units = [(commit.outputs["docs"].path, commit.outputs["signals"].path) for commit in commits]
+    files = RunFiles(run)
+    files.must_be_finished()
+    results = files.stages[files.passes[-1][0]]
+    whole = int(results["docs"].rows.sum())
     # How often a mix draws each document, which its writers say too.
-    drawn = next((name for name in tables.columns(len(tables.passes) - 1) if name.endswith(".copies")), None)
-    io = UnitIO(run, "", 0, "")
+    drawn = next((name for name in files.columns(len(files.passes) - 1) if name.endswith(".copies")), None)
     done = 0
 
-    def told(parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+    def counted(parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
         nonlocal done
         for part in parts:
-            for batch in documents_of(part, drawn, io):
+            for batch in documents_of(part, drawn, Upstream(files.folder)):
                 yield batch
                 done += len(batch)
                 progress(done, whole)
 
-    for number, parts in enumerate(text_files(writer, units, run)):
-        writer.write(told(parts), folder / f"{number:05d}{writer.suffix}")
+    for number, file in enumerate(text_files(writer, results)):
+        writer.write(counted(part_files(file, results)), folder / f"{number:05d}{writer.suffix}")
     return done
 
 

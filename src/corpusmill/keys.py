@@ -94,7 +94,7 @@ class KeyStage:
     label: str
     partitions_per_band: int
     excluded: tuple[str, ...]
-    earlier: EarlierKeys = EarlierKeys()
+    earlier: EarlierKeys = field(default_factory=EarlierKeys)
     sources: tuple[str, ...] = ()
     special_tokens_per_document: int = 1
 

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from corpusmill import storage
 from corpusmill.errors import InputError, ResumeError
@@ -409,7 +410,7 @@ class Collected:
                 notes.setdefault(name)
                 _column(columns, f"note:{name}", number).append(value)
         for values in columns.values():
-            values += [None] * (len(keys) - len(values))
+            values.extend([None] * (len(keys) - len(values)))
         arrays = {"key": pa.array(keys, pa.string())} | {name: _typed(name, v) for name, v in columns.items()}
         head = {"folder": self.folder, "outputs": names, "notes": list(notes), "facts": in_order(self.facts)}
         return pa.table(arrays).replace_schema_metadata({"corpusmill": json.dumps(head)})
@@ -443,17 +444,17 @@ def _as_results(table: pa.Table, complete: bool = True) -> Results:
             [f"{folder}/{name}/{key}-{attempt}{suffix}" for key, attempt in zip(keys, attempts)], pa.string()
         )
         digests = (value.hex() if value is not None else None for value in table[f"{name}:checksum"].to_pylist())
-        outputs[name] = Files(
-            paths, *(_numbers(table[f"{name}:{part}"]) for part in ("rows", "bytes")), pa.array(digests, pa.string())
-        )
+        rows, sizes = (_numbers(table[f"{name}:{part}"]) for part in ("rows", "bytes"))
+        outputs[name] = Files(paths, rows, sizes, pa.array(digests, pa.string()))
     notes = {name: table[f"note:{name}"].to_pylist() for name in head["notes"]}
     stage = folder.rpartition("/")[2].rpartition("-")[0]
     seconds = table["seconds"].to_numpy().astype(np.float64)
     return Results(stage, folder, tuple(keys), head["facts"], outputs, notes, seconds, complete)
 
 
-def _numbers(column: pa.ChunkedArray) -> Any:
-    return column.fill_null(0).to_numpy().astype(np.int64)
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = column.fill_null(0).to_numpy().astype(np.int64)
+    return numbers
 
 
 def stage_folder(name: str, fingerprint: str) -> str:

@@ -1,5 +1,6 @@
 """How units reach files: what they read of earlier stages, and what they write."""
 
+import contextlib
 import errno
 import json
 import shutil
@@ -58,7 +59,8 @@ class Upstream:
     def rows(self, path: str, start: int, stop: int) -> pa.Table:
         """The rows [start, stop) of a table; only the row groups that hold them are read."""
         file = self.parquet(path)
-        groups, first, at = [], 0, 0
+        groups: list[int] = []
+        first = at = 0
         for group in range(file.metadata.num_row_groups):
             size = file.metadata.row_group(group).num_rows
             if at < stop and at + size > start:
@@ -138,10 +140,8 @@ class UnitIO(Upstream):
     def abandon(self) -> None:
         """Close what is open, after a failure; the files stay as orphans until the stage is complete."""
         for writer in self._tables.values():
-            try:
+            with contextlib.suppress(Exception):
                 writer.close()
-            except Exception:
-                pass
 
     def remove_scratch(self) -> None:
         shutil.rmtree(self.run.new_file(f"{self._scratch}/x").parent, ignore_errors=True)
@@ -160,7 +160,7 @@ class StageTask:
     folder: str
     work: Work[Any]
     upstream: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    needs: Resources = Resources()
+    needs: Resources = field(default_factory=Resources)
 
     def run_unit(self, unit: Unit) -> Commit:
         """Carry out one unit and commit it: the one function that every executor calls.

@@ -22,8 +22,7 @@ from corpusmill.facts import Facts
 if TYPE_CHECKING:
     from corpusmill.unit_io import UnitIO, Upstream
 
-Inputs = TypeVar("Inputs")
-Contravariant = TypeVar("Contravariant", contravariant=True)
+Inputs_contra = TypeVar("Inputs_contra", contravariant=True)
 Note = int | str
 
 
@@ -159,14 +158,14 @@ class Resources:
     grows: bool = False
 
 
-class Work(Protocol[Contravariant]):
+class Work(Protocol[Inputs_contra]):
     """What a stage does with each of its units: a frozen dataclass, picklable, sent to a worker once a stage.
 
     `run` reads what `inputs` and the results of earlier stages name, and writes outputs by name. Equal work on equal
     content writes equal bytes. A class may also have what `Checked`, `Publisher` and `Described` say.
     """
 
-    def run(self, inputs: Contravariant, io: "UnitIO") -> None: ...
+    def run(self, inputs: Inputs_contra, io: "UnitIO") -> None: ...
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ class Stage:
     work: Work[Any]
     after: tuple[str, ...]
     units: Planner = field(compare=False)
-    needs: Resources = Resources()
+    needs: Resources = field(default_factory=Resources)
 
 
 def now() -> float:

@@ -12,7 +12,7 @@ from corpusmill.report.explain import explain
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
-from corpusmill.runs import Silent
+from corpusmill.engine.carry_out import Silent
 
 RECIPE = """
 name: mixed
@@ -48,7 +48,7 @@ def run(tmp_path_factory):
         (folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in lines))
     (folder / "mixed.yaml").write_text(RECIPE.format(folder=folder))
     notes = Notes()
-    corpusmill.run(folder / "mixed.yaml", folder=folder / "run", executor=Serial(), watcher=notes)
+    corpusmill.run(folder / "mixed.yaml", folder=folder / "run", executor=Serial(), listener=notes)
     return folder / "run", notes.said
 
 

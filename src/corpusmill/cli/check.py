@@ -19,15 +19,15 @@ def check(
     json: Json = False,
 ) -> None:
     """Say whether a recipe can run, on what, and in which stages. Reads no document."""
-    from corpusmill.recipe.lower import lower
+    from corpusmill.engine.lower import lower
     from corpusmill.recipe.model import Recipe
 
     loaded = Recipe.load(recipe, settings or ())
     plan = lower(loaded)
     plan.check()
     sources = {
-        source.source: {"files": len(files), "bytes": sum(file.size for file in files)}
-        for source, files in zip(loaded.read, plan.inputs)
+        source.source: {"files": len(found.files), "bytes": found.size}
+        for source, found in zip(loaded.read, plan.inputs)
     }
     stages = [stage.name for stage in plan.stages]
     if json:

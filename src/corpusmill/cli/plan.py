@@ -134,7 +134,7 @@ def there_and_shares(run: Path | None) -> tuple[dict[str, int] | None, dict[str,
         return None, {}
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
-    from corpusmill.report.waterfall import around_each
+    from corpusmill.report.waterfall import special_tokens_per_document
 
     tables = RunTables(run)
     found = next((mix for mix in mixes(tables) if mix.unit == "tokens"), None)
@@ -145,7 +145,7 @@ def there_and_shares(run: Path | None) -> tuple[dict[str, int] | None, dict[str,
         raise InputError(f"{run}: this run has counted no tokens. Run its recipe with tokenize/bpe as its last step.")
     last = rows[-1].sources
     flows = {source: last[source] for source in tables.files.inputs if source in last}
-    around = around_each(tables.files.facts("tokens"), rows[-1])
+    around = special_tokens_per_document(tables.files.facts("tokens"), rows[-1])
     return {source: flow["tokens_out"] + around * flow["documents_out"] for source, flow in flows.items()}, {}
 
 

@@ -13,6 +13,7 @@ from corpusmill.execute import warm_start
 from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
+    from corpusmill.runs import Run
     from corpusmill.units import Commit, Stage
 
 
@@ -26,7 +27,9 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Change the recipe: --set steps.gopher_quality.min_words=30. May be repeated."),
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where the run keeps everything, instead of run.folder.")] = None,
+    folder: Annotated[
+        str | None, typer.Option(help="Where the run keeps everything, instead of run.folder: a path, or a URL.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes at work, instead of run.workers.")] = None,
     restart: Annotated[bool, typer.Option(help="Remove what the folder holds of earlier runs first.")] = False,
     json: Json = False,
@@ -34,36 +37,32 @@ def run(
     """Do what a recipe says, or go on where an earlier run of it stopped."""
     warm_start.start_for(recipe, settings or ())  # it imports while we do
     from corpusmill.recipe.model import Recipe
-    from corpusmill.runs import forget
+    from corpusmill.run_folder import RunFolder
     from corpusmill.runs import run as carry_out
 
     loaded = Recipe.load(recipe, settings or ())
     place = folder or loaded.folder
     if restart:
-        forget(place)
-    watcher = Plain() if json or not sys.stderr.isatty() else Bars()
-    with watcher:
-        done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
-        problems = verify_output(done.shards, watcher)
-        # Not before: the first unit need not wait for what is needed last.
-        from corpusmill.report.figures.mix import mixes
-        from corpusmill.report.page import write_page
-        from corpusmill.report.tables import RunTables
+        RunFolder(place).forget()
+    listener = Plain() if json or not sys.stderr.isatty() else Bars()
+    with listener:
+        done = carry_out(loaded, folder=place, workers=workers, listener=listener)
+    from corpusmill.report.figures.mix import mixes
+    from corpusmill.report.tables import RunTables
 
-        write_page(done.folder)
-    tables = RunTables(done.folder)
+    tables = RunTables(done.place)
     drawn = mixes(tables)
-    facts = {
-        "folder": str(done.folder),
-        "seconds": done.seconds,
-        "report": str(done.report),
-        "shards": str(done.shards) if done.shards else None,
-        "problems": problems,
-        **done.waterfall.to_json(),
-        "mix": [asdict(mix) for mix in drawn],
-        "checked": tables.files.facts("tokens").get("checked", {}),
-    }
     if json:
+        facts = {
+            "folder": done.place,
+            "seconds": done.seconds,
+            "report": done.report,
+            "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
+            "units": {stage: asdict(counts) for stage, counts in done.units.items()},
+            **done.waterfall.to_json(),
+            "mix": [asdict(mix) for mix in drawn],
+            "checked": tables.files.facts("tokens").get("checked", {}),
+        }
         print_json(facts)
     else:
         from corpusmill.cli.tables import print_mixes, print_packing, print_waterfall
@@ -73,38 +72,26 @@ def run(
         print_mixes(drawn)
         print_packing(done.waterfall, in_words(engine_check(tables)))
         print(closing(done))
-    if problems:
-        raise typer.Exit(1)
 
 
-def verify_output(shards: Path | None, watcher: Any) -> list[str]:
-    """Read the training shards back; what is wrong with them."""
-    if shards is None:
-        return []
-    from corpusmill.shards import open_shards
-
-    watcher.note("verify: reading the shards back")
-    problems = open_shards(shards).verify()
-    for problem in problems:
-        say(f"error: {problem}")
-    return [str(problem) for problem in problems]
-
-
-def closing(done: Any) -> str:
+def closing(done: "Run") -> str:
     """Where everything is, and how to load a batch."""
     flow = done.waterfall
     lines = [
         f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",
         f"  report    {done.report}",
     ]
-    if done.shards:
-        lines += [
-            f"  shards    {done.shards}   (verified)",
-            '  load      python -c "import corpusmill.loader as l; '
-            f"print(l.open('{done.shards}').batch(step=0, batch_size=4)['tokens'])\"",
-        ]
-    written = sorted(done.output.iterdir()) if done.output.exists() else []  # a recipe need not write anything
-    lines += [f"  output    {path}" for path in written if path != done.shards]
+    from corpusmill.run_folder import RunFolder
+
+    run = RunFolder(done.place)
+    for name in run.outputs():
+        place = run.output(name)
+        lines.append(f"  {'shards' if name == 'shards' else 'output':<9} {place}   (verified)")
+        if name == "shards" and run.is_local:
+            lines.append(
+                '  load      python -c "import corpusmill.loader as l; '
+                f"print(l.open('{place}').batch(step=0, batch_size=4)['tokens'])\""
+            )
     return "\n".join(lines)
 
 

@@ -18,10 +18,10 @@ def verify(
     json: Json = False,
 ) -> None:
     """Read back what a run or an export wrote, and check sizes, checksums, ids, document ends and counts."""
-    from corpusmill.verify import verify as read_back
+    from corpusmill.verify import verify_place as read_back
 
     checked = []
-    for folder in read_back(path):
+    for folder in read_back(str(path)):
         checked.append(folder)
         if json:
             continue

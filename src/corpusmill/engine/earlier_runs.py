@@ -51,7 +51,7 @@ def _near(place: str) -> str:
     if not storage.is_local(place):
         return "."
     folder = Path(storage.local_path(place))
-    beside = [path for path in folder.parent.glob("*")] if folder.parent.is_dir() else []
+    beside = folder.parent.glob("*") if folder.parent.is_dir() else ()
     runs = [path.name for path in beside if (path / INDEX).is_file() or RunFolder(str(path)).exists()]
     return did_you_mean(folder.name, runs) or "."
 

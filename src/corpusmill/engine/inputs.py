@@ -19,7 +19,7 @@ import xxhash
 
 from corpusmill.engine.passes import InputPieces, SourcePieces
 from corpusmill.read import Piece, expansion
-from corpusmill.recipe.model import Source
+from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, expand
 from corpusmill.units import Planned
 

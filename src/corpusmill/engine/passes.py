@@ -311,7 +311,7 @@ def _write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]]
         row = np.concatenate(rows).astype(np.uint32)[row]
     arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
     names = np.frombuffer(",".join(payload).encode(), np.uint8)
-    beside = {"offsets": offsets, "keys": sorted_keys, "row": row, **payload}
+    beside: dict[str, NDArray[Any]] = {"offsets": offsets, "keys": sorted_keys, "row": row, **payload}
     output = f"keys-{request.label}"
     io.write_arrays(output, int(first[-1]), partitions=np.array([partitions]), payload=names, **beside, **arrays)
     io.notes[output] = len(sorted_keys)

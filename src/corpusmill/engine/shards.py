@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.engine.documents import ROWS
 from corpusmill.engine.outputs import check_writer, link_all, publish_files
-from corpusmill.engine.tokens import EPOCHS, IDENTITY, ROWS
+from corpusmill.engine.tokens import EPOCHS, IDENTITY
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards.layout import INDEX, Entry, table_name

@@ -50,7 +50,8 @@ def _parquet(file: FileInfo) -> float:
         with open_read(file.path) as source:
             metadata = pq.read_metadata(source)
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        return max(sum(group.total_byte_size for group in groups) / file.size, 0.1)
+        decoded: int = sum(group.total_byte_size for group in groups)
+        return max(decoded / file.size, 0.1)
     except (pa.ArrowException, OSError):
         return TYPICAL
 
@@ -63,6 +64,7 @@ def _arrow(file: FileInfo) -> float:
             reader = pa.ipc.open_file(source)
             if not reader.num_record_batches:
                 return 1.0
-            return max(reader.get_batch(0).nbytes * reader.num_record_batches / file.size, 0.1)
+            first: int = reader.get_batch(0).nbytes
+            return max(first * reader.num_record_batches / file.size, 0.1)
     except (pa.ArrowException, OSError):
         return TYPICAL

@@ -53,9 +53,9 @@ class Recipe:
                 check_made(thing, f"{section}[{index}]")
 
     @property
-    def folder(self) -> Path:
-        """Where the run keeps everything."""
-        return Path(self.run.folder or f"runs/{self.name}")
+    def folder(self) -> str:
+        """Where the run keeps everything: a path, or a URL."""
+        return self.run.folder or f"runs/{self.name}"
 
     @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Recipe":

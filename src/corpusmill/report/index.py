@@ -2,7 +2,7 @@
 
     FOLDER/
         index.json    what made the keys, and the files; it is written last
-        keys/ docs/   one file each a unit of the run: keys as `corpusmill.keys.Signed` describes them, and documents
+        keys/ docs/   one file each per unit of the run: keys as `corpusmill.keys.KeyStage` describes them, and documents
 
 Only documents that the run kept to the end are in it, with their ids, URLs and what later comparisons read of them. It
 needs nothing of the run, and can be copied to another machine.
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.arrays import map_arrays, write_arrays
+from corpusmill.engine.earlier_runs import INDEX, comparable, key_files
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.keys import ADDRESS, KeyFile, stayed
-from corpusmill.recipe.against import INDEX, comparable, key_files
+from corpusmill.keys import ADDRESS, were_kept
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import CorpusStep
@@ -50,30 +50,31 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
 
     Raises ResumeError if the run is not finished, InputError if it has no such step, or the folder is not empty.
     """
-    source, target = Path(run), Path(folder)
-    tables = RunFiles(source)
+    target = Path(folder)
+    tables = RunFiles(run)
     tables.must_be_finished()
     label, made_by = _step(tables, step)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already. Give the index a new folder.")
     for name in ("keys", "docs"):
         (target / name).mkdir(parents=True, exist_ok=True)
-    columns = ["id", "url", *(["text"] if getattr(made_by, "reads_text", True) else [])]
+    columns = ["id", "url", *(["text"] if made_by.reads_text else [])]
     files: list[dict[str, Any]] = []
-    for number, file in enumerate(key_files(source, label)[0]):
+    for number, (file, _) in enumerate(key_files(tables.folder, label)):
         keys, docs = f"keys/{number:05d}.arrays", f"docs/{number:05d}.parquet"
-        stays = _stays(file)
-        write_arrays(target / keys, _only(map_arrays(Path(file.keys)), stays))
-        _write_documents(Path(file.docs), target / docs, stays, columns)
+        held = _Held(*(tables.folder.file(name) for name in (file.keys, file.docs, file.kept or file.docs)))
+        kept = held.kept()
+        write_arrays(target / keys, _only(map_arrays(held.keys), kept))
+        _write_documents(held.docs, target / docs, kept, columns)
         checksums = {"keys_checksum": checksum(target / keys), "docs_checksum": checksum(target / docs)}
-        files.append({"keys": keys, "docs": docs, "rows": int(stays.sum())} | checksums)
+        files.append({"keys": keys, "docs": docs, "rows": int(kept.sum())} | checksums)
     documents = sum(file["rows"] for file in files)
     record = {"run": tables.name, "keys_of": comparable(made_by), "documents": documents, "files": files}
     write_atomic(str(target / INDEX), json.dumps(record, indent=1, ensure_ascii=False).encode())
     return Index(target, label, documents, sum(path.stat().st_size for path in target.rglob("*") if path.is_file()))
 
 
-def _step(tables: RunFiles, wanted: str | None) -> tuple[str, Any]:
+def _step(tables: RunFiles, wanted: str | None) -> tuple[str, CorpusStep]:
     """The label and the step whose keys are wanted."""
     steps = dict(zip(labels(tables.recipe.steps), tables.recipe.steps))
     have = {name: step for name, step in steps.items() if isinstance(step, CorpusStep) and hasattr(step, "against")}
@@ -81,38 +82,45 @@ def _step(tables: RunFiles, wanted: str | None) -> tuple[str, Any]:
         return wanted, have[wanted]
     if wanted is None and len(have) == 1:
         return next(iter(have.items()))
-    there = f"Those of {tables.folder} are: {', '.join(have)}." if have else f"{tables.folder} has none."
+    there = f"Those of {tables.folder.place} are: {', '.join(have)}." if have else f"{tables.folder.place} has none."
     if wanted is None:
         raise InputError(f"an index has the keys of one step that takes `against`: say which with --step. {there}")
     near = did_you_mean(wanted, have) or "."
     raise InputError(f'there is no step "{wanted}" with keys to compare with{near} {there}')
 
 
-def _stays(file: KeyFile) -> NDArray[np.bool_]:
-    """(documents,) which of them the run kept to the end."""
-    documents, kept = (pq.read_table(path, columns=list(ADDRESS)) for path in (file.docs, file.kept or file.docs))
-    return stayed(documents, kept)
+class _Held(NamedTuple):
+    """The files of a unit, on this machine: keys, the documents that they belong to, and those that were kept."""
+
+    keys: Path
+    docs: Path
+    kept_docs: Path
+
+    def kept(self) -> NDArray[np.bool_]:
+        """(documents,) which of them the run kept to the end."""
+        documents, kept = (pq.read_table(path, columns=list(ADDRESS)) for path in (self.docs, self.kept_docs))
+        return were_kept(documents, kept)
 
 
-def _only(arrays: Mapping[str, NDArray[Any]], stays: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """The arrays of a key file of the documents that stay alone."""
-    records = stays[arrays["row"]]  # those of documents that stay
-    number = np.cumsum(stays) - 1
-    by_record = {"keys", "row", *bytes(arrays["riders"]).decode().split(",")}
-    found: dict[str, NDArray[Any]] = {name: arrays[name] for name in ("slices", "riders")}
-    found["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(records)])[arrays["offsets"]]
+def _only(arrays: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """The arrays of a key file of the kept documents alone."""
+    records = kept[arrays["row"]]  # those of kept documents
+    number = np.cumsum(kept) - 1
+    by_record = {"keys", "row", *bytes(arrays["payload"]).decode().split(",")}
+    result: dict[str, NDArray[Any]] = {name: arrays[name] for name in ("partitions", "payload")}
+    result["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(records)])[arrays["offsets"]]
     for name, array in arrays.items():
-        if name not in found:
-            found[name] = array[records if name in by_record else stays]
-    found["row"] = number[found["row"]].astype(arrays["row"].dtype)
-    return found
+        if name not in result:
+            result[name] = array[records if name in by_record else kept]
+    result["row"] = number[result["row"]].astype(arrays["row"].dtype)
+    return result
 
 
-def _write_documents(source: Path, target: Path, stays: NDArray[np.bool_], columns: list[str]) -> None:
+def _write_documents(source: Path, target: Path, kept: NDArray[np.bool_], columns: list[str]) -> None:
     file = pq.ParquetFile(source)
     schema = pa.schema([file.schema_arrow.field(name) for name in columns])
     with TableWriter(target, schema) as writer:
         row = 0
         for batch in file.iter_batches(ROWS, columns=columns, use_threads=False):
-            writer.write(batch.filter(pa.array(stays[row : row + len(batch)])))
+            writer.write(batch.filter(pa.array(kept[row : row + len(batch)])))
             row += len(batch)

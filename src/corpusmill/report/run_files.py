@@ -81,7 +81,11 @@ class RunFiles:
                 return f"{stage} has not begun"
             if not self.stages[stage].complete:
                 folder = self.folder.stage(entry["folder"])
-                units, done, failed = len(folder.planned(entry["plan"]) or ()), len(self.stages[stage]), len(folder.failures())
+                units, done, failed = (
+                    len(folder.planned(entry["plan"]) or ()),
+                    len(self.stages[stage]),
+                    len(folder.failures()),
+                )
                 return f"{stage} has {done} of {units} units" + (f", and {failed} failed" if failed else "")
         return None if self.folder.waterfall() else "the totals are not written yet"
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from corpusmill.errors import AssetError, RecipeError, ResumeError
 from corpusmill.report.rules import Bound, bounds
 from corpusmill.report.run_files import RunFiles
+from corpusmill.run_folder import RunFolder
 
 IDENTITY = ("id", "file", "position")  # tells documents apart: an input may give an id twice
 ORIGIN = ("id", "source", "file", "position", "url")
@@ -32,9 +33,9 @@ class RunTables:
     Raises as RunFiles does.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str | PathLike[str] | RunFolder) -> None:
         self.files = RunFiles(folder)
-        self.folder = folder
+        self.folder = self.files.folder.place
         self.passes = self.files.passes
         self.labels = self.files.labels
 

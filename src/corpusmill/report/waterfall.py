@@ -92,7 +92,7 @@ def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
     return Waterfall(read, rows, packed)
 
 
-def around_each(tokenized: Facts, last: Row) -> int:
+def special_tokens_per_document(tokenized: Facts, last: Row) -> int:
     """Tokens that begin and end each document, beside those of its text.
 
     tokenized   what the stage `tokens` counted; 1 is said where there was none

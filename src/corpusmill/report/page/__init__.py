@@ -6,6 +6,7 @@ gives nothing if the run has nothing to show there.
 
 import base64
 import hashlib
+from os import PathLike
 from pathlib import Path
 
 from corpusmill.report.html import markup
@@ -28,6 +29,7 @@ from corpusmill.report.page import (
     tokens,
 )
 from corpusmill.report.tables import RunTables
+from corpusmill.run_folder import RunFolder
 
 SECTIONS = (  # anchor, title, section
     ("flow", "What happened to the documents", flow.section),
@@ -47,8 +49,8 @@ SECTIONS = (  # anchor, title, section
 )
 
 
-def write_page(folder: Path) -> Path:
-    """Write report.html into the folder of a finished run; returns its path.
+def write_page(folder: str | PathLike[str] | RunFolder) -> str:
+    """Write report.html into the folder of a finished run; returns its place.
 
     Nothing of it depends on when, where or how fast the run was carried out. What documents hold is escaped, and the
     page forbids every browser to run a script or to load anything for it.

@@ -13,6 +13,7 @@ from corpusmill.errors import CorpusmillError, InputError, RecipeError
 from corpusmill.report.tables import ORIGIN
 from corpusmill.report.what_if.saved import Codes, Saved, coded
 from corpusmill.steps import Transform
+from corpusmill.steps.verdict import rules_of
 
 
 class Verdicts:
