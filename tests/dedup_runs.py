@@ -15,10 +15,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import corpusmill
+from corpusmill.engine import inputs
+from corpusmill.engine import lower as lowering
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
-from corpusmill.recipe import lower as lowering
 from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
 
@@ -39,9 +40,9 @@ class Found:
         """name -> what all passes have written of the document, in document order."""
         tables = RunFiles(self.folder)
         found: dict[str, dict[str, Any]] = {}
-        for stage, _ in tables.passes:
-            for commit in tables.stages[stage]:
-                for row in pq.read_table(self.folder / commit.outputs["signals"].path).to_pylist():
+        for stage, _ in files.passes:
+            for path in files.outputs(stage, "signals"):
+                for row in pq.read_table(path).to_pylist():
                     found[row["url"]] = found.get(row["url"], {}) | row
         return found
 
@@ -56,7 +57,7 @@ class Found:
 
     def twins(self, label: str) -> dict[str, tuple[str, float]]:
         """name -> the twin that stays and the similarity, of those that have one."""
-        named = {name: (row[f"{label}.twin_id"], row[f"{label}.similarity"]) for name, row in self.rows.items()}
+        named = {name: (row[f"{label}.duplicate_of"], row[f"{label}.similarity"]) for name, row in self.rows.items()}
         return {name: (NAMES[twin], alike) for name, (twin, alike) in named.items() if twin is not None}
 
     def clusters(self, label: str) -> dict[str, tuple[str | None, int]]:
@@ -65,9 +66,8 @@ class Found:
         return {name: (NAMES.get(head), size) for name, (head, size) in named.items()}
 
     def stages(self) -> dict[str, str]:
-        """Stage -> its folder, which is another one if there is something to do anew."""
-        names = json.loads((self.folder / "run.json").read_text())["stages"]
-        return {name.split("-", 1)[1].rpartition("-")[0]: name for name in names}
+        """Stage -> the name of its results, which is another one if there is something to do anew."""
+        return {stage: ",".join((results.folder, *results.keys)) for stage, results in RunFiles(self.folder).stages.items()}
 
 
 def recipe(folder: Path, documents: Mapping[str, Any], *steps: Any, cuts: Sequence[int] = ()) -> Recipe:
@@ -96,21 +96,20 @@ def dedup(
     *steps: Any,
     cuts: Sequence[int] = (),
     unit: int | None = None,
-    slice_bytes: int | None = None,
+    partition_bytes: int | None = None,
 ) -> Found:
     """What becomes of documents, in a run in folder/run.
 
     unit          bytes of input that make a unit, where it is not unit_mb
-    slice_bytes   bytes of input for each slice of a band
+    partition_bytes   bytes of text for each partition of a band
     """
     made = recipe(folder / "input", documents, *steps, cuts=cuts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)  # nothing is killed here, and it is most of the time
         if unit is not None:
-            first_units = lowering._first_units
-            patch.setattr(lowering, "_first_units", lambda readers, inputs, target: first_units(readers, inputs, unit))
-        if slice_bytes is not None:
-            patch.setattr(lowering, "SLICE", slice_bytes)
+            patch.setattr(inputs, "unit_bytes", lambda found, unit_mb: unit)
+        if partition_bytes is not None:
+            patch.setattr(lowering, "PARTITION", partition_bytes)
         corpusmill.run(made, folder=folder / "run", executor=Serial())
     return Found(folder / "run")
 

@@ -21,7 +21,7 @@ from corpusmill.shards import open_shards
 ROOT = Path(__file__).parent.parent
 RECIPE = ROOT / "recipes" / "demo.yaml"
 GOLDEN = Path(__file__).parent / "golden" / "demo.json"
-PRELOAD = ("corpusmill.recipe.preload",)
+PRELOAD = ("corpusmill.engine.preload",)
 
 
 @pytest.fixture(autouse=True)

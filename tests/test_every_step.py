@@ -23,7 +23,7 @@ from conftest import docs
 from corpusmill import steps
 from corpusmill.errors import MissingExtraError
 from corpusmill.keys import Keys
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform
 from corpusmill.steps.describe import describe, kinds

@@ -1,7 +1,7 @@
 import pytest
 
-from corpusmill import fork_server
-from corpusmill.fork_server import ENGINE, start_for
+from corpusmill.execute import warm_start as fork_server
+from corpusmill.execute.warm_start import ENGINE, start_for
 
 RECIPE = """
 read:

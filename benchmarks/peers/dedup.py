@@ -289,6 +289,6 @@ def our_twins(folder: Path) -> Pairs:
     ids = pa.concat_tables([pq.read_table(file, columns=["id"]) for file in files])["id"].to_pylist()
     number = {name: i for i, name in enumerate(ids)}
     (verdicts,) = folder.glob("*-minhash-verdicts-*/verdicts/*.parquet")
-    found = pq.read_table(verdicts, columns=["document", "reason", "twin_id"]).to_pylist()
-    gone = [(one["document"], number[one["twin_id"]]) for one in found if one["reason"] is not None]
+    found = pq.read_table(verdicts, columns=["document", "reason", "duplicate_of"]).to_pylist()
+    gone = [(one["document"], number[one["duplicate_of"]]) for one in found if one["reason"] is not None]
     return np.array(gone, np.int64).reshape(-1, 2)

@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.common import CRAWL, MB, NO_FILTERS, Figure, Workload, row, table, watching
 from corpusmill.execute.processes import Processes
 from corpusmill.facts import total
-from corpusmill.recipe.lower import lower
+from corpusmill.engine.lower import lower
 from corpusmill.runs import Silent, carry_out
 
 BAR = 15.0  # MB/s
@@ -35,7 +35,7 @@ def once(workload: Workload, steps: str, workers: int, folder: Path) -> tuple[fl
     """Wall seconds, CPU seconds of the workers, share of the documents that the pass keeps."""
     plan = lower(workload.parse(steps, "map"))
     first = replace(plan, stages=plan.stages[:1])
-    executor = Processes(workers, preload=("corpusmill.recipe.preload",))
+    executor = Processes(workers, preload=("corpusmill.engine.preload",))
     try:
         with watching(os.getpid(), own=False) as watch:
             start = time.perf_counter()

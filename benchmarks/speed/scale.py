@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
 from corpusmill.execute.processes import Processes
 from corpusmill.keys import Keys, Signed
-from corpusmill.recipe.lower import SLICE, PassInfo, Plan
+from corpusmill.engine.lower import SLICE, PassInfo, Plan
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.passes import COUNTED, Sign, _write_keys
+from corpusmill.engine.passes import COUNTED, Sign, _write_keys
 from corpusmill.runs import Silent, carry_out, preloaded, stage_folder, warm_kernels
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.units import Stage, Unit, UnitIO

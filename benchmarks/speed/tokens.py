@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks.common import Figure, Workload, row, table
-from corpusmill.memory import keep_memory
+from corpusmill.execute.memory import keep_memory
 from corpusmill.models.tokenizer import clean, load
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards

@@ -12,34 +12,41 @@ from corpusmill.errors import AssetError
 
 
 @dataclass(frozen=True)
+class Number:
+    value: int
+
+
+@dataclass(frozen=True)
 class Square:
-    """Writes the square of its input. Units listed in `raises` fail always, in `dies` and `stumbles` the first time."""
+    """Writes the square of its input. Inputs listed in `raises` fail always, in `dies` and `stumbles` the first time."""
 
     raises: tuple[int, ...] = ()
     dies: tuple[int, ...] = ()
     stumbles: tuple[int, ...] = ()
-    incurable: tuple[int, ...] = ()
+    permanent: tuple[int, ...] = ()
     seconds: float = 0.0
 
-    def run(self, unit, io):
+    def run(self, inputs, io):
         time.sleep(self.seconds)
-        first = not (io.root / f"tried-{unit.number}").exists()
-        (io.root / f"tried-{unit.number}").touch()
-        io.write_arrays("squares", 1, value=np.array([unit.inputs[0] ** 2]))
-        if unit.number in self.raises:
-            raise ValueError(f"unit {unit.number} is cursed")
-        if unit.number in self.incurable:
+        tried = io.run.path / f"tried-{inputs.value}"
+        first = not tried.exists()
+        tried.touch()
+        io.write_arrays("squares", 1, value=np.array([inputs.value**2]))
+        if inputs.value in self.raises:
+            raise ValueError(f"{inputs.value} is cursed")
+        if inputs.value in self.permanent:
             raise AssetError("no such model")
-        if first and unit.number in self.stumbles:
+        if first and inputs.value in self.stumbles:
             raise ValueError("once only")
-        if first and unit.number in self.dies:
+        if first and inputs.value in self.dies:
             os.kill(os.getpid(), signal.SIGKILL)
-        io.facts["sum"] = unit.inputs[0]
+        io.facts["sum"] = inputs.value
+        io.notes["value"] = inputs.value
 
 
 @dataclass(frozen=True)
 class FillsTheDisk:
-    def run(self, unit, io):
+    def run(self, inputs, io):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 

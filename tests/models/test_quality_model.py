@@ -15,7 +15,7 @@ from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer, linear
 from corpusmill.text.buffers import view
 from corpusmill.text.plain_tokens import token_spans
 from corpusmill.text.unicode import classes
-from corpusmill.units import map_arrays, write_arrays
+from corpusmill.arrays import map_arrays, write_arrays
 
 MASK = 2**64 - 1
 K0, K1, K2, K3 = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3

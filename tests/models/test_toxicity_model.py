@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.toxicity import TOXICITY_EN, Rater, ToxicityModel, make_bag
-from corpusmill.units import map_arrays, write_arrays
+from corpusmill.arrays import map_arrays, write_arrays
 
 TABLE = ["the", "river", "1998", "don", "josé", "a_b", "internationalisation", "竜龙"]
 RNG = np.random.default_rng(0)

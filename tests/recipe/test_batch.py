@@ -8,7 +8,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.measures import MEASURES
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 
 TEXTS = ("One two two.", "THREE three.\nthree.", "", "four 4 four four")
 

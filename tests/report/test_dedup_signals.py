@@ -67,7 +67,7 @@ def test_explain_tells_what_was_only_marked(run):
 
 def test_the_views_have_the_twins_and_the_clusters(run):
     tables = RunTables(run)
-    rows = sql(tables, "select step, url, twin_id, similarity from verdicts order by step, url").rows
+    rows = sql(tables, "select step, url, duplicate_of, similarity from verdicts order by step, url").rows
     assert rows == (
         ("exact", "again", document_id("jsonl", "old"), 1.0),
         ("exact", "copy", document_id("jsonl", "new"), 1.0),

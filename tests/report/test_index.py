@@ -25,7 +25,7 @@ NOT_CEDAR = KeepWhere(condition="url <> 'cedar'")
 def run(tmp_path):
     """In three units, its keys in several slices."""
     steps = Exact(keep="longest"), Minhash(ngram=1, bands=4, rows=2, keep="longest"), NOT_CEDAR
-    return dedup(tmp_path, DOCUMENTS, *steps, cuts=[2, 5], unit=200, slice_bytes=200)
+    return dedup(tmp_path, DOCUMENTS, *steps, cuts=[2, 5], unit=200, partition_bytes=200)
 
 
 def keys_of(folder, files):

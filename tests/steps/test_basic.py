@@ -3,7 +3,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 from corpusmill.steps.filter.basic import Basic
 
 PROSE = {

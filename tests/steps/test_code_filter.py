@@ -2,7 +2,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 from corpusmill.steps.filter.code import Code
 
 PROSE = """If you let the string of a kite run out while it is high, it will return with a short dive; for that is

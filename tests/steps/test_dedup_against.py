@@ -11,7 +11,7 @@ import corpusmill
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import against as against_module
-from corpusmill.recipe.lower import lower
+from corpusmill.engine.lower import lower
 from corpusmill.report.index import export
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact
@@ -116,9 +116,9 @@ def test_of_copies_that_earlier_runs_kept_the_first_is_the_twin_and_none_is_coun
 @pytest.mark.parametrize(("step", "label"), STEPS)
 def test_the_earlier_run_may_have_cut_its_keys_into_other_slices(step, label, old, new, tmp_path):
     documents = {f"old {number}": f"{A} {word}" for number, word in enumerate(["one", "two", "three", "four"])}
-    first = dedup(tmp_path / "1", documents | {"b": B}, step(), unit=200, slice_bytes=old)
+    first = dedup(tmp_path / "1", documents | {"b": B}, step(), unit=200, partition_bytes=old)
     again = {f"new {name}": text for name, text in documents.items()} | {"c": C}
-    found = dedup(tmp_path / "2", again, step(against=str(first.folder)), unit=200, slice_bytes=new)
+    found = dedup(tmp_path / "2", again, step(against=str(first.folder)), unit=200, partition_bytes=new)
     assert found.kept == ["c"]
     twins = found.twins(label)
     assert {name: twins[name][0] for name in twins} == (

@@ -127,8 +127,8 @@ def whole(tmp_path_factory):
     ("how", "records"),
     [
         ({"cuts": [1, 5, 6], "unit": 300}, 1 << 20),
-        ({"slice_bytes": 64}, 1 << 20),
-        ({"cuts": [4], "unit": 700, "slice_bytes": 256}, 2),  # as many units as partitions
+        ({"partition_bytes": 64}, 1 << 20),
+        ({"cuts": [4], "unit": 700, "partition_bytes": 256}, 2),  # as many units as partitions
     ],
 )
 def test_how_the_work_is_cut_changes_nothing(whole, tmp_path, monkeypatch, how, records):
@@ -143,7 +143,7 @@ def test_how_the_work_is_cut_changes_nothing(whole, tmp_path, monkeypatch, how, 
 
 def test_workers_change_nothing(whole, tmp_path):
     made = recipe(tmp_path / "input", CORPUS, Line(max_count=2), Minhash(ngram=2), cuts=[3, 8])
-    corpusmill.run(made, folder=tmp_path / "run", executor=Processes(2, preload=("corpusmill.recipe.preload",)))
+    corpusmill.run(made, folder=tmp_path / "run", executor=Processes(2, preload=("corpusmill.engine.preload",)))
     assert outcome(Found(tmp_path / "run"), "line") == outcome(whole, "line")
 
 
@@ -171,7 +171,7 @@ def test_lines_of_documents_that_went_before_do_not_count(tmp_path):
 def test_only_the_hundred_most_repeated_are_shown(tmp_path):
     lines = [f"line {'x' * i} of all the lines that there are" for i in range(130)]
     documents = {"twice": "\n".join(lines * 2), "again": "\n".join(lines[:70])}
-    found = dedup(tmp_path, documents, Line(mark=True), slice_bytes=256)
+    found = dedup(tmp_path, documents, Line(mark=True), partition_bytes=256)
     _, most = slow_outcome(documents, Line(mark=True))
     assert repeated(found, "line") == most[:100]
     assert most_repeated(RunTables(found.folder), 3)["line"] == most_repeated(RunTables(found.folder), 100)["line"][:3]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.lower import lower
+from corpusmill.engine.lower import lower
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import dedup, recipe
@@ -58,7 +58,7 @@ STEPS = [
 def test_the_copy_stays_that_keep_prefers(step, keep, stays, tmp_path):
     made = step(keep=keep)
     found = dedup(tmp_path, COPIES, Worth(), made, cuts=[2, 3], unit=100)
-    (label,) = {name.partition(".")[0] for name in found.rows["a"] if name.endswith(".twin_id")}
+    (label,) = {name.partition(".")[0] for name in found.rows["a"] if name.endswith(".duplicate_of")}
     assert found.kept == [stays, "other"]
     assert found.twins(label) == {name: (stays, 1.0) for name in "abcde" if name != stays}
     assert found.clusters(label) == {**dict.fromkeys("abcde", (stays, 5)), "other": (None, 1)}

@@ -68,11 +68,11 @@ def test_how_the_input_is_cut_into_files_units_and_slices_changes_nothing(tmp_pa
 
     @some
     @given(texts, st.sets(st.integers(1, 8), max_size=4), st.sampled_from([60, 150, 400]), st.sampled_from([100, 400]))
-    def check(texts, cuts, unit, slice_bytes):
+    def check(texts, cuts, unit, partition_bytes):
         documents = named(texts)
         cuts = sorted(cut for cut in cuts if cut < len(documents))
         whole = dedup(next(place), documents, step)
-        cut = dedup(next(place), documents, step, cuts=cuts, unit=unit, slice_bytes=slice_bytes)
+        cut = dedup(next(place), documents, step, cuts=cuts, unit=unit, partition_bytes=partition_bytes)
         assert cut.kept == whole.kept
         assert cut.twins(label) == whole.twins(label)
         assert cut.clusters(label) == whole.clusters(label)

@@ -87,7 +87,7 @@ def rows(found):
 def gone(found):
     """name -> why, and for what."""
     return {
-        name: (row["reasons"], NAMES[row["url.twin_id"]])
+        name: (row["reasons"], NAMES[row["url.duplicate_of"]])
         for name, row in rows(found).items()
         if row["reasons"] is not None
     }
@@ -104,7 +104,7 @@ def test_one_document_of_an_address_stays(keep, stays, tmp_path):
 def test_mark_drops_nothing(tmp_path):
     found = dedup(tmp_path, PAGES, Url(mark=True))
     assert gone(found) == {}
-    assert {name for name, row in rows(found).items() if row["url.twin_id"] is not None} == {"c", "f"}
+    assert {name for name, row in rows(found).items() if row["url.duplicate_of"] is not None} == {"c", "f"}
 
 
 def test_what_an_earlier_run_kept_under_an_address_goes_before(tmp_path):

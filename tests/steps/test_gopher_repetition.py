@@ -5,7 +5,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
 
 TABLE_A1 = {  # Rae et al. 2021

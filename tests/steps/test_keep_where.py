@@ -2,7 +2,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 from corpusmill.steps.filter.basic import Basic
 from corpusmill.steps.filter.keep_where import KeepWhere
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.batch import Batch
+from corpusmill.engine.batch import Batch
 from corpusmill.steps.clean.refinedweb_lines import RefinedwebLines
 
 KEEP_ALL = RefinedwebLines(max_words_removed=None)

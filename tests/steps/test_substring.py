@@ -17,7 +17,7 @@ import corpusmill
 from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.keys import KeyFile, Signed
-from corpusmill.recipe.passes import Pass, Sign
+from corpusmill.engine.passes import Pass, Sign
 from corpusmill.steps.dedup import _substring
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.text.plain_tokens import token_spans

@@ -130,7 +130,6 @@ def test_names_lead_to_writers():
         (lambda: Jsonl(level=0), "level must be in 1 to 9, got 0"),
         (lambda: Parquet(rows_per_group=0), "need rows_per_group >= 1"),
         (lambda: Jsonl(mb_per_file=0), "need mb_per_file >= 1, got 0"),
-        (lambda: Parquet(mb_per_file=9, single_file=True), "contradict each other"),
         (lambda: write.find("megatron")(tokens_per_shard=0), "need tokens_per_shard >= 1, got 0"),
         (lambda: write.find("mds")(tokens_per_shard=2**30), "need tokens_per_shard in 1 to 536870912"),
         (lambda: write.find("litdata")(tokens_per_shard=0), "need tokens_per_shard in 1 to 536870912"),

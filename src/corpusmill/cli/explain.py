@@ -94,7 +94,7 @@ def told(step: "Told", width: int) -> Iterator[str]:
         url = f" {one_line(step.twin.url)}" if step.twin.url else ""
         alike = "" if step.twin.similarity is None else f", similarity {step.twin.similarity:.3f}"
         yield f"          its twin {step.twin.id}{url} stays{alike}"
-    shown = {rule.signal for rule in step.rules} | {"twin_id", "similarity"}
+    shown = {rule.signal for rule in step.rules} | {"duplicate_of", "similarity"}
     others = {name: value for name, value in (step.signals or {}).items() if name not in shown and value is not None}
     for name, value in others.items():
         yield f"          {name} {one_line(measured(value))}"

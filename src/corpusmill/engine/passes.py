@@ -120,7 +120,7 @@ class Pass:
             for request in self.requests:
                 keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
         for request in self.requests:
-            _write_keys(io, request, keys[request.label])
+            write_keys(io, request, keys[request.label])
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
 
     def check(self) -> None:
@@ -298,7 +298,7 @@ def _verdicts_on(number: int, judge: Verdicts, results: Results, io: UnitIO) -> 
     return io.table(results["verdicts"].path(number)).combine_chunks(), cuts
 
 
-def _write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]]) -> None:
+def write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]]) -> None:
     """`batches` are keys and how many documents they are of."""
     first = np.cumsum([0, *(documents for _, documents in batches)])
     bands = np.concatenate([keys.bands for keys, _ in batches])

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from corpusmill.engine.pass_results import TEXT_GROUPS
 from corpusmill.units import Results
-from corpusmill.write import DocumentWriter
+from corpusmill.write import MB_PER_FILE, DocumentWriter, SizesFiles
 
 MB = 1_000_000  # bytes
+UNLIMITED = 1 << 60  # megabytes
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
 
     A file ends with the row group that brings its text to `mb_per_file`; a row group has up to 32 MiB of text.
     """
-    megabytes = None if writer.single_file else writer.mb_per_file
+    megabytes = MB_PER_FILE
+    if isinstance(writer, SizesFiles):
+        megabytes = UNLIMITED if writer.single_file else writer.mb_per_file
     waiting: list[UnitPart] = []
     size = 0
     written = False
@@ -50,7 +53,7 @@ def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
         first = 0
         for group, text in enumerate(groups, 1):
             size += text
-            if megabytes is not None and size >= megabytes * MB:
+            if size >= megabytes * MB:
                 yield TextFile((*waiting, UnitPart(unit, first, group)))
                 written, waiting, size, first = True, [], 0, group
         if first < len(groups) or not groups:

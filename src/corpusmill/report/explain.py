@@ -251,7 +251,7 @@ def _steps(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[i
                 c.partition(".")[2]: v for c, v in row.items() if c.partition(".")[0] == label and c not in ABOUT
             }
             # Corpus steps in a row see the same documents, less those that an earlier one of them drops.
-            verdict = "not reached" if gone and f"{label}.twin_id" in row else "passes"
+            verdict = "not reached" if gone and f"{label}.duplicate_of" in row else "passes"
             if said:
                 verdict = "would drop" if gone else "drops"
             gone = gone or bool(said)
@@ -286,14 +286,14 @@ def _rules(tables: RunTables, label: str, row: Mapping[str, Any]) -> Iterator[Ju
 
 
 def _twin(tables: RunTables, number: int, signals: Mapping[str, Any]) -> Twin | None:
-    if signals.get("twin_id") is None:
+    if signals.get("duplicate_of") is None:
         return None
     urls = tables.tuples(
         f"SELECT url FROM ({tables.table('signals', number - 1, place=True)}) WHERE id = ? "
         f"ORDER BY {', '.join(PLACE)} LIMIT 1",
-        [signals["twin_id"]],
+        [signals["duplicate_of"]],
     )
-    return Twin(signals["twin_id"], urls[0][0] if urls else None, signals.get("similarity"))
+    return Twin(signals["duplicate_of"], urls[0][0] if urls else None, signals.get("similarity"))
 
 
 def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, values: Sequence[Any]) -> str | None:

@@ -93,9 +93,9 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     """Documents that a corpus step drops or marks, beside the duplicate that is kept, the least similar first: each a
     dict of `similarity`, `document` and `duplicate_of`, with the texts that were compared."""
     number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
-    if number == 0 or f"{step}.twin_id" not in tables.columns(number):
+    if number == 0 or f"{step}.duplicate_of" not in tables.columns(number):
         return []
-    kept_id, similarity = identifier(f"{step}.twin_id"), identifier(f"{step}.similarity")
+    kept_id, similarity = identifier(f"{step}.duplicate_of"), identifier(f"{step}.similarity")
     query = f"SELECT id, {kept_id} AS kept_id, {similarity} AS similarity FROM ({tables.table('signals', number)})"
     rows = tables.rows(f"{query} WHERE kept_id IS NOT NULL ORDER BY similarity, {ORDER} LIMIT {n}")
     ids = dict.fromkeys(each for row in rows for each in (row["id"], row["kept_id"]))

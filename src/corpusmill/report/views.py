@@ -147,14 +147,14 @@ def documents(tables: RunTables) -> str:
 def _verdicts(tables: RunTables) -> str:
     parts = [
         f"SELECT '{label}' AS step, id, url, source, file, position, bytes, tokens, "
-        f"{identifier(f'{label}.twin_id')} AS twin_id, {identifier(f'{label}.similarity')} AS similarity "
-        f"FROM ({tables.table('signals', number)}) WHERE {identifier(f'{label}.twin_id')} IS NOT NULL"
+        f"{identifier(f'{label}.duplicate_of')} AS duplicate_of, {identifier(f'{label}.similarity')} AS similarity "
+        f"FROM ({tables.table('signals', number)}) WHERE {identifier(f'{label}.duplicate_of')} IS NOT NULL"
         for number, (_, own) in enumerate(tables.passes)
         for label in own
-        if f"{label}.twin_id" in tables.columns(number)
+        if f"{label}.duplicate_of" in tables.columns(number)
     ]
     none = (
-        "SELECT NULL::VARCHAR AS step, id, url, source, file, position, bytes, tokens, NULL::VARCHAR AS twin_id, "
+        "SELECT NULL::VARCHAR AS step, id, url, source, file, position, bytes, tokens, NULL::VARCHAR AS duplicate_of, "
         f"NULL::DOUBLE AS similarity FROM ({tables.table('signals', 0)}) WHERE false"
     )
     return " UNION ALL ".join(parts or [none])

@@ -218,6 +218,16 @@ class Plan:
     tokens: int
     shards: tuple[ShardPlan, ...]
 
+    @property
+    def discarded_tokens(self) -> int:
+        """Of the end of the stream, which are in no shard."""
+        return self.tokens - self.cuts.held(self.tokens)
+
+    @property
+    def discarded_documents(self) -> int:
+        """Documents that have no token in any shard."""
+        return self.documents - sum(shard.documents for shard in self.shards)
+
 
 def plan_shards(
     lengths: Sequence[Int64s],

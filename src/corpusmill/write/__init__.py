@@ -88,19 +88,28 @@ class DocumentWriter(Protocol):
     batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch where
               there are no documents, so that their columns are known
 
-    mb_per_file, single_file   how the documents of a run are shared out to files
+    How the documents of a run are shared out to files, it may say as `SizesFiles` does.
     """
 
     @property
     def suffix(self) -> str: ...
+
+    def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts: ...
+
+
+@runtime_checkable
+class SizesFiles(Protocol):
+    """A writer of documents that says how large its files are; else they have MB_PER_FILE.
+
+    mb_per_file   megabytes of text in a file, roughly
+    single_file   all in one file
+    """
 
     @property
     def mb_per_file(self) -> int: ...
 
     @property
     def single_file(self) -> bool: ...
-
-    def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts: ...
 
 
 @runtime_checkable

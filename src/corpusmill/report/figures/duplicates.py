@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from corpusmill.report.tables import RunTables, identifier, literal
 
 CAUGHT = {  # signal -> whether it says that its step found something in a document
-    "twin_id": "{} IS NOT NULL",
+    "duplicate_of": "{} IS NOT NULL",
     "repeats": "{} > 0",
     "passages": "{} > 0",
 }

@@ -11,7 +11,7 @@ from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
-from corpusmill.recipe.lower import lower
+from corpusmill.engine.lower import lower
 from corpusmill.runs import run
 from corpusmill.steps.annotate.language import Language
 from corpusmill.steps.dedup.exact import Exact
@@ -82,7 +82,7 @@ def test_a_step_that_cannot_take_an_empty_batch_is_found_before_the_run(recipe):
 
 
 def test_a_condition_chooses_by_the_signals_of_earlier_steps(recipe, tmp_path):
-    steps = [Basic(min_words=None), where("basic.words > 3 or position > 50"), Exact(), where("exact.twin_id is null")]
+    steps = [Basic(min_words=None), where("basic.words > 3 or position > 50"), Exact(), where("exact.duplicate_of is null")]
     done = run(recipe(*steps), folder=tmp_path / "run", executor=Serial())
     assert [(row.step, row.documents_out, dict(row.reasons)) for row in done.waterfall.rows[1:]] == [
         ("keep_where", 2, {"condition": 1}),
