@@ -82,3 +82,11 @@ def made_run() -> Path:
     """The folder of the finished run. To change something in it, copy it first."""
     recipe = made_corpus()
     return corpusmill.run(recipe, folder=recipe.parent / "run", executor=Serial()).folder
+
+
+def unfinish(folder: Path, stage: str) -> None:
+    """Make a finished run as it is after it was killed in this stage: one unit short of the end."""
+    (place,) = folder.glob(f"stages/{stage}-????????")
+    for result in (place / "results").iterdir():
+        result.unlink()
+    next((place / "commits").iterdir()).unlink()

@@ -16,6 +16,7 @@ import pytest
 import corpusmill
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
 
 ROOT = Path(__file__).parent.parent
@@ -37,13 +38,12 @@ def output(folder):
 
 
 def kept_between_stages(folder):
-    """Stage, output and unit -> checksum of everything that stages left for each other."""
-    found: dict[Any, str] = {}
-    for commit in sorted(folder.glob("*/commits/*.json")):
-        record = json.loads(commit.read_bytes())
-        stage = commit.parent.parent.name
-        found |= {(stage, name, record["unit"]): output["checksum"] for name, output in record["outputs"].items()}
-    return found
+    """Stage and output -> keys of units, and checksums of everything that stages left for each other."""
+    return {
+        (results.folder, name): (results.keys, files.checksums.to_pylist())
+        for results in RunFolder(str(folder)).results().values()
+        for name, files in results.outputs.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_only_a_worker_is_killed_and_the_run_goes_on(reference, tmp_path):
 def test_ctrl_c_ends_with_one_line_and_the_run_continues(reference, tmp_path):
     run = start(tmp_path / "run", 2)
     deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("run/*/plan.json")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("run/stages/*/plans/*")) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the driver, the fork server and the workers
     _, message = run.communicate()
@@ -184,18 +184,28 @@ def workers_of(session):
 
 
 def test_a_changed_step_repeats_only_what_depends_on_it(tmp_path):
-    def stages(overrides):
-        corpusmill.run(RECIPE, overrides=overrides, folder=tmp_path / "run", executor=Serial())
-        return json.loads((tmp_path / "run" / "run.json").read_text())["stages"]
+    def units(overrides=()):
+        done = corpusmill.run(RECIPE, overrides=overrides, folder=tmp_path / "run", executor=Serial())
+        return {stage: counts.done_now for stage, counts in done.units.items()}
 
-    before = stages([])
-    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*/commits/*.json")}
-    after = stages(["steps.minhash.threshold=0.7"])
-    changed = {name.split("-", 1)[1].rpartition("-")[0] for name in set(after) - set(before)}
-    assert changed == {name.split("-", 1)[1].rpartition("-")[0] for name in before} - {
-        "pass-1",
-        "exact-group",
-        "exact-verdicts",
-    }
+    everything = units()
+    assert all(everything.values())
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("stages/*/commits/*.json")}
+    done = units(["steps.minhash.threshold=0.7"])
+    again = {stage for stage, count in done.items() if count}
+    assert "minhash-verdicts" in again and "shards" in again
+    assert not again & {"pass-1", "exact-group", "exact-verdicts", "minhash-shingles"}
     assert all(path.stat().st_mtime_ns == at for path, at in written.items())
-    assert stages([]) == before  # and back again: everything is there already
+    assert not any(units().values())  # and back again: everything is there already
+
+
+def test_a_change_that_changes_nothing_stops_there(tmp_path):
+    """Verdicts are made again with another threshold; no document is judged otherwise, so nothing else is done."""
+
+    def units(threshold):
+        overrides = [f"steps.minhash.threshold={threshold}"]
+        done = corpusmill.run(RECIPE, overrides=overrides, folder=tmp_path / "run", executor=Serial())
+        return {stage: counts.done_now for stage, counts in done.units.items() if counts.done_now}
+
+    units(0.8)
+    assert set(units(0.8001)) == {"minhash-group", "minhash-verdicts"}

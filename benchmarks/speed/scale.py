@@ -12,7 +12,6 @@ nothing is read there, either, but it must be skipped), and that there are no cr
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -30,13 +29,18 @@ from numpy.typing import NDArray
 
 from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
 from corpusmill.execute.processes import Processes
-from corpusmill.keys import Keys, Signed
-from corpusmill.engine.lower import SLICE, PassInfo, Plan
+from corpusmill.arrays import map_arrays
+from corpusmill.engine.carry_out import Silent, carry_out
+from corpusmill.engine.lower import PARTITION
+from corpusmill.engine.passes import COUNTED, KeyRequest, write_keys
+from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.keys import Keys, KeyStage
 from corpusmill.recipe.model import Recipe
-from corpusmill.engine.passes import COUNTED, Sign, _write_keys
-from corpusmill.runs import Silent, carry_out, preloaded, stage_folder, warm_kernels
+from corpusmill.run_folder import RunFolder
+from corpusmill.runs import preloaded, warm_kernels
 from corpusmill.steps.dedup.minhash import Minhash
-from corpusmill.units import Stage, Unit, UnitIO
+from corpusmill.unit_io import UnitIO
+from corpusmill.units import Planned, Stage
 
 SIZES = (2_500_000, 5_000_000, 10_000_000)
 REAL = 1750  # bytes of a document that is not made, for the number of slices: as in the workload
@@ -48,15 +52,20 @@ STEP = Minhash(bands=14, rows=8)
 
 
 @dataclass(frozen=True)
+class Documents:
+    """Documents [start, stop)."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
 class Make:
-    """Unit inputs: its first document, and the one after its last."""
-
     documents: int
-    slices: int
+    partitions: int
 
-    def run(self, unit: Unit, io: UnitIO) -> None:
-        start, stop = unit.inputs
-        numbers = np.arange(start, stop)
+    def run(self, inputs: Documents, io: UnitIO) -> None:
+        numbers = np.arange(inputs.start, inputs.stop)
         paired = np.flatnonzero(numbers % PAIRED == 0)
         texts = np.full(len(numbers), "", object)
         texts[paired] = paired_texts(numbers[paired] // PAIRED, self.documents // PAIRED)
@@ -65,13 +74,14 @@ class Make:
         columns["id"] = pa.array([f"{number:032x}" for number in numbers.tolist()])
         docs = pa.record_batch([columns[name] for name in COUNTED.names], schema=COUNTED)
         io.write("docs", docs)
-        random = np.random.default_rng([self.documents, unit.number])
+        random = np.random.default_rng([self.documents, inputs.start // UNIT])
         bands, lanes = STEP.shape[0], STEP.shape[0] * STEP.shape[1]
         keys = random.integers(0, 2**64, (len(numbers), bands), np.uint64)
         sketches = random.integers(0, 2**16, (len(numbers), lanes), np.uint16)
         true = STEP.keys(docs.take(pa.array(paired)), {})
         keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
-        _write_keys(io, Sign("minhash", STEP, self.slices), [(Keys(keys, {"sketch": sketches}), len(numbers))])
+        _request = KeyRequest("minhash", STEP, self.partitions, {})
+        write_keys(io, request, [(Keys(keys, {"sketch": sketches}), len(numbers))])
 
 
 def paired_texts(number: NDArray[np.int64], documents: int) -> list[str]:
@@ -101,10 +111,10 @@ def hash_numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 def plan(documents: int) -> Plan:
     """The stages of a run whose first pass makes its documents."""
-    slices = 1 << (documents * REAL // SLICE).bit_length()
-    units = [Unit(i, (at, min(at + UNIT, documents))) for i, at in enumerate(range(0, documents, UNIT))]
-    made = Stage("pass-1", f"made-{documents}", Make(documents, slices), (), lambda done, root: units)
-    signed = Signed("pass-1", "minhash", f"made-{documents}", slices, ())
+    partitions = 1 << (documents * REAL // PARTITION).bit_length()
+    units = [Planned(Documents(at, min(at + UNIT, documents)), (str(at),)) for at in range(0, documents, UNIT)]
+    made = Stage("pass-1", Make(documents, partitions), (), lambda upstream: units)
+    signed = KeyStage("pass-1", "minhash", partitions, ())
     recipe = Recipe.parse("name: scale\nread:\n  - jsonl: {paths: none}\n")
     return Plan(recipe, (made, *STEP.stages(signed)), (PassInfo("pass-1", ()),), ())
 
@@ -117,9 +127,10 @@ def make(documents: int, root: Path) -> None:
 
 def carry_out_by_workers(root: Path, stages: Plan) -> None:
     warm_kernels(Silent())
-    root.mkdir(parents=True, exist_ok=True)
+    run = RunFolder(str(root))
+    run.make()
     with closing(Processes(os.cpu_count() or 1, preload=preloaded())) as executor:
-        carry_out(root, stages, executor, Silent())
+        carry_out(run, stages, executor, Silent())
 
 
 def measure(documents: int, root: Path) -> tuple[float, int, int]:
@@ -136,12 +147,10 @@ def measure(documents: int, root: Path) -> tuple[float, int, int]:
         raise SystemExit(status)
     print(f"## {documents:,} documents\n")
     table("stage", "wall s", "units", "busy s")
-    for number, stage in enumerate(plan(documents).stages[1:], 2):
-        folder = root / stage_folder(number, stage)
-        commits = list((folder / "commits").glob("*.json"))
-        busy = sum(json.loads(path.read_bytes())["seconds"] for path in commits)
-        seconds = max(path.stat().st_mtime for path in commits) - (folder / "plan.json").stat().st_mtime
-        row(stage.name, f"{seconds:.1f}", len(commits), f"{busy:.1f}")
+    for name, results in RunFolder(str(root)).results().items():
+        if name != "pass-1":
+            seconds = wall_of(root / results.folder)
+            row(name, f"{seconds:.1f}", len(results), f"{results.seconds.sum():.1f}")
     row("**all, with start**", f"**{wall:.1f}**", "", "")
     gone, candidates = check(documents, root)
     print(
@@ -153,10 +162,11 @@ def measure(documents: int, root: Path) -> tuple[float, int, int]:
 
 def check(documents: int, root: Path) -> tuple[int, int]:
     """How many go, and how many pairs were compared. Raises SystemExit unless those go that must."""
-    (verdicts,) = root.glob("*-minhash-verdicts-*/verdicts/*.parquet")
-    (commit,) = root.glob("*-minhash-verdicts-*/commits/*.json")
-    found = pq.read_table(verdicts, columns=["document", "reason"])
-    gone = found["document"].filter(found["reason"].is_valid()).to_numpy()
+    results = RunFolder(str(root)).results()["minhash-verdicts"]
+    found = pq.read_table(root / results["verdicts"].path(0), columns=["document", "reason"])
+    sizes = np.diff(map_arrays(root / results["slices"].path(0))["offsets"])
+    numbers = found["document"].to_numpy() + np.repeat(np.arange(len(sizes)) * UNIT, sizes)
+    gone = numbers[found["reason"].is_valid().to_numpy()]
     pairs = documents // PAIRED // 2
     kind = (gone // PAIRED - pairs) % 3  # words exchanged
     equal, near = -(-pairs // 3), -(-(pairs - 1) // 3)
@@ -164,7 +174,13 @@ def check(documents: int, root: Path) -> tuple[int, int]:
     # At 0.836 a pair meets with probability 0.978.
     if not right or (kind == 0).sum() != equal or not 0.96 < (kind == 1).sum() / near < 0.99 or (kind == 2).any():
         raise SystemExit(f"the wrong documents go: {np.bincount(kind)} of {equal}, {near}, 0")
-    return len(gone), json.loads(commit.read_bytes())["facts"]["candidates"]
+    return len(gone), results.facts["candidates"]
+
+
+def wall_of(stage: Path) -> float:
+    """Seconds from a stage's plan to its last commit."""
+    (plan_file,) = (stage / "plans").iterdir()
+    return max(path.stat().st_mtime for path in (stage / "commits").iterdir()) - plan_file.stat().st_mtime
 
 
 def main() -> int:

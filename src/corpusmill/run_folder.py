@@ -123,9 +123,9 @@ class RunFolder:
         """What the stages of the last run left, so far: stages that were not begun are left out."""
         results = {}
         for entry in self.stages_record():
-            if entry["plan"] is not None:
-                folder = self.stage(entry["folder"])
-                results[entry["stage"]] = folder.results(entry["plan"]) or folder.partial(entry["plan"])
+            folder, plan = self.stage(entry["folder"]), entry["plan"]
+            if plan is not None and (left := folder.results(plan) or folder.partial(plan)) is not None:
+                results[entry["stage"]] = left
         return results
 
     def waterfall(self) -> dict[str, Any] | None:
@@ -274,10 +274,10 @@ class StageFolder:
         storage.create_once(self._name(f"results/{plan}.parquet"), content)
         return _as_results(table)
 
-    def partial(self, plan: str) -> Results:
-        """The results so far of a plan that is not complete."""
-        keys = self.planned(plan) or []
-        return self.finished(self.collect(keys), keys)
+    def partial(self, plan: str) -> Results | None:
+        """The results so far of a plan that is not complete; None if there is no such plan."""
+        keys = self.planned(plan)
+        return None if keys is None else self.finished(self.collect(keys), keys)
 
     def finished(self, collected: "Collected", keys: Sequence[str]) -> Results:
         """The results of those units that are done."""

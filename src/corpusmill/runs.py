@@ -83,7 +83,7 @@ def run(
     recipe: Recipe | str | os.PathLike[str],
     *,
     overrides: Sequence[str] = (),
-    folder: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | RunFolder | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     listener: ProgressListener | None = None,
@@ -105,7 +105,7 @@ def run(
     listener = listener or Silent()
     if not isinstance(recipe, Recipe):
         recipe = Recipe.load(Path(recipe), overrides)
-    run_folder = RunFolder.at(os.fspath(folder) if folder is not None else recipe.folder)
+    run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     refuse_itself(recipe, run_folder)
     plan = lower(recipe)
     warm_kernels(listener)

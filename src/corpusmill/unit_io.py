@@ -27,16 +27,18 @@ from corpusmill.units import Commit, Note, Output, Resources, Results, Unit, Wor
 class Upstream:
     """The results of earlier stages.
 
-    where   stage -> its folder's name, and the plan
+    where     stage -> its folder's name, and the plan
+    session   of one call that carries out a run: results are kept in memory for as long as it is the same
     """
 
     run: RunFolder
     where: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    session: str = ""
 
     def results(self, stage: str) -> Results:
         """What the units of an earlier stage left. Only stages that are named in `Stage.after` can be asked for."""
         folder, plan = self.where[stage]
-        return _results(self.run.place, folder, plan)
+        return _results(self.run.place, folder, plan, self.session)
 
     def __contains__(self, stage: str) -> bool:
         return stage in self.where
@@ -71,7 +73,7 @@ class Upstream:
 
 
 @lru_cache(maxsize=64)
-def _results(place: str, folder: str, plan: str) -> Results:
+def _results(place: str, folder: str, plan: str, session: str) -> Results:
     results = RunFolder(place).stage(folder).results(plan)
     if results is None:
         raise RunError(f"{place}: {folder} is not complete, and a later stage was begun; this is a fault of ours")
@@ -154,6 +156,7 @@ class StageTask:
     folder     the name of the stage's folder
     upstream   earlier stages that the work reads
     needs      resources of one unit
+    session    see Upstream
     """
 
     run: RunFolder
@@ -161,6 +164,7 @@ class StageTask:
     work: Work[Any]
     upstream: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needs: Resources = field(default_factory=Resources)
+    session: str = ""
 
     def run_unit(self, unit: Unit) -> Commit:
         """Carry out one unit and commit it: the one function that every executor calls.
@@ -169,7 +173,7 @@ class StageTask:
         Raises what the work raises; StorageError if the disk is full.
         """
         folder = self.run.stage(self.folder)
-        io = UnitIO(self.run, self.upstream, folder.name, unit.key, uuid.uuid4().hex[:8])
+        io = UnitIO(self.run, self.upstream, self.session, folder.name, unit.key, uuid.uuid4().hex[:8])
         started = now()
         try:
             self.work.run(unit.inputs, io)

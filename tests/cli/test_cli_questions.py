@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from made_run import COPIES, HOSTILE_URL, NEAR, made_run
+from made_run import COPIES, HOSTILE_URL, NEAR, made_run, unfinish
 
 WORDS = "gopher_quality.min_words=9"
 
@@ -103,7 +103,7 @@ def test_no_run_and_a_run_that_is_not_finished_are_named(corpusmill, tmp_path, w
     status, out, err = corpusmill(verb, tmp_path / "none", *rest)
     assert status == 2 and not out and "no run here" in err
     folder = shutil.copytree(made_run(), tmp_path / "run")
-    next(folder.glob("*-shards-*/commits/*.json")).unlink()
+    unfinish(folder, "shards")
     status, out, err = corpusmill(verb, folder, *rest)
     assert status == 1 and not out and "shards has 0 of 1 units" in err
 

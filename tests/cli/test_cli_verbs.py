@@ -7,7 +7,7 @@ import pytest
 
 from corpusmill.steps import names
 from corpusmill.steps.describe import describe
-from made_run import HOSTILE_URL, made_corpus, made_run, write_corpus
+from made_run import HOSTILE_URL, made_corpus, made_run, unfinish, write_corpus
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def test_report_writes_the_page_and_prints_the_waterfall(corpusmill, run):
 
 def test_report_of_a_run_that_is_not_finished_says_what_is_missing(corpusmill, tmp_path):
     folder = shutil.copytree(made_run(), tmp_path / "run")
-    next(folder.glob("*-shards-*/commits/*.json")).unlink()
+    unfinish(folder, "shards")
     status, out, err = corpusmill("report", folder)
     assert (status, out) == (1, "") and "shards has 0 of 1 units" in err
 

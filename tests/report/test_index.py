@@ -7,13 +7,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from made_run import unfinish
+
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.report.index import export
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.storage import checksum
-from corpusmill.units import map_arrays
+from corpusmill.arrays import map_arrays
+from corpusmill.run_folder import RunFolder
 from dedup_runs import NAMES, dedup
 
 TEXTS = {name: f"{name} " * 4 for name in ("ash", "birch", "cedar", "elm", "fir")}
@@ -57,9 +60,9 @@ def test_it_has_the_keys_of_the_kept_documents_alone(run, tmp_path, step):
     files = [(file["keys"], file["docs"]) for file in index["files"]]
     assert len(files) > 1
     records, documents = keys_of(made.folder, files)
-    commits = [json.loads(path.read_text()) for path in sorted(run.folder.glob("01-pass-1-*/commits/*.json"))]
-    outputs = [commit["outputs"] for commit in commits]
-    whole = keys_of(run.folder, [(o[f"keys-{step}"]["path"], o["docs"]["path"]) for o in outputs])
+    results = RunFolder(str(run.folder)).results()["pass-1"]
+    paths = (results[name].paths.to_pylist() for name in (f"keys-{step}", "docs"))
+    whole = keys_of(run.folder, list(zip(*paths)))
     assert records == [record for record in whole[0] if record[1] in kept]
     assert documents == {at: value for at, value in whole[1].items() if at[0] in kept}
     assert {name for name, _ in documents} == set(kept)  # `rank`, and the sketch
@@ -101,7 +104,7 @@ def test_a_folder_that_holds_something_is_left_alone(run, tmp_path):
 
 
 def test_a_run_that_is_not_finished_has_no_index(run, tmp_path):
-    next(run.folder.glob("*-pass-2-*/commits/*.json")).unlink()
+    unfinish(run.folder, "pass-2")
     with pytest.raises(ResumeError, match="not finished"):
         export(run.folder, tmp_path / "index", "exact")
     assert not (tmp_path / "index").exists()

@@ -18,7 +18,7 @@ from corpusmill.report import page as sections
 from corpusmill.report.page import write_page
 from corpusmill.report.rule_counts import reasons
 from corpusmill.report.tables import RunTables
-from made_run import HOSTILE, HOSTILE_URL, made_corpus, made_run
+from made_run import HOSTILE, HOSTILE_URL, made_corpus, made_run, unfinish
 
 EMPTY = {"meta", "input", "rect", "line"}
 
@@ -137,7 +137,7 @@ def test_every_file_of_the_page_is_a_section_of_it():
 
 def test_a_run_that_is_not_finished_has_none(tmp_path):
     folder = shutil.copytree(made_run(), tmp_path / "run")
-    next(folder.glob("*-shards-*/commits/*.json")).unlink()
+    unfinish(folder, "shards")
     with pytest.raises(ResumeError, match="not finished"):
         write_page(folder)
     assert not (folder / "report.html").exists()

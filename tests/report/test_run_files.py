@@ -9,7 +9,7 @@ from corpusmill.report import samples
 from corpusmill.report.rule_counts import rule_counts
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
-from made_run import COPIES, NEAR, made_run
+from made_run import COPIES, NEAR, made_run, unfinish
 
 ALL = 10_000
 
@@ -36,14 +36,13 @@ def test_files_that_no_commit_names_do_not_count(copied, tables):
 
 
 def test_a_stage_that_the_recipe_no_longer_has_does_not_count(copied, tables):
-    stage = next(copied.glob("01-*"))
-    shutil.copytree(stage, copied / "01-pass-1-00000000")
+    stage = next(copied.glob("stages/pass-1-*"))
+    shutil.copytree(stage, copied / "stages" / "pass-1-00000000")
     assert rule_counts(RunTables(copied)) == rule_counts(tables)
 
 
 def test_a_run_that_is_not_finished_has_documents_and_no_waterfall(copied):
-    (commit,) = copied.glob("*-shards-*/commits/*.json")
-    commit.unlink()
+    unfinish(copied, "shards")
     tables = RunTables(copied)
     assert len(samples.kept(tables, ALL)) == 36
     with pytest.raises(ResumeError, match="not finished: shards has 0 of 1 units"):
@@ -51,7 +50,7 @@ def test_a_run_that_is_not_finished_has_documents_and_no_waterfall(copied):
 
 
 def test_of_a_run_that_stopped_early_the_first_pass_can_be_seen(copied):
-    for folder in copied.glob("*-pass-2-*"):
+    for folder in copied.glob("stages/pass-2-*"):
         shutil.rmtree(folder)
     tables = RunTables(copied)
     assert len(samples.kept(tables, ALL)) == 36 + COPIES + NEAR

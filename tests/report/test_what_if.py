@@ -210,14 +210,15 @@ def test_a_slip_is_answered_as_in_a_recipe(setting, said):
 
 def test_a_run_whose_verdicts_are_not_those_of_the_code_is_not_extrapolated(tmp_path):
     folder = shutil.copytree(made_run(), tmp_path / "run")
-    (path,) = folder.glob("*-pass-1-*/signals/*.parquet")
+    (path,) = folder.glob("stages/pass-1-*/signals/*.parquet")
     table = pq.read_table(path)
-    size = path.stat().st_size
     words = pc.add(table["gopher_quality.content_words"], 100)
     at = table.schema.get_field_index("gopher_quality.content_words")
     pq.write_table(table.set_column(at, "gopher_quality.content_words", words.cast(pa.int64())), path)
-    record = next(folder.glob("*-pass-1-*/commits/*.json"))
-    record.write_text(record.read_text().replace(f'"bytes": {size}', f'"bytes": {path.stat().st_size}'))
+    (results,) = folder.glob("stages/pass-1-*/results/*.parquet")
+    record = pq.read_table(results)
+    at = record.schema.get_field_index("signals:bytes")
+    pq.write_table(record.set_column(at, "signals:bytes", pa.array([path.stat().st_size])), results)
     with pytest.raises(InputError, match="does not judge as it did in the run"):
         what_if(folder, ["gopher_quality.min_words=9"])
 

@@ -3,7 +3,7 @@ import pytest
 from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.steps.annotate.pii import Pii
-from corpusmill.steps.redact._patterns import Kind
+from corpusmill.steps.personal_data import Kind
 from corpusmill.steps.redact.pii import Pii as Redact
 
 TEXTS = ("a@b.org, 8.8.8.8 and c@d.org", None, "日本 +49 30 901820 at 10.0.0.1, version 3.3.3.0 at 12:30:45")

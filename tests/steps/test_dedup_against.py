@@ -4,13 +4,15 @@ import json
 import shutil
 
 import pytest
+
+from made_run import unfinish
 from hypothesis import given
 from hypothesis import strategies as st
 
 import corpusmill
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.recipe import against as against_module
+from corpusmill.engine import earlier_runs
 from corpusmill.engine.lower import lower
 from corpusmill.report.index import export
 from corpusmill.steps.dedup import _near
@@ -220,7 +222,7 @@ def test_a_folder_that_is_neither_is_an_error_before_anything_runs(first, tmp_pa
 
 @pytest.mark.parametrize("pass_", ["pass-1", "pass-2"])
 def test_a_run_that_is_not_finished_is_named(first, tmp_path, pass_):
-    next(first.glob(f"*-{pass_}-*/commits/*.json")).unlink()
+    unfinish(first, pass_)
     with pytest.raises(RecipeError, match=r"minhash.against: .*/run: the run is not finished.*corpusmill run"):
         check(tmp_path, minhash(against=str(first)))
 
@@ -231,7 +233,7 @@ def test_a_run_that_is_not_finished_is_named(first, tmp_path, pass_):
     [
         (Minhash(ngram=2, bands=64, rows=1), "'ngram': 2"),
         (Minhash(ngram=1, bands=32, rows=2), "'bands': 32"),
-        (Minhash(ngram=1, bands=64, rows=1, of="characters"), "'of': 'characters'"),
+        (Minhash(ngram=1, bands=64, rows=1, unit="characters"), "'unit': 'characters'"),
     ],
 )
 def test_keys_that_were_made_otherwise_are_refused_and_both_are_told(first, tmp_path, kind, other, said):
@@ -250,8 +252,8 @@ def test_a_run_without_the_step_is_refused(first, tmp_path):
 @pytest.mark.parametrize("kind", ["run", "index"])
 def test_keys_of_another_format_are_refused(first, tmp_path, kind, monkeypatch):
     folder = first if kind == "run" else export(first, tmp_path / "index").folder
-    monkeypatch.setattr(against_module, "FORMAT", 99)
-    with pytest.raises(RecipeError, match="format 1, not 99: run it again" if kind == "run" else "'format': 1"):
+    monkeypatch.setattr(earlier_runs, "FORMAT", 99)
+    with pytest.raises(RecipeError, match="format 2, not 99: run it again" if kind == "run" else "'format': 2"):
         check(tmp_path, minhash(against=str(folder)))
 
 
@@ -272,4 +274,4 @@ def test_a_run_is_not_compared_with_itself(first, tmp_path):
 def test_parameters_of_the_verdict_may_differ():
     """What is no part of the keys is each run's own affair."""
     one, other = Minhash(threshold=0.7, keep="longest", mark=True), Minhash(against="somewhere")
-    assert against_module.comparable(one) == against_module.comparable(other)
+    assert earlier_runs.comparable(one) == earlier_runs.comparable(other)

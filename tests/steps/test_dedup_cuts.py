@@ -29,7 +29,7 @@ from slow_pieces import slow_pieces, slow_without
 def outcome(found, label):
     """name -> (text that is left, or why the document went; its signals), for all documents."""
     tables = RunFiles(found.folder)
-    paths = [found.folder / commit.outputs["docs"].path for commit in tables.stages[tables.passes[-1][0]]]
+    paths = tables.paths("docs", len(tables.passes) - 1)
     texts = {
         row["url"]: row["text"] for path in paths for row in pq.read_table(path, columns=["url", "text"]).to_pylist()
     }
@@ -187,7 +187,7 @@ def test_a_change_of_what_goes_makes_no_keys_anew(tmp_path):
 
 def test_keys_are_28_bytes_a_line_that_is_long_enough():
     keys = Line(min_characters=5).keys(docs("short\nx\n", None, "and longer"), {})
-    assert keys.documents.tolist() == [0, 2] and keys.riders["number"].tolist() == [0, 0]
+    assert keys.documents.tolist() == [0, 2] and keys.payload["number"].tolist() == [0, 0]
     riders = sum(column.itemsize for column in keys.riders.values())
     assert keys.bands.itemsize + riders + 4 == 28  # and the row of the document, which the engine adds
 

@@ -1,11 +1,12 @@
 """`dedup/substring` finds the passages that a suffix array finds, and cuts those that came before."""
 
-import json
+import os
 from collections import Counter
 from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,12 +17,17 @@ from hypothesis import strategies as st
 import corpusmill
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.keys import KeyFile, Signed
-from corpusmill.engine.passes import Pass, Sign
+from corpusmill.engine.carry_out import Silent, carry_out
+from corpusmill.engine.passes import InputPieces, KeyRequest, Pass, SourcePieces
+from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.execute.serial import Serial
+from corpusmill.keys import EarlierKeys, KeyFile, KeyStage
+from corpusmill.recipe.model import Recipe
+from corpusmill.run_folder import RunFolder
 from corpusmill.steps.dedup import _substring
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.text.plain_tokens import token_spans
-from corpusmill.units import Commit, Unit, UnitIO, Work
+from corpusmill.units import Planned, Stage
 
 WORDS = ["a", "b", "c", "d,", "東", "e\n\n"]
 
@@ -76,49 +82,62 @@ def suffix_array(texts: list[str], n: int) -> list[list[bool]]:
 class Done:
     """The stages of the step, carried out in a folder."""
 
-    def __init__(self, folder: Path, units: list[list[str]], step: Substring, slices: int = 1, **signed) -> None:
-        self.commits: dict[str, list[Any]] = {"pass-1": []}
-        self.folder = folder
-        signing = Pass((("made", ReadTexts()),), (), (), (Sign("substring", step, slices),), None)
-        for number, texts in enumerate(units):
-            self._unit("pass-1", signing, Unit(number, ((0, Texts(texts)),)))
-        made = Signed("pass-1", "substring", "print", slices, (), **signed)
-        for stage in step.stages(made):
-            self.commits[stage.name] = []
-            for unit in stage.units({name: self.commits[name] for name in stage.after}, folder):
-                self._unit(stage.name, stage.work, Unit(unit.number, json.loads(json.dumps(unit.inputs))))
-        self.last = stage.name
-
-    def _unit(self, stage: str, work: Work, unit: Unit) -> None:
-        """As an executor does, without waiting for the disk."""
-        io = UnitIO(self.folder, stage, unit.number, "only")
-        work.run(unit, io)
-        self.commits[stage].append(Commit(unit.number, io.attempt, io.finish(), io.facts, 0.0))
+    def __init__(self, folder: Path, units: list[list[str]], step: Substring, partitions: int = 1, **about: Any) -> None:
+        self.run = RunFolder(str(folder / "run"))
+        self.run.make()
+        request = KeyRequest("substring", step, partitions, {})
+        signing = Pass((("made", ReadTexts()),), "", (), (), (request,), None)
+        inputs = [InputPieces((SourcePieces(0, (Texts(tuple(texts)),)),)) for texts in units]
+        planned = [Planned(unit, (str(number),)) for number, unit in enumerate(inputs)]
+        first = Stage("pass-1", signing, (), lambda upstream: planned)
+        stages = (first, *step.stages(KeyStage("pass-1", "substring", partitions, (), **about)))
+        recipe = Recipe.parse("name: made\nread:\n  - jsonl: {paths: none}\n")
+        plan = Plan(recipe, stages, (PassInfo("pass-1", ()),), ())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "fsync", lambda _: None)
+            self.results = carry_out(self.run, plan, Serial(attempts=1), Silent()).results
+        self.last = stages[-1].name
 
     def rows(self, table: str) -> list[dict]:
-        files = [pq.read_table(self.folder / commit.outputs[table].path) for commit in self.commits[self.last]]
-        return [row for file in files for row in file.to_pylist()]
+        """The rows of all units, with documents numbered through."""
+        starts = self.results["pass-1"]["docs"].starts.tolist()
+        files = [pq.read_table(self.run.file(path)) for path in self.results[self.last][table].paths.to_pylist()]
+        return [
+            row | {"document": row["document"] + start}
+            for start, file in zip(starts, files)
+            for row in file.to_pylist()
+        ]
+
+    def kept(self) -> EarlierKeys:
+        """All of its documents, as kept by an earlier run."""
+        results = self.results["pass-1"]
+        paths = [results[name].paths.to_pylist() for name in ("keys-substring", "docs")]
+        rows = results["docs"].rows.tolist()
+        files = [KeyFile(*(str(self.run.file(path)) for path in both), None, n) for *both, n in zip(*paths, rows)]
+        return EarlierKeys(tuple(files), "earlier")
 
 
-class Texts(NamedTuple):
+@dataclass(frozen=True)
+class Texts:
     """A piece of input that has its documents with it."""
 
-    texts: list[str]
+    texts: tuple[str, ...]
     size: int = 0
 
 
+@dataclass(frozen=True)
 class ReadTexts:
     """Reads them in two batches."""
 
-    def read(self, piece, source, tally):
+    def read(self, piece, source, counts):
         half = len(piece.texts) // 2
         yield from (docs(*piece.texts[:half]), docs(*piece.texts[half:]))
 
 
-def cut(units: list[list[str]], step: Substring, **signed) -> list[list[bool]]:
+def cut(units: list[list[str]], step: Substring, **about: Any) -> list[list[bool]]:
     """Of each token of each document, whether it is cut."""
     with TemporaryDirectory() as folder:
-        done = Done(Path(folder), units, step, **signed)
+        done = Done(Path(folder), units, step, **about)
         cuts, verdicts = done.rows("cuts"), {row["document"]: row for row in done.rows("verdicts")}
     texts = [text for unit in units for text in unit]
     goes = []
@@ -143,7 +162,7 @@ def in_units(texts: list[str], sizes: list[int]) -> list[list[str]]:
 @settings(max_examples=60)
 def test_a_token_is_cut_if_it_stands_in_tokens_that_began_before(texts, n, sizes, slices):
     step = Substring(min_tokens=n)
-    assert cut(in_units(texts, sizes), step, slices=slices) == repeated(texts, n, keep_first=True)
+    assert cut(in_units(texts, sizes), step, partitions=slices) == repeated(texts, n, keep_first=True)
 
 
 @given(corpora(), st.integers(2, 6), st.lists(st.integers(0, 3), max_size=3))
@@ -222,9 +241,7 @@ def test_what_earlier_runs_kept_stays_there_and_goes_here():
         (Path(folder) / "old").mkdir()
         (Path(folder) / "new").mkdir()
         old = Done(Path(folder) / "old", [before], step)
-        keys, stored = (old.commits["pass-1"][0].outputs[name].path for name in ("keys-substring", "docs"))
-        earlier = (KeyFile(f"{folder}/old/{keys}", f"{folder}/old/{stored}", None, len(before)),)
-        done = Done(Path(folder) / "new", [here], step, earlier=earlier)
+        done = Done(Path(folder) / "new", [here], step, earlier=old.kept())
         assert [(row["document"], row["cut_tokens"]) for row in done.rows("verdicts")] == [(1, 120)]
         assert done.rows("cuts") == [{"document": 1, "start": 3, "stop": len(here[1])}]
 

@@ -61,7 +61,7 @@ def test_code_is_kept_by_the_sources_that_it_comes_from(monkeypatch, tmp_path):
     shutil.copytree(compile.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(compile, "PACKAGE", package)
     names = [f"corpusmill.text.{name}" for name in ("spans", "words", "stats", "sketch", "pii.find", "pii.addresses")]
-    names.append("corpusmill.steps.redact._patterns")  # takes what it needs from the package `text.pii`
+    names.append("corpusmill.steps.personal_data")  # takes what it needs from the package `text.pii`
 
     def prints():
         fingerprint.cache_clear()

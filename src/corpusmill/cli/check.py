@@ -1,12 +1,18 @@
 """corpusmill check RECIPE"""
 
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.report.numbers import number, size
+
+if TYPE_CHECKING:
+    from corpusmill.engine.changes import Preview
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,8 +25,10 @@ def check(
     json: Json = False,
 ) -> None:
     """Say whether a recipe can run, on what, and in which stages. Reads no document."""
+    from corpusmill.engine.changes import preview
     from corpusmill.engine.lower import lower
     from corpusmill.recipe.model import Recipe
+    from corpusmill.run_folder import RunFolder
 
     loaded = Recipe.load(recipe, settings or ())
     plan = lower(loaded)
@@ -30,8 +38,12 @@ def check(
         for source, found in zip(loaded.read, plan.inputs)
     }
     stages = [stage.name for stage in plan.stages]
+    workers = loaded.run.workers or os.cpu_count() or 1
+    ahead = preview(RunFolder(loaded.folder), plan)
     if json:
-        print_json({"name": loaded.name, "folder": str(loaded.folder), "sources": sources, "stages": stages})
+        record = {"name": loaded.name, "folder": loaded.folder, "sources": sources, "stages": stages}
+        units = {"units": ahead.units, "done": ahead.done, "workers": workers, "finished": ahead.finished}
+        print_json(record | units | {"changes": [asdict(change) for change in ahead.changes]})
         return
     print(f"{recipe}: can run")
     for name, found in sources.items():
@@ -39,4 +51,19 @@ def check(
     for info in plan.passes:
         print(f"  {info.stage}: {' → '.join(info.labels) or 'documents and verdicts'}")
     print(f"  stages: {' → '.join(stages)}")
+    busy = min(workers, ahead.units)
+    print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {number(busy)} of {number(workers)} workers")
     print(f"  folder: {loaded.folder}")
+    for line in _to_do(ahead):
+        print(f"  {line}")
+
+
+def _to_do(ahead: "Preview") -> Iterator[str]:
+    """What a run would do of what there is to do."""
+    if ahead.finished:
+        yield "to do: nothing, the run is there already"
+    elif ahead.done:
+        left = ahead.units - ahead.done
+        yield f"to do: {number(left)} of {number(ahead.units)} units of pass-1, and what depends on them"
+    for change in ahead.changes:
+        yield str(change)

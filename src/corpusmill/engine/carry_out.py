@@ -1,6 +1,7 @@
 """Stage after stage: plan, do what is missing, record the results."""
 
 import hashlib
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -76,6 +77,7 @@ class Progress:
     results: dict[str, Results] = field(default_factory=dict)
     counts: dict[str, StageCounts] = field(default_factory=dict)
     plans: dict[str, str] = field(default_factory=dict)
+    session: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 def carry_out(run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener) -> Progress:
@@ -97,7 +99,7 @@ def carry_out(run: RunFolder, plan: Plan, executor: Executor, listener: Progress
             listener.stage(stage, len(units), len(units))
             progress.counts[stage.name] = StageCounts(len(units), len(units))
         else:
-            task = StageTask(run, recorded[number]["folder"], stage.work, upstream.where, stage.needs)
+            task = StageTask(run, recorded[number]["folder"], stage.work, upstream.where, stage.needs, progress.session)
             results = _do(plan, stage, folder, units, task, executor, listener, progress)
         progress.results[stage.name] = results
         if stage.name == plan.passes[0].stage:
@@ -171,7 +173,7 @@ def _upstream(
     run: RunFolder, progress: Progress, recorded: Sequence[Mapping[str, Any]], after: tuple[str, ...]
 ) -> Upstream:
     folders = {entry["stage"]: entry["folder"] for entry in recorded}
-    return Upstream(run, {name: (folders[name], progress.plans[name]) for name in after})
+    return Upstream(run, {name: (folders[name], progress.plans[name]) for name in after}, progress.session)
 
 
 def _stages_record(plan: Plan) -> list[dict[str, Any]]:

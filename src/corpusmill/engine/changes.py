@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from corpusmill.engine.carry_out import unit_list
+from corpusmill.engine.inputs import unit_bytes
 from corpusmill.engine.plan import Plan
 from corpusmill.run_folder import RunFolder, stage_folder
+from corpusmill.unit_io import Upstream
 
 SHOWN = 3  # of the reasons of a stage
 
@@ -21,6 +24,40 @@ class Change:
         shown = "; ".join(self.reasons[:SHOWN])
         more = f"; and {len(self.reasons) - SHOWN} more" if len(self.reasons) > SHOWN else ""
         return f"{self.stage} is made again: {shown}{more}"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a run would do.
+
+    units     of the first pass: how many there are, and
+    done      how many of them are done already, in this folder
+    text      bytes of text in a unit, about
+    finished  whether the whole run is there already
+    changes   stages that were done with other work, and why that is another one
+    """
+
+    units: int
+    done: int
+    text: int
+    finished: bool
+    changes: tuple[Change, ...]
+
+
+def preview(run: RunFolder, plan: Plan) -> Preview:
+    """What a run in this folder would do. How much of the later stages is left depends on what the first pass makes."""
+    first = plan.stages[0]
+    units = unit_list(first, Upstream(run))
+    folder = run.stage(stage_folder(first.name, plan.identity(first.name).fingerprint))
+    done = len(folder.collect([unit.key for unit in units])) if run.exists() else 0
+    changed = tuple(changes(run, plan))
+    finished = done == len(units) and not changed and _finished(run, plan)
+    return Preview(len(units), done, unit_bytes(plan.inputs, plan.recipe.run.unit_mb), finished, changed)
+
+
+def _finished(run: RunFolder, plan: Plan) -> bool:
+    results = run.results()
+    return all(stage.name in results and results[stage.name].complete for stage in plan.stages)
 
 
 def changes(run: RunFolder, plan: Plan) -> list[Change]:

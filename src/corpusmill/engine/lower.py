@@ -52,6 +52,11 @@ def lower(recipe: Recipe) -> Plan:
     if not any(source.size for source in inputs):
         names = (file.path for source in inputs for file in source.files)
         raise InputError("all input files are empty: " + ", ".join(names)[:500])
+    return lower_inputs(recipe, inputs)
+
+
+def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
+    """The plan of a recipe on these files."""
     named = list(zip(labels(recipe.steps), recipe.steps))
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))

@@ -82,7 +82,7 @@ class ShardRange:
     """A shard to come, before it is known which documents it holds.
 
     number            of the shard
-    cut               number of the cut of the stream that it is; the same, unless a document is longer than a cut
+    low, high         the tokens of the stream that it is cut at
     first_unit        it takes from the units [first, stop)
     tokens_before     in the stream before the first of these units, and
     documents_before  documents
@@ -90,12 +90,12 @@ class ShardRange:
     """
 
     number: int
-    cut: int
+    low: int
+    high: int
     first_unit: int
     stop_unit: int
     tokens_before: int
     documents_before: int
-    held: int  # tokens of the whole stream that are in its shards
     discarded_tokens: int
 
 
@@ -151,9 +151,8 @@ class ShardCuts:
             low, high = cut * self.cut, min(held, (cut + 1) * self.cut)
             first, stop = int(np.searchsorted(ends, low, "right")), int(np.searchsorted(ends, high)) + 1
             before = int(ends[first - 1]) if first else 0
-            shard = ShardRange(
-                number, cut, first, stop, before, int(documents[first - 1]) if first else 0, held, total - held
-            )
+            documents_before = int(documents[first - 1]) if first else 0
+            shard = ShardRange(number, low, high, first, stop, before, documents_before, total - held)
             # Where no document is longer than a cut, one begins in every full cut.
             sure = high - low == self.cut and int(totals.longest[first:stop].max()) <= self.cut
             if self.whole and not sure and not self.plan(shard, [lengths(unit) for unit in range(first, stop)]).extents:
@@ -170,7 +169,7 @@ class ShardCuts:
 
         Raises ValueError if a document has no token, not even its EOS.
         """
-        low, high = shard.cut * self.cut, min(shard.held, (shard.cut + 1) * self.cut)
+        low, high = shard.low, shard.high
         base, documents_before = shard.tokens_before, shard.documents_before
         extents: list[Extent] = []
         first_document = documents = offset = head = 0

@@ -1,0 +1,55 @@
+"""An object store for several processes: a folder of this machine, without anything that object stores do not have."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from corpusmill import storage
+from corpusmill.run_folder import RunFolder
+
+
+class SharedStore(LocalFileSystem):
+    """Names are `shared://bucket/key`; the folder is $SHARED_STORE. Files are created once by O_EXCL."""
+
+    protocol = ("shared",)
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        root = os.environ["SHARED_STORE"]
+        below = str(path).removeprefix("shared://").removeprefix(root).strip("/")
+        return f"{root}/{below}".rstrip("/")
+
+    def unstrip_protocol(self, name: str) -> str:
+        return "shared://" + self._strip_protocol(name).removeprefix(os.environ["SHARED_STORE"]).strip("/")
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
+        file = Path(self._strip_protocol(path))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("xb" if mode == "create" else "wb") as handle:
+            handle.write(value)
+
+    def put_file(self, lpath: str, rpath: str, *args: Any, **kwargs: Any) -> None:
+        self.pipe_file(rpath, Path(lpath).read_bytes())
+
+    def get_file(self, rpath: str, lpath: str, *args: Any, **kwargs: Any) -> None:
+        Path(lpath).write_bytes(Path(self._strip_protocol(rpath)).read_bytes())
+
+    def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
+        self.pipe_file(path2, Path(self._strip_protocol(path1)).read_bytes())
+
+
+@dataclass(frozen=True)
+class SharedRun(RunFolder):
+    """A run in such a store: whoever is sent one knows the store."""
+
+
+def register() -> None:
+    fsspec.register_implementation("shared", SharedStore, clobber=True)
+    storage.CREATES_ONCE.add("shared")
+
+
+register()
