@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.common import Figure, Workload, heading, verdict
 from benchmarks.peers import dedup, rules
-from benchmarks.speed import loader, map_pass, measures, models, startup, tokens, what_if, whole_run
+from benchmarks.speed import loader, map_pass, measures, models, more_input, startup, tokens, what_if, whole_run
 from corpusmill.text import compile as kernels
 
 NAMES = (
@@ -27,6 +27,7 @@ NAMES = (
     "what_if",
     "map_pass",
     "whole_run",
+    "more_input",
     "startup",
 )
 
@@ -76,6 +77,8 @@ def main() -> int:
                     figures += map_pass.run(workload, options.runs, folder)
                 case "whole_run":
                     figures += whole_run.run(workload, options.runs, folder, big)
+                case "more_input":
+                    figures += more_input.run(workload, options.runs, folder)
                 case "startup":
                     figures += startup.run(workload, options.runs, folder)
     finally:

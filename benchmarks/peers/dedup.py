@@ -31,6 +31,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.common import GIB, MB, Figure, Watch, Workload, row, table, watching
+from corpusmill.arrays import map_arrays
+from corpusmill.run_folder import RunFolder
 from corpusmill.text.buckets import distinct, jaccard
 from corpusmill.text.fold import fold
 from corpusmill.text.shingles import shingle_hashes
@@ -276,7 +278,7 @@ def ourselves(workload: Workload, scratch: Path) -> Outcome:
     )
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     begun, wall, watch = timed([*command, "--workers", str(os.cpu_count() or 1)], scratch / "log")
-    (commit,) = folder.glob("*-minhash-verdicts-*/commits/*.json")
+    (commit,) = folder.glob("stages/minhash-verdicts-*/commits/*.json")
     known = commit.stat().st_mtime - begun
     twins = our_twins(folder)
     shutil.rmtree(folder)
@@ -285,10 +287,16 @@ def ourselves(workload: Workload, scratch: Path) -> Outcome:
 
 def our_twins(folder: Path) -> Pairs:
     """All documents come to the step, in the order of the input: their numbers are those of the peers."""
-    files = sorted(folder.glob("01-pass-1-*/docs/*.parquet"))
-    ids = pa.concat_tables([pq.read_table(file, columns=["id"]) for file in files])["id"].to_pylist()
-    number = {name: i for i, name in enumerate(ids)}
-    (verdicts,) = folder.glob("*-minhash-verdicts-*/verdicts/*.parquet")
-    found = pq.read_table(verdicts, columns=["document", "reason", "duplicate_of"]).to_pylist()
-    gone = [(one["document"], number[one["duplicate_of"]]) for one in found if one["reason"] is not None]
-    return np.array(gone, np.int64).reshape(-1, 2)
+    results = RunFolder(str(folder)).results()
+    docs, verdicts = results["pass-1"]["docs"], results["minhash-verdicts"]
+    tables = [pq.read_table(folder / path, columns=["id"]) for path in docs.paths.to_pylist()]
+    number = {name: i for i, name in enumerate(pa.concat_tables(tables)["id"].to_pylist())}
+    found = pq.read_table(folder / verdicts["verdicts"].path(0), columns=["document", "reason", "duplicate_of"])
+    rows = np.diff(map_arrays(folder / verdicts["slices"].path(0))["offsets"])
+    documents = found["document"].to_numpy() + np.repeat(docs.starts[:-1], rows)
+    dropped = [
+        (document, number[row["duplicate_of"]])
+        for document, row in zip(documents.tolist(), found.to_pylist())
+        if row["reason"] is not None
+    ]
+    return np.array(dropped, np.int64).reshape(-1, 2)

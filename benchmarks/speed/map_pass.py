@@ -9,9 +9,9 @@ from statistics import median
 
 from benchmarks.common import CRAWL, MB, NO_FILTERS, Figure, Workload, row, table, watching
 from corpusmill.execute.processes import Processes
-from corpusmill.facts import total
+from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.lower import lower
-from corpusmill.runs import Silent, carry_out
+from corpusmill.run_folder import RunFolder
 
 BAR = 15.0  # MB/s
 
@@ -39,12 +39,13 @@ def once(workload: Workload, steps: str, workers: int, folder: Path) -> tuple[fl
     try:
         with watching(os.getpid(), own=False) as watch:
             start = time.perf_counter()
-            done = carry_out(folder, first, executor, Silent())
+            run = RunFolder(str(folder))
+            run.make()
+            results = carry_out(run, first, executor, Silent()).results[first.stages[0].name]
             wall = time.perf_counter() - start
             watch.sample(own=False)
-        kept = sum(commit.outputs["docs"].rows for commit in done[first.stages[0].name])
-        read = total(commit.facts for commit in done[first.stages[0].name])["read"]["web"]["documents"]
-        return wall, watch.cpu, kept / read
+        read = results.facts["read"]["web"]["documents"]
+        return wall, watch.cpu, int(results["docs"].rows.sum()) / read
     finally:
         executor.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
 from corpusmill.execute.processes import Processes
+from benchmarks.speed.whole_run import wall_of
 from corpusmill.arrays import map_arrays
 from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.lower import PARTITION
@@ -175,12 +176,6 @@ def check(documents: int, root: Path) -> tuple[int, int]:
     if not right or (kind == 0).sum() != equal or not 0.96 < (kind == 1).sum() / near < 0.99 or (kind == 2).any():
         raise SystemExit(f"the wrong documents go: {np.bincount(kind)} of {equal}, {near}, 0")
     return len(gone), results.facts["candidates"]
-
-
-def wall_of(stage: Path) -> float:
-    """Seconds from a stage's plan to its last commit."""
-    (plan_file,) = (stage / "plans").iterdir()
-    return max(path.stat().st_mtime for path in (stage / "commits").iterdir()) - plan_file.stat().st_mtime
 
 
 def main() -> int:

@@ -66,4 +66,4 @@ def first_documents(recipe: Path, folder: Path, environment: dict[str, str]) -> 
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     start = time.time()
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    return min(path.stat().st_mtime for path in folder.glob("01-*/commits/*.json")) - start
+    return min(path.stat().st_mtime for path in folder.glob("stages/pass-1-*/commits/*.json")) - start

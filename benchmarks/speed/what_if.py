@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -13,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.common import CRAWL, MB, Figure, Workload, row, table
-from corpusmill.execute.commits import StageFolder
+from corpusmill.run_folder import RunFolder
 from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
 from corpusmill.tables import TableWriter
+from corpusmill.units import Output, Unit
 
 DOCUMENTS = 1_000_000
 BAR = 2.0  # seconds, of a what-if
@@ -88,24 +90,25 @@ def large_run(workload: Workload, scratch: Path, documents: int) -> Path:
     recipe.write_text(Workload(scratch, (), 0, 0, "").recipe(CRAWL, "questions"), "utf-8")
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    stage = StageFolder(folder, json.loads((folder / "run.json").read_bytes())["stages"][0])
-    commits = stage.commits()
-    rows = pa.concat_tables(pq.read_table(folder / commit.outputs["signals"].path) for commit in commits.values())
+    run = RunFolder(str(folder))
+    stages = run.stages_record()
+    stage = run.stage(stages[0]["folder"])
+    results = run.results()[stages[0]["stage"]]
+    rows = pa.concat_tables(pq.read_table(folder / path) for path in results["signals"].paths.to_pylist())
     (rest,) = rows.drop(["id"]).combine_chunks().to_batches()
     names = rows["id"].to_pylist()
-    template = json.dumps(commits[0].to_json())
-    inputs = json.loads((stage.path / "plan.json").read_bytes())["units"][0][1]
-    shutil.rmtree(stage.path / "commits")
-    (stage.path / "commits").mkdir()
-    units = range(-(-documents // len(rows)))
+    template = stage.committed(results.keys[0])
+    units = [Unit(number, f"{number:020x}", None) for number in range(-(-documents // len(rows)))]
+    keys = [unit.key for unit in units]
+    collected = stage.collect(keys)
     for unit in units:
-        path = stage.path / "signals" / f"{unit:05d}-repeated.parquet"
-        ids = pa.array([document_id(str(unit), name) for name in names], pa.string())
-        with TableWriter(path, rows.schema) as writer:
+        path = f"{stage.name}/signals/{unit.key}-{template.attempt}.parquet"
+        ids = pa.array([document_id(str(unit.number), name) for name in names], pa.string())
+        with TableWriter(folder / path, rows.schema) as writer:
             writer.write(pa.RecordBatch.from_arrays([ids, *rest.columns], schema=rows.schema))
-        record = json.loads(template) | {"unit": unit}
-        signals = {"path": path.relative_to(folder).as_posix(), "rows": len(names), "checksum": ""}
-        record["outputs"]["signals"] = signals | {"bytes": path.stat().st_size}
-        (stage.path / "commits" / f"{unit:05d}.json").write_text(json.dumps(record), "utf-8")
-    (stage.path / "plan.json").write_text(json.dumps({"units": [[unit, inputs] for unit in units]}), "utf-8")
+        signals = Output(path, len(names), (folder / path).stat().st_size, "0" * 32)
+        collected.add(replace(template, key=unit.key, outputs={"signals": signals}))
+    plan = stage.plan(units)
+    stage.finish(plan, collected, keys)
+    run.write_stages([stages[0] | {"plan": plan}, *stages[1:]])
     return folder

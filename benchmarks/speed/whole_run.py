@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.common import CRAWL, GIB, MB, NO_FILTERS, Figure, Workload, row, table, watching
 from corpusmill.report.waterfall import Waterfall
+from corpusmill.run_folder import RunFolder
 
 BAR = 2.0  # GiB of resident memory, over all processes
 
@@ -21,6 +22,12 @@ def run(workload: Workload, runs: int, scratch: Path, big: Workload | None = Non
         for name, steps in (("a crawl", CRAWL), ("no filters", NO_FILTERS)):
             figures += once(data, name, steps, scratch / "whole")
     return figures
+
+
+def wall_of(stage: Path) -> float:
+    """Seconds from a stage's plan to its results."""
+    ends = [max(path.stat().st_mtime for path in (stage / kind).iterdir()) for kind in ("plans", "results")]
+    return ends[1] - ends[0]
 
 
 def once(workload: Workload, name: str, steps: str, folder: Path) -> list[Figure]:
@@ -41,12 +48,9 @@ def once(workload: Workload, name: str, steps: str, folder: Path) -> list[Figure
         raise SystemExit(f"{' '.join(command)} ended with status {status}:\n{(folder / 'log').read_text('utf-8')}")
     print(f"## whole run, {name}: {size}, {workers} workers\n")
     table("stage", "wall s", "units", "busy s")
-    stages = sorted((folder / "run").glob("[0-9][0-9]-*"))
-    for stage in stages:
-        commits = [json.loads(path.read_bytes()) for path in (stage / "commits").glob("*.json")]
-        ended = max(path.stat().st_mtime for path in (stage / "commits").glob("*.json"))
-        seconds = ended - (stage / "plan.json").stat().st_mtime
-        row(stage.name[3:-9], f"{seconds:.1f}", len(commits), f"{sum(commit['seconds'] for commit in commits):.1f}")
+    for stage, results in RunFolder(str(folder / "run")).results().items():
+        seconds = wall_of(folder / "run" / results.folder)
+        row(stage, f"{seconds:.1f}", len(results), f"{results.seconds.sum():.1f}")
     flow = Waterfall.from_json(json.loads((folder / "run" / "waterfall.json").read_bytes()))
     disk = sum(file.stat().st_size for file in (folder / "run").rglob("*") if file.is_file()) / MB
     row("**all, with start, report and verification**", f"**{wall:.1f}**", "", "")

@@ -155,9 +155,9 @@ def sample(reader: Any, source: SourceFiles, share: float) -> list[Piece]:
 
 def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[int, int, float | None]:
     """Documents and tokens of a source that are kept, or are the input of a mix; its share in that."""
-    for facts in (stage.facts for stage in results.values()):
-        if "mix" in facts and facts["unit"] == "tokens":
-            drawn = facts["mix"][source]
+    for stage in results.values():
+        if "mix" in stage.facts and stage.notes["unit"][0] == "tokens":
+            drawn = stage.facts["mix"][source]
             return drawn["documents"], drawn["there"], drawn["share"]
     if not flow.rows:
         return flow.read[source]["documents"], 0, None

@@ -124,7 +124,10 @@ class RunFolder:
         results = {}
         for entry in self.stages_record():
             folder, plan = self.stage(entry["folder"]), entry["plan"]
-            if plan is not None and (left := folder.results(plan) or folder.partial(plan)) is not None:
+            left = folder.results(plan) if plan is not None else None
+            if left is None and plan is not None:
+                left = folder.partial(plan)
+            if left is not None:
                 results[entry["stage"]] = left
         return results
 

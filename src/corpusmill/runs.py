@@ -68,9 +68,9 @@ class Run:
         return path if path.exists() else None
 
     @property
-    def report(self) -> str:
-        """The report's place."""
-        return RunFolder(self.place).report
+    def report(self) -> Path:
+        """The report: one page of HTML."""
+        return self.folder / "report.html"
 
     def __repr__(self) -> str:
         flow = self.waterfall

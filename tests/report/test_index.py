@@ -40,12 +40,12 @@ def keys_of(folder, files):
         names = [NAMES[given] for given in pq.read_table(folder / docs, columns=["id"])["id"].to_pylist()]
         assert arrays["offsets"][-1] == len(arrays["keys"]) == len(arrays["row"])
         partition = np.repeat(np.arange(len(arrays["offsets"]) - 1), np.diff(arrays["offsets"]))
-        riders = [name for name in bytes(arrays["riders"]).decode().split(",") if name]
+        payload = [name for name in bytes(arrays["payload"]).decode().split(",") if name]
         for at, row in enumerate(arrays["row"]):
             records.append(
-                (int(partition[at]), names[row], int(arrays["keys"][at]), *(int(arrays[name][at]) for name in riders))
+                (int(partition[at]), names[row], int(arrays["keys"][at]), *(int(arrays[name][at]) for name in payload))
             )
-        for name in set(arrays) - {"slices", "riders", "offsets", "keys", "row", *riders}:
+        for name in set(arrays) - {"partitions", "payload", "offsets", "keys", "row", *payload}:
             assert len(arrays[name]) == len(names)
             documents |= {(given, name): arrays[name][row].tolist() for row, given in enumerate(names)}
     return sorted(records), documents

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -50,11 +51,11 @@ def test_a_run_that_counts_no_lines_says_what_would(corpusmill):
 
 
 def test_the_page_has_them_and_what_they_hold_does_not_act(folder, tmp_path):
-    page = write_page(folder).read_text("utf-8")
+    page = Path(write_page(folder)).read_text("utf-8")
     section = page[page.index('id="repeated"') :]
     section = section[: section.index("</section>")]
     assert NOTICE in section and "<td>4</td><td>3</td>" in section
     assert "4 of 6 that were compared repeat" in section
     assert "&lt;script&gt;" in section and "<script" not in section and "\x1b" not in section
     plain = shutil.copytree(made_run(), tmp_path / "plain")
-    assert 'id="repeated"' not in write_page(plain).read_text("utf-8")
+    assert 'id="repeated"' not in Path(write_page(plain)).read_text("utf-8")

@@ -56,7 +56,7 @@ def run(
         facts = {
             "folder": done.place,
             "seconds": done.seconds,
-            "report": done.report,
+            "report": RunFolder(done.place).report,
             "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
             "units": {stage: asdict(counts) for stage, counts in done.units.items()},
             **done.waterfall.to_json(),
@@ -76,14 +76,13 @@ def run(
 
 def closing(done: "Run") -> str:
     """Where everything is, and how to load a batch."""
-    flow = done.waterfall
-    lines = [
-        f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",
-        f"  report    {done.report}",
-    ]
     from corpusmill.run_folder import RunFolder
 
-    run = RunFolder(done.place)
+    flow, run = done.waterfall, RunFolder(done.place)
+    lines = [
+        f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",
+        f"  report    {run.report}",
+    ]
     for name in run.outputs():
         place = run.output(name)
         lines.append(f"  {'shards' if name == 'shards' else 'output':<9} {place}   (verified)")

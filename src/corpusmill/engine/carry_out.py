@@ -97,6 +97,7 @@ def carry_out(run: RunFolder, plan: Plan, executor: Executor, listener: Progress
         if results is not None:
             folder.check(results)
             listener.stage(stage, len(units), len(units))
+            _describe_plan(stage, units, listener)
             progress.counts[stage.name] = StageCounts(len(units), len(units))
         else:
             task = StageTask(run, recorded[number]["folder"], stage.work, upstream.where, stage.needs, progress.session)
@@ -126,9 +127,7 @@ def _do(
     done_before = len(collected)
     counts = progress.counts[stage.name] = StageCounts(len(units), done_before)
     listener.stage(stage, len(units), done_before)
-    if isinstance(stage.work, DescribesPlan):
-        for line in stage.work.describe_plan([unit.inputs for unit in units]):
-            listener.note(line)
+    _describe_plan(stage, units, listener)
     reads_input = stage.name == plan.passes[0].stage
 
     def on_commit(commit: Commit) -> None:
@@ -155,6 +154,12 @@ def _do(
     results = folder.finish(progress.plans[stage.name], collected, keys)
     folder.remove_orphans(collected)
     return results
+
+
+def _describe_plan(stage: Stage, units: Sequence[Unit], listener: ProgressListener) -> None:
+    if isinstance(stage.work, DescribesPlan):
+        for line in stage.work.describe_plan([unit.inputs for unit in units]):
+            listener.note(line)
 
 
 def unit_list(stage: Stage, upstream: Upstream) -> list[Unit]:

@@ -45,12 +45,13 @@ class Mix:
 
 def mixes(tables: RunTables) -> list[Mix]:
     """Every mix of a run, sources in the order of the recipe."""
-    steps = {step: tables.files.facts(f"{step}-verdicts") for step in tables.labels}
-    return [
-        Mix(step, facts["unit"], tuple(Drawn(s, **facts["mix"][s]) for s in tables.files.inputs if s in facts["mix"]))
-        for step, facts in steps.items()
-        if "mix" in facts
-    ]
+    drawn = []
+    for step in tables.labels:
+        facts = tables.files.facts(f"{step}-verdicts").get("mix")
+        if facts:
+            unit = tables.files.stages[f"{step}-verdicts"].notes["unit"][0]
+            drawn.append(Mix(step, unit, tuple(Drawn(s, **facts[s]) for s in tables.files.inputs if s in facts)))
+    return drawn
 
 
 def mix_table(mix: Mix) -> tuple[list[str], list[list[str]]]:

@@ -315,8 +315,8 @@ class DrawSources:
             order = np.argsort(chance[documents], kind="stable")
             times[documents] = copies(size[documents], order, quota.wanted)
             drawn[quota.source] = summary(quota, size[documents], times[documents])
-        io.facts |= {"unit": self.measure, "mix": drawn}
-        io.notes["epochs"] = int(times.max(initial=1))
+        io.facts["mix"] = drawn
+        io.notes |= {"unit": self.measure, "epochs": int(times.max(initial=1))}
         rows = np.flatnonzero(times != 1)
         reasons = pc.if_else(pa.array(times[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
         verdicts = VerdictWriter(io, files.own_starts, Sources.verdict)
