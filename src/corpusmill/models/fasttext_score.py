@@ -123,16 +123,16 @@ def embed(
             features += int(model.features[entry])
         if entry < 0 or not model.whole:
             if ascii and at - begin + 2 <= len(word):
-                found = collect_ascii(data, begin, at, model, buckets, filled, word)
-                filled += found
+                added = collect_ascii(data, begin, at, model, buckets, filled, word)
+                filled += added
                 if filled > BUFFER:
                     filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
             else:
-                filled, found = collect_characters(data, begin, at, model, hidden, buckets, filled)
-            features += found
+                filled, added = collect_characters(data, begin, at, model, hidden, buckets, filled)
+            features += added
         if model.word_ngrams > 1:
-            filled, found = collect_words(h, tokens, model, hidden, buckets, filled, history)
-            features += found
+            filled, added = collect_words(h, tokens, model, hidden, buckets, filled, history)
+            features += added
     if tokens == 0:
         return 0
     h = BASIS
@@ -143,8 +143,8 @@ def embed(
         add(model.words, entry, hidden)
         features += int(model.features[entry])
     if model.word_ngrams > 1:
-        filled, found = collect_words(h, tokens + 1, model, hidden, buckets, filled, history)
-        features += found
+        filled, added = collect_words(h, tokens + 1, model, hidden, buckets, filled, history)
+        features += added
     add_buckets(model.ngrams, model.kept, model.before, buckets, filled, hidden)
     return features
 
@@ -205,9 +205,9 @@ def collect_characters(
             if characters >= model.minn:
                 bucket = remainder(h, model)
                 buckets[filled] = bucket
-                found = has_row(bucket, model.kept)
-                filled += found
-                features += found
+                kept = has_row(bucket, model.kept)
+                filled += kept
+                features += kept
         if filled > BUFFER:
             filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
         start += 1
@@ -231,9 +231,9 @@ def collect_words(
         history[slot] = history[slot] * WORD_PRIME + signed
         bucket = np.int64(history[slot] % np.uint64(model.bucket))
         buckets[filled] = bucket
-        found = has_row(bucket, model.kept)
-        filled += found
-        features += found
+        kept = has_row(bucket, model.kept)
+        filled += kept
+        features += kept
         if filled > BUFFER:
             filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
     history[tokens % model.word_ngrams] = signed
@@ -336,9 +336,9 @@ def gather_words(model: Model, count: int, words: Rows, features: Positions) -> 
         begin, end = model.start[entry], model.end[entry]
         features[entry] = 1
         if model.maxn > 0 and not same(model.content, begin, end, END):
-            filled, found = collect_characters(model.content, begin, end, model, words[entry], buckets, 0)
+            filled, added = collect_characters(model.content, begin, end, model, words[entry], buckets, 0)
             add_buckets(model.ngrams, model.kept, model.before, buckets, filled, words[entry])
-            features[entry] += found
+            features[entry] += added
 
 
 @kernel

@@ -27,21 +27,21 @@ def read_model(path: Path, kind: str, version: int, parts: Sequence[str], advice
     try:
         arrays = map_arrays(path)
         card = json.loads(bytes(arrays["card"]))
-        found, wanted = card["format"], {part: arrays[part] for part in parts}
+        format, wanted = card["format"], {part: arrays[part] for part in parts}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, OSError) as error:
         why = f"{type(error).__name__}: {error}"
         raise AssetError(f"{path}: no {kind} model, or a damaged one ({why}). {advice}") from error
-    if found != version:
-        raise AssetError(f"{path}: {kind} model of format {found}; this reads {version}. {advice}")
+    if format != version:
+        raise AssetError(f"{path}: {kind} model of format {format}; this reads {version}. {advice}")
     return card, wanted
 
 
 def write_model(path: Path, version: int, card: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a model; the file is there whole or not at all."""
-    said = json.dumps({**card, "format": version}, indent=1, sort_keys=True, ensure_ascii=False).encode()
+    encoded = json.dumps({**card, "format": version}, indent=1, sort_keys=True, ensure_ascii=False).encode()
     part = path.with_name(f"{path.name}.part")
     try:
-        write_arrays(part, {"card": np.frombuffer(said, np.uint8), **arrays})
+        write_arrays(part, {"card": np.frombuffer(encoded, np.uint8), **arrays})
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

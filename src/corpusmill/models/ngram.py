@@ -159,24 +159,24 @@ def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], wor
                 word = UNKNOWN
                 key = extend(NO_BITS, word)
                 place = find(table, 0, key)
-            found, log = 1, table.log[place]
+            matched, log = 1, table.log[place]
             fresh[1] = table.back[place]
-            while found <= known and found < order:
-                key = extend(key, history[found - 1])
-                place = find(table, found, key)
+            while matched <= known and matched < order:
+                key = extend(key, history[matched - 1])
+                place = find(table, matched, key)
                 if place < 0:
                     break
-                found += 1
+                matched += 1
                 log = table.log[place]
-                fresh[found] = table.back[place]
+                fresh[matched] = table.back[place]
             total[s] += log
-            for longer in range(found, known + 1):
+            for longer in range(matched, known + 1):
                 total[s] += backs[longer]
             held = min(held + 1, order - 1)
             for i in range(min(held, MOST - 1), 0, -1):
                 history[i] = history[i - 1]
             history[0] = word
-            known = min(found, order - 1)
+            known = min(matched, order - 1)
             for i in range(1, known + 1):
                 backs[i] = fresh[i]
 

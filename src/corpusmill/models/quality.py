@@ -120,8 +120,8 @@ class Scorer:
     def scores(self, texts: pa.LargeStringArray) -> pa.Array:
         """(documents,) float32, 0 to 1; null for a text without a word."""
         if self.good is None:
-            found = assets.load(self.model, QualityModel.load).scores(texts)
-            return pa.array(found, mask=np.isnan(found))
+            probabilities = assets.load(self.model, QualityModel.load).scores(texts)
+            return pa.array(probabilities, mask=np.isnan(probabilities))
         model = assets.load(self.model, FastText.load)
         labels, scores = model.predict(texts, len(model.labels))
         score = np.where(labels == model.labels.index(self.good), scores, 0).sum(axis=1, dtype=np.float32)

@@ -55,12 +55,12 @@ def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.
         tokens = 0
         total = 0.0
         while True:
-            at, before, found = find_features(text.data, at, text.offsets[d + 1], before, model.shift, classes, rows)
-            if found == 0:
+            at, before, features = find_features(text.data, at, text.offsets[d + 1], before, model.shift, classes, rows)
+            if features == 0:
                 break
-            for f in range(found):
+            for f in range(features):
                 total += model.weights[rows[f]]
-            tokens += found >> 1
+            tokens += features >> 1
         scores[d] = np.nan
         if tokens > 0:
             scores[d] = probability(model.bias + total / np.sqrt(tokens) + length_weight(model.lengths, tokens))
@@ -75,23 +75,23 @@ def find_features(
     before   the hash of the token that ends at `at`; NO_WORD at the beginning of a document
     rows     as many as it has room for, at least 4, are written; none, where no token is left
     """
-    found = 0
-    while found + 4 <= len(rows):
+    features = 0
+    while features + 4 <= len(rows):
         start, end = next_token(data, at, hi, classes)
         if start == end:
             break
         if before != NO_WORD and ends_line(data, at, start):
-            rows[found] = LINE_END >> shift
-            rows[found + 1] = pair(before, LINE_END) >> shift
-            found += 2
+            rows[features] = LINE_END >> shift
+            rows[features + 1] = pair(before, LINE_END) >> shift
+            features += 2
             before = LINE_END
         h = word_hash(data, start, end)
-        rows[found] = h >> shift
-        rows[found + 1] = pair(before, h) >> shift
-        found += 2
+        rows[features] = h >> shift
+        rows[features + 1] = pair(before, h) >> shift
+        features += 2
         before = h
         at = end
-    return at, before, found
+    return at, before, features
 
 
 def room_for(size: int) -> int:
@@ -108,11 +108,11 @@ def pair(before: Bits, h: Bits) -> Bits:
 @inlined
 def ends_line(data: NDArray[np.uint8], at: int, start: int) -> bool:
     """Whether the white space data[at:start] holds a line feed."""
-    found = False
+    ends = False
     while at < start:
-        found |= load8(data, at) == LINE_FEED
+        ends |= load8(data, at) == LINE_FEED
         at += 1
-    return found
+    return ends
 
 
 @inlined
@@ -168,13 +168,13 @@ def train_epoch(
     of_lengths = len(weights)
     of_bias = len(weights) + len(lengths)
     for d in order:
-        _, _, found = find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows)
-        tokens = found >> 1
+        _, _, features = find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows)
+        tokens = features >> 1
         if tokens == 0:
             continue
         scale = 1.0 / np.sqrt(tokens)
         total = 0.0
-        for f in range(found):
+        for f in range(features):
             total += weights[rows[f]]
         power, share = length_place(tokens)
         odds = bias[0] + total * scale + (1.0 - share) * lengths[power] + share * lengths[power + 1]
@@ -182,7 +182,7 @@ def train_epoch(
         loss -= importance[d] * np.log(max(p if good[d] else 1.0 - p, 1e-12))
         counted += importance[d]
         slope = (p - (1.0 if good[d] else 0.0)) * importance[d]
-        for f in range(found):
+        for f in range(features):
             row = rows[f]
             gradient = slope * scale + decay * weights[row]
             squares[row] += gradient * gradient

@@ -32,25 +32,25 @@ def _loaded(model: bytes, path: Path) -> Any:
 def decode(model: bytes, path: Path, ids: list[int]) -> str:
     """The text of ids, control pieces written by name: the library leaves them out."""
     library = _loaded(model, path)
-    said, waiting = [], list[int]()
+    parts, waiting = [], list[int]()
     for i in ids:
         if library.is_control(i):
-            said += [library.decode(waiting), library.id_to_piece(i)]
+            parts += [library.decode(waiting), library.id_to_piece(i)]
             waiting = []
         else:
             waiting.append(i)
-    return "".join([*said, library.decode(waiting)])
+    return "".join([*parts, library.decode(waiting)])
 
 
 def pieces(model: bytes) -> list[tuple[str, int]]:
     """The pieces of a model that `load` has read, by id: what they look like, and their type."""
-    found = []
+    pieces = []
     for number, start, end in _fields(model, 0, len(model)):
         if number == PIECE:
             parts = {part: (a, b) for part, a, b in _fields(model, start, end)}
             kind = _varint(model, parts[TYPE][0])[0] if TYPE in parts else NORMAL
-            found.append((model[slice(*parts[NAME])].decode(), kind))
-    return found
+            pieces.append((model[slice(*parts[NAME])].decode(), kind))
+    return pieces
 
 
 def unused(model: bytes, names: Collection[str]) -> bytes:

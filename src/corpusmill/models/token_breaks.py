@@ -49,9 +49,9 @@ def _token_ends(
         differs &= total != pc.binary_length(texts).to_numpy(zero_copy_only=False)
     for d in np.flatnonzero(differs).tolist():
         text = texts[d].as_py()
-        found, start, end = tokenizer.reference.spans(text)
+        expected, start, end = tokenizer.reference.spans(text)
         here = slice(offsets[d], offsets[d + 1])
-        if not np.array_equal(found, ids[starts[d] : stops[d]]):
+        if not np.array_equal(expected, ids[starts[d] : stops[d]]):
             raise AssetError(
                 f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference, which says "
                 f"where tokens stand in the text. Use the reference: tokenize/bpe: {{engine: {tokenizer.reference.name}}}."

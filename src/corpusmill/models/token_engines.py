@@ -65,8 +65,8 @@ class HuggingFace:
         return _flat(self._native.encode(t, add_special_tokens=False).ids for t in texts.to_pylist())
 
     def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
-        found = self._native.encode(text, add_special_tokens=False)
-        return _columns(found.ids, found.offsets)
+        encoding = self._native.encode(text, add_special_tokens=False)
+        return _columns(encoding.ids, encoding.offsets)
 
 
 class SentencePiece:
@@ -81,8 +81,8 @@ class SentencePiece:
         return _flat(self._native.encode_as_ids(t) for t in texts.to_pylist())
 
     def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
-        found = self._native.encode_as_offset_mapping(text)
-        return _columns(found["ids"], found["offsets"])
+        mapping = self._native.encode_as_offset_mapping(text)
+        return _columns(mapping["ids"], mapping["offsets"])
 
 
 class Gigatoken:
@@ -97,8 +97,8 @@ class Gigatoken:
         self._awkward = awkward
 
     def encode(self, texts: pa.LargeStringArray) -> Encoded:
-        found = self._native.encode_batch(self._view(texts), parallel=False).layout
-        return np.asarray(found.content.data, np.uint32), np.asarray(found.offsets.data, np.int64)
+        encoded = self._native.encode_batch(self._view(texts), parallel=False).layout
+        return np.asarray(encoded.content.data, np.uint32), np.asarray(encoded.offsets.data, np.int64)
 
     def _view(self, texts: pa.LargeStringArray) -> Any:
         """The Arrow buffers as the library's own array type, not copied."""

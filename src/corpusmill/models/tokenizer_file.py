@@ -56,19 +56,19 @@ class Definition:
         except (OSError, EOFError, zlib.error) as error:
             raise AssetError(_no_json(file, error)) from error
         if tiktoken_file.is_one(data):
-            found = _of_json(file, tiktoken_file.as_json(data, file), None)
+            definition = _of_json(file, tiktoken_file.as_json(data, file), None)
         elif file.name.removesuffix(".gz").endswith(".model"):
-            found = _of_model(file, data)
+            definition = _of_model(file, data)
         else:
             try:
-                found = _of_json(file, json.loads(data), _configured_eos(file))
+                definition = _of_json(file, json.loads(data), _configured_eos(file))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise AssetError(_no_json(file, error)) from error
-        wrong = [token for token, i in found.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
-        if wrong or not found.ids:
-            said = f"the id of {wrong[0]!r} is {found.ids[wrong[0]]!r}" if wrong else "it has no tokens"
-            raise AssetError(f"{file}: {said}; ids are whole numbers from 0, and fit 32 bits. The file is damaged.")
-        return replace(found, fingerprint=hashlib.sha256(data).hexdigest())
+        wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
+        if wrong or not definition.ids:
+            problem = f"the id of {wrong[0]!r} is {definition.ids[wrong[0]]!r}" if wrong else "it has no tokens"
+            raise AssetError(f"{file}: {problem}; ids are whole numbers from 0, and fit 32 bits. The file is damaged.")
+        return replace(definition, fingerprint=hashlib.sha256(data).hexdigest())
 
     def find_eos(self, wanted: str | None) -> str:
         """The token that ends a document: the one asked for, else the configured one, else the first usual one."""
@@ -173,15 +173,15 @@ class Definition:
         return sizes
 
 
-def _of_json(file: Path, found: dict[str, Any], eos: str | None) -> Definition:
-    model = found["model"]
+def _of_json(file: Path, json: dict[str, Any], eos: str | None) -> Definition:
+    model = json["model"]
     vocab = model["vocab"]
     # A Unigram vocabulary is a list of (piece, score), the id its place; the others are maps to the id.
     ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else dict(vocab)
-    added = {token["content"]: token for token in found.get("added_tokens") or []}
+    added = {token["content"]: token for token in json.get("added_tokens") or []}
     ids |= {content: token["id"] for content, token in added.items()}
     unknown = model.get("unk_id", ids.get(model.get("unk_token") or ""))
-    return Definition(file, "", found, b"", added, ids, unknown, eos)
+    return Definition(file, "", json, b"", added, ids, unknown, eos)
 
 
 def _of_model(file: Path, data: bytes) -> Definition:
@@ -194,11 +194,13 @@ def _of_model(file: Path, data: bytes) -> Definition:
     return Definition(file, "", {}, data, added, ids, library.unk_id(), eos)
 
 
-def pre_tokenizers(found: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The pre-tokenizers of a tokenizer.json, one after the other."""
-    if not found:
+def pre_tokenizers(definition: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The pre-tokenizers of a tokenizer.json, a sequence flattened."""
+    if not definition:
         return []
-    return [s for part in found["pretokenizers"] for s in pre_tokenizers(part)] if "pretokenizers" in found else [found]
+    if "pretokenizers" not in definition:
+        return [definition]
+    return [step for part in definition["pretokenizers"] for step in pre_tokenizers(part)]
 
 
 def _no_json(file: Path, error: Exception) -> str:

@@ -180,13 +180,13 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
             if code_point == ELLIPSIS:
                 ellipses += 1
                 continue
-            found = class_of(classes, code_point)
-            if found & SPACE:
+            kind = class_of(classes, code_point)
+            if kind & SPACE:
                 run = below(size)
                 space |= run << U(k)
                 if k + size > 64:
                     spill = run >> U(64 - k)
-                if found & BREAK:
+                if kind & BREAK:
                     brk |= ONE << U(k)
         space |= ~valid
         dot &= valid

@@ -24,7 +24,7 @@ def pieces_of(texts: pa.LargeStringArray, at: SplitAt) -> Pieces:
     return Pieces(np.ascontiguousarray(spans[:, 0]), np.ascontiguousarray(spans[:, 1]), offsets)
 
 
-def breaks(found: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s]:
+def breaks(pieces: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s]:
     """The places between tokens at which one piece is over and the next has not begun.
 
     found      the pieces of each document
@@ -35,20 +35,20 @@ def breaks(found: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s
     There is at most one between two pieces: the last, so that white space stands before it. There is none where a token
     reaches from one piece into the next.
     """
-    document, before = np.empty(len(found.start), np.int64), np.empty(len(found.start), np.int64)
-    n = _breaks(found, ends, offsets, document, before)
+    document, before = np.empty(len(pieces.start), np.int64), np.empty(len(pieces.start), np.int64)
+    n = _breaks(pieces, ends, offsets, document, before)
     return document[:n], before[:n]
 
 
 @kernel
-def _breaks(found: Pieces, ends: Int64s, offsets: Int64s, document: Int64s, before: Int64s) -> Any:
+def _breaks(pieces: Pieces, ends: Int64s, offsets: Int64s, document: Int64s, before: Int64s) -> Any:
     n = 0
     for d in range(len(offsets) - 1):
         token, stop = offsets[d], offsets[d + 1] - 1  # after the last token there is nothing to cut off
-        for piece in range(found.offsets[d], found.offsets[d + 1] - 1):
+        for piece in range(pieces.offsets[d], pieces.offsets[d + 1] - 1):
             best = np.int64(-1)
-            while token < stop and ends[token] <= found.start[piece + 1]:
-                if ends[token] >= found.end[piece]:
+            while token < stop and ends[token] <= pieces.start[piece + 1]:
+                if ends[token] >= pieces.end[piece]:
                     best = token
                 token += 1
             if best >= 0:
@@ -92,14 +92,14 @@ def of_documents(positions: Int64s, lengths: Int64s, chosen: NDArray[np.bool_]) 
     """
     ends = np.cumsum(lengths)
     document = np.searchsorted(ends, positions, "right")
-    gone = np.cumsum(np.where(chosen, 0, lengths))  # tokens that are missing up to the end of each document
-    moved: Int64s = (positions - gone[document])[chosen[document]]
+    dropped = np.cumsum(np.where(chosen, 0, lengths))  # tokens that are missing up to the end of each document
+    moved: Int64s = (positions - dropped[document])[chosen[document]]
     return moved
 
 
 def warm_up() -> None:
     """Compile the kernels."""
-    found = pieces_of(pa.array(["A b. C"], pa.large_string()), "sentence")
+    sentences = pieces_of(pa.array(["A b. C"], pa.large_string()), "sentence")
     for dtype in (np.uint16, np.uint32):
         ends, _ = token_ends(np.zeros(3, dtype), np.array([[0, 3]]), np.array([2]))
-    breaks(found, ends, np.array([0, 3]))
+    breaks(sentences, ends, np.array([0, 3]))

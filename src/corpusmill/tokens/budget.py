@@ -22,9 +22,9 @@ def amount(written: str | float) -> float:
     >>> amount("1.5T"), amount("7B"), amount(20000)
     (1500000000000.0, 7000000000.0, 20000.0)
     """
-    found = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(written))
+    match = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(written))
     try:
-        value = float(re.sub("[,_]", "", found[1])) * SCALE[found[2].lower()] if found else math.nan
+        value = float(re.sub("[,_]", "", match[1])) * SCALE[match[2].lower()] if match else math.nan
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:

@@ -68,9 +68,9 @@ def copies(lengths: Int64s, order: Int64s, wanted: int) -> Int64s:
     So never more is drawn than wanted, and less by less than the tokens of any document that could come once more.
     """
     full, rest = divmod(wanted, max(int(lengths.sum()), 1))
-    found = np.full(len(lengths), full, np.int64)
-    found[order[fitting(lengths[order], rest)]] += 1
-    return found
+    times = np.full(len(lengths), full, np.int64)
+    times[order[fitting(lengths[order], rest)]] += 1
+    return times
 
 
 def fitting(lengths: Int64s, room: int) -> NDArray[np.bool_]:

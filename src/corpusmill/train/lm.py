@@ -134,7 +134,7 @@ class Order:
 
 
 def _orders(words: Words, order: int) -> list[Order]:
-    found = []
+    orders = []
     keys = np.zeros(len(words), U)  # of the n - 1 words that end at each place; 0 where a sentence begins in between
     for n in range(1, order + 1):
         longer = _extended(words, keys, n)
@@ -146,9 +146,9 @@ def _orders(words: Words, order: int) -> list[Order]:
         context = keys[at - 1] if n > 1 else np.zeros(len(at), U)
         suffix = keys[at] if n > 1 else np.zeros(len(at), U)
         starts = words[at - n + 1] == START
-        found.append(Order(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
+        orders.append(Order(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
         keys = longer
-    return found
+    return orders
 
 
 @kernel
@@ -166,12 +166,12 @@ def _extended(words: Words, keys: Words, n: int) -> Words:
 @kernel
 def _words(text: Text, out: Words) -> int:
     """All sentences with <s> and </s>, as hashes of words; how many there are. With no room, they are only counted."""
-    found = 0
+    count = 0
     for s in range(len(text.offsets) - 1):
         at, end = text.offsets[s], text.offsets[s + 1]
         if len(out):
-            out[found] = START
-        found += 1
+            out[count] = START
+        count += 1
         while True:
             while at < end and load8(text.data, at) == SPACE:
                 at += 1
@@ -181,12 +181,12 @@ def _words(text: Text, out: Words) -> int:
             while at < end and load8(text.data, at) != SPACE:
                 at += 1
             if len(out):
-                out[found] = xxh64(text.data, begin, at, NO_BITS)
-            found += 1
+                out[count] = xxh64(text.data, begin, at, NO_BITS)
+            count += 1
         if len(out):
-            out[found] = END
-        found += 1
-    return found
+            out[count] = END
+        count += 1
+    return count
 
 
 def _adjust(orders: list[Order]) -> None:
@@ -202,10 +202,10 @@ def _discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
     if not (n1 and n2 and n3):
         return 0.5, 1.0, 1.5
     y = n1 / (n1 + 2 * n2)
-    found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
-    if not all(0 < d < n for n, d in enumerate(found, 1)):
+    discounts = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+    if not all(0 < d < n for n, d in enumerate(discounts, 1)):
         return 0.5, 1.0, 1.5
-    return found
+    return discounts
 
 
 def _prune(orders: list[Order], most: int) -> None:

@@ -112,8 +112,8 @@ def train(
     }
     judged = sets.texts.filter(pa.array(held))
     model = QualityModel({}, learned)
-    found = judge(model.scores(judged), judged, sets.good[held])
-    return QualityModel({**card, "held_out": rounded(asdict(found))}, learned)
+    metrics = judge(model.scores(judged), judged, sets.good[held])
+    return QualityModel({**card, "held_out": rounded(asdict(metrics))}, learned)
 
 
 def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:

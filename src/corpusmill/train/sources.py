@@ -60,12 +60,12 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]
         chosen = _chance(len(sources), seed, number) < shares
         for source in dict.fromkeys(sources[chosen].tolist()):
             parts[source] += _tokens(shards, chosen & (sources == source))
-    found = []
+    read = []
     for name, pieces in parts.items():
         if pieces:
             tokens, first = (np.concatenate(column) for column in zip(*pieces))
-            found.append(Source(name, tokens, first))
-    return found
+            read.append(Source(name, tokens, first))
+    return read
 
 
 def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:

@@ -46,7 +46,7 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
     of_text = {"separator": "\n"} if documents == "line" else {"document": documents}
     readers = [read.find(name)(**(of_text if name == "text" else {})) for name in read.names()]
     suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
-    counts, found = ReadCounts(), []
+    counts, parts = ReadCounts(), []
     files = expand(list(paths), suffixes)
     for file in files:
         reader = reader_of(file, readers)
@@ -55,9 +55,9 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
                 counts.drain()
                 pages = batch["raw"].null_count < len(batch)
                 texts = (Resiliparse().transform(batch) if pages else batch)["text"]
-                found.append(texts.drop_null())
+                parts.append(texts.drop_null())
         counts.drain()
-    texts = pa.chunked_array(found, pa.large_string()).combine_chunks()
+    texts = pa.chunked_array(parts, pa.large_string()).combine_chunks()
     return Texts(texts, len(files), counts.faults)
 
 
