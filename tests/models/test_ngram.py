@@ -168,7 +168,7 @@ def test_lines_are_scored_one_by_one(tmp_path):
 
 def test_what_cannot_be_used_is_said(tmp_path):
     (tmp_path / "bad.lm").write_bytes(b"no model at all, just some bytes")
-    with pytest.raises(AssetError, match="no language model, or a damaged one"):
+    with pytest.raises(AssetError, match="not a language model, or a damaged one"):
         Perplexity(model=str(tmp_path / "bad.lm"))
     (tmp_path / "x.arpa").write_text("\\data\\\n", "utf-8")
     with pytest.raises(MissingExtraError, match=r"corpusmill\[kenlm\]"):
