@@ -193,7 +193,7 @@ def test_what_a_post_processor_would_add_is_added_once_and_only_if_asked_for(tmp
 def test_a_bos_that_is_not_there_or_ends_documents_is_refused(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<s>", "</s>"))
     with pytest.raises(
-        AssetError, match=r'there is no token "<b>" to begin .* special tokens are: <s>, </s>\. Give one'
+        AssetError, match=r'there is no token "<b>" to begin .* special tokens are: <s>, </s>\. Set `bos`'
     ):
         load(spec, bos="<b>")
     with pytest.raises(AssetError, match=r'"</s>" ends every document, so every next one already begins after it'):

@@ -173,9 +173,9 @@ def test_what_cannot_be_used_is_said(tmp_path):
     (tmp_path / "x.arpa").write_text("\\data\\\n", "utf-8")
     with pytest.raises(MissingExtraError, match=r"corpusmill\[kenlm\]"):
         Perplexity(model=str(tmp_path / "x.arpa"))
-    with pytest.raises(InputError, match="no word to learn from"):
+    with pytest.raises(InputError, match="no words to train on"):
         train(pa.array(["", " \n "], pa.large_string()), Settings(), {})
-    with pytest.raises(InputError, match="order is from 1 to 6, got 9"):
+    with pytest.raises(InputError, match="order must be from 1 to 6, got 9"):
         Settings(order=9)
     train(text([["a", "b"]]), Settings(min_count=1), {}).save(tmp_path / "m.lm")
     with pytest.raises(RecipeError, match="low <= high"):
