@@ -64,7 +64,7 @@ def test_weights_alone_say_what_to_collect(corpusmill):
     [
         ([], "give one of --params, --flops and --tokens, as in --params 7B; got none of them"),
         (["--params", "7B", "--tokens", "1T"], "got --params and --tokens"),
-        (["--params", "7X"], '--params: "7X" is no amount above 0; write it as 20000, "7B", "1.5T" or 1e23'),
+        (["--params", "7X"], '--params: "7X" is not an amount above 0; write it as 20000, "7B", "1.5T" or 1e23'),
         (["--params", "7B", "--overtrain", "0"], "--overtrain is a number above 0, got 0.0"),
         (["--params", "7B", "--weight", "web"], '--weight is a source and its share, as in web=0.8, got "web"'),
         (["--params", "7B", "--weight", "web=-1"], 'got "web=-1"'),

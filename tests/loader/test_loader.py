@@ -69,7 +69,7 @@ def test_a_batch_is_int64_and_the_callers_own(tmp_path):
 
 def test_steps_end_with_the_data(tmp_path):
     data, _ = made(tmp_path, "concat", 4)
-    with pytest.raises(ShardError, match="there is no step 4; with 2 rows of 4 tokens a step, one pass has 4 steps"):
+    with pytest.raises(ShardError, match="no step 4; with 2 rows of 4 tokens per step, one epoch has 4 steps"):
         data.batch(4, 2)
 
 

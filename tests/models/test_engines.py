@@ -194,10 +194,10 @@ def test_what_a_post_processor_would_add_is_added_once_and_only_if_asked_for(tmp
 def test_a_bos_that_is_not_there_or_ends_documents_is_refused(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<s>", "</s>"))
     with pytest.raises(
-        AssetError, match=r'there is no token "<b>" to begin .* special tokens are: <s>, </s>\. Give one'
+        AssetError, match=r'there is no token "<b>" to begin .* special tokens are: <s>, </s>\. Set `bos`'
     ):
         load(spec, bos="<b>")
-    with pytest.raises(AssetError, match=r'"</s>" ends every document, so the next begins after one already'):
+    with pytest.raises(AssetError, match=r'"</s>" ends every document, so every next one already begins after it'):
         load(spec, bos="</s>")
 
 
@@ -213,8 +213,8 @@ def test_tiktoken_keeps_added_tokens_that_are_not_special(tmp_path):
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        ({"merges": ["b c", "a b"]}, "its merges do not stand in the order of their ids"),
-        ({"merges": ["a b"], "normalizer": {"type": "NFC"}}, "changes text before it splits it"),
+        ({"merges": ["b c", "a b"]}, "its merges are not in the order of their ids"),
+        ({"merges": ["a b"], "normalizer": {"type": "NFC"}}, "normalizes text before it splits it"),
     ],
 )
 def test_tiktoken_says_why_it_cannot_use_a_tokenizer(tmp_path, model, reason):
@@ -249,12 +249,12 @@ def test_an_engine_that_does_not_read_the_file_is_refused_with_those_that_do(mod
         ("my.tiktoken", b"IQ== 0\n", r"NAME\.tiktoken, with a name of: r50k_base"),
         ("cl100k_bas.tiktoken", b"IQ== 0\n", 'did you mean "cl100k_base"'),
         ("r50k_base.tiktoken", b"IQ== 0\nIg== x\n", r"r50k_base\.tiktoken:2: not a token and its rank"),
-        ("r50k_base.tiktoken", b"IQ== 0\n", "has no token for the byte 0; it was cut"),
-        ("t.json", b'{"model": {"vocab": {"a": -1}}}', "the id of 'a' is -1; ids are whole numbers from 0"),
+        ("r50k_base.tiktoken", b"IQ== 0\n", "has no token for the byte 0: it was truncated"),
+        ("t.json", b'{"model": {"vocab": {"a": -1}}}', "the id of 'a' is -1; ids are integers from 0"),
         (
             "t.json",
             b'{"model": {"vocab": {"a": 4294967296}}}',
-            "4294967296; ids are whole numbers from 0, and fit 32 bits",
+            "4294967296; ids are integers from 0 of at most 32 bits",
         ),
         ("t.json", b'{"model": {"vocab": {}}}', "it has no tokens"),
     ],

@@ -169,14 +169,14 @@ def test_lines_are_scored_one_by_one(tmp_path):
 
 def test_what_cannot_be_used_is_said(tmp_path):
     (tmp_path / "bad.lm").write_bytes(b"no model at all, just some bytes")
-    with pytest.raises(AssetError, match="no language model, or a damaged one"):
+    with pytest.raises(AssetError, match="not a language model, or a damaged one"):
         Perplexity(model=str(tmp_path / "bad.lm"))
     (tmp_path / "x.arpa").write_text("\\data\\\n", "utf-8")
     with pytest.raises(MissingExtraError, match=r"corpusmill\[kenlm\]"):
         Perplexity(model=str(tmp_path / "x.arpa"))
-    with pytest.raises(InputError, match="no word to learn from"):
+    with pytest.raises(InputError, match="no words to train on"):
         train(pa.array(["", " \n "], pa.large_string()), Settings(), {})
-    with pytest.raises(InputError, match="order is from 1 to 6, got 9"):
+    with pytest.raises(InputError, match="order must be from 1 to 6, got 9"):
         Settings(order=9)
     train(text([["a", "b"]]), Settings(min_count=1), {}).save(tmp_path / "m.lm")
     with pytest.raises(RecipeError, match="low <= high"):

@@ -194,9 +194,9 @@ def test_a_missing_model_and_a_folder_are_told(tmp_path):
 
 
 def test_a_fasttext_model_needs_the_label_that_means_good():
-    with pytest.raises(RecipeError, match="say which label means good"):
+    with pytest.raises(RecipeError, match="set `good` to the label that means good"):
         Scorer(model="lid.176.ftz")
-    with pytest.raises(RecipeError, match=r'"english" is no label of lid\.176\.ftz'):
+    with pytest.raises(RecipeError, match=r'"english" is not a label of lid\.176\.ftz'):
         Scorer(model="lid.176.ftz", good="english")
     with pytest.raises(RecipeError, match="Leave it out"):
         Scorer(model=QUALITY_EN, good="hq")

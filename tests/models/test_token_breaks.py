@@ -108,7 +108,7 @@ def test_an_engine_that_says_otherwise_than_the_reference_is_not_believed(specs)
     tokenizer = load(specs["nfc"])
     ids, lengths = tokenizer.encode_documents(texts("e\u0301. Next"))
     ids[0] += 1
-    with pytest.raises(AssetError, match="gives other ids than the reference, which says where tokens stand"):
+    with pytest.raises(AssetError, match="gives other ids than the reference, which locates tokens"):
         token_breaks(tokenizer, texts("e\u0301. Next"), ids, lengths, "sentence")
 
 

@@ -195,7 +195,9 @@ def test_it_asks_which_token_ends_a_document_where_that_is_not_clear(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<a>", "<b>"))
     with pytest.raises(AssetError, match=r"which token ends a document\? none of .* Its special tokens are: <a>, <b>"):
         load(spec)
-    with pytest.raises(AssetError, match=r'"</s>" is not one\. Its special tokens are: <a>, <b>\. Give one as `eos`'):
+    with pytest.raises(
+        AssetError, match=r'"</s>" is not one\. Its special tokens are: <a>, <b>\. Set `eos` to one of them'
+    ):
         load(spec, eos="</s>")
     assert load(spec, eos="<b>").eos_id == 257
 
@@ -240,7 +242,7 @@ def test_a_tokenizer_in_which_documents_could_forge_their_end_is_refused(tmp_pat
         "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "</s>": 1}, "unk_token": "[UNK]"},
     }
     path.write_text(json.dumps(definition))
-    with pytest.raises(AssetError, match="text that looks like the control tokens </s> becomes them"):
+    with pytest.raises(AssetError, match="text that looks like the control tokens </s> is encoded as these tokens"):
         load(str(path))
 
 

@@ -102,7 +102,7 @@ def test_a_file_that_is_no_model_is_told(tmp_path):
     path = tmp_path / "model.toxicity"
     for content in (b"", b"CMARRAY1 and no more", b"PK\x03\x04"):
         path.write_bytes(content)
-        with pytest.raises(AssetError, match="no toxicity model, or a damaged one"):
+        with pytest.raises(AssetError, match="not a toxicity model, or a damaged one"):
             ToxicityModel.load(path)
     arrays = {name: np.array(array) for name, array in map_arrays(assets.locate(TOXICITY_EN)).items()}
     write_arrays(path, {name: array for name, array in arrays.items() if name != "card"})
@@ -119,7 +119,7 @@ def test_a_file_that_is_no_model_is_told(tmp_path):
 
 
 def test_a_score_that_is_none_and_a_list_that_is_not_there_are_told():
-    with pytest.raises(RecipeError, match=r"sentence_score is from 0 to 1, got 1\.5"):
+    with pytest.raises(RecipeError, match=r"sentence_score must be from 0 to 1, got 1\.5"):
         Rater(sentence_score=1.5)
     with pytest.raises(AssetError, match=r'no asset "toxic-words-em".*did you mean "toxic-words-en"'):
         Rater(lexicon="toxic-words-em")

@@ -176,7 +176,7 @@ def test_a_column_that_is_not_there_is_an_input_error_that_lists_those_that_are(
         Jsonl(text="tx").split([file], 1000)
     with pytest.raises(InputError, match='no column "link" for the url'):
         Jsonl(text="txt", url="link").split([file], 1000)
-    with pytest.raises(InputError, match=r"not one object a line\. Convert it, for example with: jq"):
+    with pytest.raises(InputError, match=r"not one object per line\. Convert it, for example with: jq"):
         Jsonl().split([save(tmp_path, "b.json", b'[\n{"text": "x"}]')], 1000)
 
 

@@ -146,9 +146,9 @@ def test_a_separator_that_overlaps_itself_is_not_cut_at(tmp_path, separator, exp
             r'must be one of file, paragraph, article, got "paragraf"; did you mean "paragraph"',
         ),
         ({"separator": ""}, "separator must not be empty"),
-        ({"separator": "x", "document": "article"}, "stands alone"),
+        ({"separator": "x", "document": "article"}, "replaces"),
         ({"charset": "utf-17"}, 'charset "utf-17" is not known'),
-        ({"charset": "utf-16", "separator": "x"}, "can be read as one document each, not cut"),
+        ({"charset": "utf-16", "separator": "x"}, "can only be read as one document each"),
         ({"max_mb": 0}, "max_mb > 0"),
     ],
 )

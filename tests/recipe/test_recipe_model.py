@@ -24,7 +24,7 @@ def test_a_path_alone_is_one_path():
 def test_the_folder_is_named_for_the_recipe_unless_it_is_given():
     source = Source(Lines(), "x")
     assert Recipe(read=[source], name="web").folder == "runs/web"
-    assert Recipe(read=[source], name="web", run=RunSettings(folder="there")).folder == Path("there")
+    assert Recipe(read=[source], name="web", run=RunSettings(folder="there")).folder == "there"
 
 
 @pytest.mark.parametrize(

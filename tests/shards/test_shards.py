@@ -199,7 +199,7 @@ def test_tokens_and_rows_cross_shards(folder):
     assert np.concatenate(list(read.rows(7))).tolist() == stream.tolist()
     assert [len(row) for row in read.rows()] == [8] * 8 + [1]
     assert read.tokens(5, 5).tolist() == []
-    with pytest.raises(ShardError, match="asked for tokens 60 to 66; there are 65"):
+    with pytest.raises(ShardError, match="tokens 60 to 66 are out of range; there are 65"):
         read.tokens(60, 66)
 
 
@@ -216,7 +216,7 @@ def test_a_token_leads_to_the_page_that_it_came_from(folder):
         "url": None,
         "tokens": 20,
     }
-    with pytest.raises(ShardError, match="no document 7; there are 7, from 0"):
+    with pytest.raises(ShardError, match="no document 7; the shards hold 0 to 6"):
         read.provenance(7)
 
 
@@ -234,12 +234,12 @@ def test_a_cut_shard_does_not_open(folder):
 
 def test_a_missing_shard_does_not_open(folder):
     (folder / "00002.bin").unlink()
-    with pytest.raises(ShardError, match=r"00002\.bin: No such file .* The index names it"):
+    with pytest.raises(ShardError, match=r"00002\.bin: No such file .* The index lists it"):
         shards.open(folder)
 
 
 def test_a_folder_without_index_does_not_open(tmp_path):
-    with pytest.raises(ShardError, match=r"has an index\.json, written last: was the run finished"):
+    with pytest.raises(ShardError, match=r"has an index\.json, written last: did the run finish"):
         shards.open(tmp_path)
 
 
@@ -249,7 +249,7 @@ def test_a_folder_without_index_does_not_open(tmp_path):
         ({"version": 2}, "version 2 of the format; this program reads version 1"),
         ({"format": "other"}, "not an index of shards"),
         ({"dtype": "int8"}, 'dtype is "int8"'),
-        ({"eos_id": None, "shards": [{"number": 0}]}, "an entry is missing or too many"),
+        ({"eos_id": None, "shards": [{"number": 0}]}, "an entry is missing or unknown"),
     ],
 )
 def test_an_index_that_does_not_fit_is_refused(folder, change, message):
@@ -298,13 +298,16 @@ def put(at, value):
     ("change", "problem"),
     [
         ({"tokens": put(9, 60_000)}, "token 9 is 60000, and the vocabulary has 50257"),
-        ({"tokens": put(2, EOS)}, "1 end-of-document tokens stand inside documents"),
-        ({"tokens": put(5, 1)}, "after document 0 to token 6 without its end-of-document token comes token 0 of 1"),
-        ({"runs": put(4 + 2 + 1, 2)}, "after document 0 to token 6 comes token 0 of 2"),
-        ({"runs": put(4 + 4, 3)}, "begins with token 3 of document 0, expected was 0 of 0"),
-        ({"runs": put(2, 5)}, "covers 5 tokens, its shard has 16; they are not of one run"),
+        ({"tokens": put(2, EOS)}, "1 end-of-document tokens are inside documents"),
+        (
+            {"tokens": put(5, 1)},
+            "document 0 up to token 6 without its end-of-document token is followed by token 0 of document 1",
+        ),
+        ({"runs": put(4 + 2 + 1, 2)}, "document 0 up to token 6 is followed by token 0 of document 2"),
+        ({"runs": put(4 + 4, 3)}, "begins with token 3 of document 0, expected token 0 of document 0"),
+        ({"runs": put(2, 5)}, "covers 5 tokens, its shard has 16: they are from different runs"),
         ({"runs": put(4, 1)}, "the spans do not cover the shard"),
-        ({"runs": put(4 + 2, -1)}, "the spans call tokens 0 to 6 padding"),
+        ({"runs": put(4 + 2, -1)}, "the spans mark tokens 0 to 6 as padding"),
     ],
 )
 def test_shards_that_were_written_wrong_do_not_verify(folder, change, problem):
@@ -328,7 +331,7 @@ def test_the_index_wants_every_planned_shard():
 
 
 def test_a_table_wants_every_document(tmp_path):
-    with pytest.raises(ShardError, match="3 documents were packed, and 0 were given"):
+    with pytest.raises(ShardError, match="3 documents were packed, and the table was given 0"):
         write_documents([], 0, np.array([1, 2, 3]), tmp_path / "t.parquet")
 
 

@@ -356,7 +356,7 @@ def test_presets_are_as_published():
         ({"temperature": 1, "max_epochs": {"a": 0}}, "max_epochs is above 0, got a: 0"),
         ({"temperature": 1, "max_epochs": 0}, "max_epochs is above 0, got all: 0"),
         ({"temperature": 1, "unit": "words"}, 'unit is "tokens", "bytes" or "documents", got "words"'),
-        ({"temperature": 1, "budget": "20X"}, 'budget: "20X" is no amount above 0'),
+        ({"temperature": 1, "budget": "20X"}, 'budget: "20X" is not an amount above 0'),
     ],
 )
 def test_wrong_parameters_are_refused(wrong, message):

@@ -23,7 +23,7 @@ def test_a_model_that_cannot_be_used_is_told_when_the_step_is_made(tmp_path):
     (tmp_path / "broken.quality").write_bytes(b"CMARRAY1 and no more")
     with pytest.raises(AssetError, match="damaged"):
         Quality(model=str(tmp_path / "broken.quality"))
-    with pytest.raises(RecipeError, match="say which label"):
+    with pytest.raises(RecipeError, match="label that means good"):
         Quality(model="lid.176.ftz")
 
 

@@ -100,7 +100,7 @@ def test_a_list_of_your_own(tmp_path):
 def test_wrong_parameters_are_told_when_the_step_is_made(tmp_path):
     with pytest.raises(RecipeError, match=r"max_share is from 0 to 1, got -0\.1"):
         Filtered(max_share=-0.1)
-    with pytest.raises(RecipeError, match="sentence_score is from 0 to 1"):
+    with pytest.raises(RecipeError, match="sentence_score must be from 0 to 1"):
         Annotated(sentence_score=2)
     with pytest.raises(AssetError, match="no asset"):
         Annotated(lexicon=str(tmp_path / "none.txt"))

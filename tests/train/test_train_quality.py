@@ -109,8 +109,8 @@ def test_the_auc_is_the_share_of_pairs_in_order(rows):
         ([], BAD, "0 good documents"),
         (GOOD, [], "0 bad documents"),
         (GOOD, BAD[:1], "1 bad documents"),
-        (GOOD, GOOD, "90 are among both"),
-        (GOOD, ["same"] * 9, "9 bad documents, and 1 texts"),
+        (GOOD, GOOD, "90 are in both kinds"),
+        (GOOD, ["same"] * 9, "9 bad documents give 1 usable texts"),
     ],
 )
 def test_sets_that_teach_nothing_are_refused(good, bad, message):
@@ -154,7 +154,7 @@ def test_the_text_of_pages_is_what_counts(tmp_path):
 
 def test_a_file_that_no_reader_knows_is_told(tmp_path):
     (tmp_path / "a.docx").write_text("x")
-    with pytest.raises(InputError, match=r"a\.docx: no reader for such a name"):
+    with pytest.raises(InputError, match=r"a\.docx: no reader for this file name"):
         read_texts([str(tmp_path / "a.docx")])
 
 

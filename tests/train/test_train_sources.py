@@ -86,5 +86,5 @@ def test_what_cannot_be_told_is_refused(tmp_path):
     with pytest.raises(ShardError, match=r"without tables of documents.*NAME="):
         read_sources([str(tmp_path / "x")], 100)
     assert [s.name for s in read_sources([f"all={tmp_path / 'x'}"], 100)] == ["all"]
-    with pytest.raises(InputError, match="named twice"):
+    with pytest.raises(InputError, match="given twice"):
         read_sources([f"a={tmp_path / 'x'}", f"b={tmp_path / 'x'}"], 100)

@@ -82,11 +82,11 @@ def test_words_that_come_often_become_tokens(tmp_path):
 
 
 def test_there_must_be_room_for_all_bytes_and_text_to_learn_from(tmp_path):
-    with pytest.raises(InputError, match=r"vocab_size is 258 or more \(256 bytes and 2 special tokens\)"):
+    with pytest.raises(InputError, match=r"vocab_size must be 258 or more \(256 bytes and 2 special tokens\)"):
         Settings(vocab_size=257, special=("<a>", "<b>"))
-    with pytest.raises(InputError, match="one special token or more, each once"):
+    with pytest.raises(InputError, match="one special token or more, distinct"):
         Settings(vocab_size=400, special=("<a>", "<a>"))
-    with pytest.raises(InputError, match="no texts to learn from"):
+    with pytest.raises(InputError, match="no texts to train on"):
         train([], SETTINGS, tmp_path / "t.json")
 
 

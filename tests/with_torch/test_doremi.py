@@ -118,7 +118,7 @@ def test_rows_keep_documents_apart_and_lead_to_the_next_token():
 def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="two sources or more, got a"):
         learnt(source("a", noise(1, 500)))
-    with pytest.raises(InputError, match="b: has 20 tokens, which is no row of 24"):
+    with pytest.raises(InputError, match="b: has 20 tokens, too few for a row of 24"):
         learnt(source("a", noise(1, 500)), source("b", noise(1, 20)))
     with pytest.raises(InputError, match="0 <= smoothing < 1"):
         doremi.Settings(smoothing=1.0)

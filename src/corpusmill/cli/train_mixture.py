@@ -73,13 +73,13 @@ def mixture(
         say(f"sources: {', '.join(f'{name} {number(count)} tokens' for name, count in tokens.items())}")
     said = time.monotonic()
 
-    def tell(model: str, step: int, weights: object) -> None:
+    def on_step(model: str, step: int, weights: object) -> None:
         nonlocal said
         if not json and (step == steps or time.monotonic() - said >= EVERY):
             said = time.monotonic()
             say(f"{model} model: step {number(step)} of {number(steps)}")
 
-    found = doremi.learn(sources, settings, device, tell)
+    found = doremi.learn(sources, settings, device, on_step)
     weights = found.shares()
     card = {"weights": weights, "about": doremi.card(found, settings, tokens)}
     if out.suffix == ".json":

@@ -27,12 +27,12 @@ __all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "TokenLoader", "open"]
 
 
 def open(path: str | Path) -> "Loader":
-    """Open a folder of training shards, to look at. Raises ShardError if it is damaged or is none."""
+    """Open a folder of training shards for inspection. Raises ShardError if it is not one, or is damaged."""
     return Loader(open_shards(path))
 
 
 class Loader:
-    """Batches of rows in the order of the shards. For training there is TokenLoader."""
+    """Batches of rows in the order of the shards, for inspection. For training use TokenLoader."""
 
     def __init__(self, shards: Shards) -> None:
         self.shards = shards
@@ -42,15 +42,15 @@ class Loader:
         return -(-len(Rows(self.shards, sequence_length)) // batch_size)
 
     def batch(self, step: int, batch_size: int, sequence_length: int | None = None) -> dict[str, NDArray[Any]]:
-        """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` gives them.
+        """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` returns them.
 
-        sequence_length   that of the shards if not given; for packing `concat` it may be another
-        Raises ShardError for a step past the last, and for another length where packing keeps documents in rows.
+        sequence_length   by default that of the shards; packing `concat` allows any other
+        Raises ShardError for a step past the last, and for another length if packing keeps documents within rows.
         """
         rows = Rows(self.shards, sequence_length)
         if step < 0 or batch_size < 1 or step * batch_size >= len(rows):
             raise ShardError(
-                f"{self.shards.folder}: there is no step {step}; with {batch_size} rows of {rows.length} tokens a "
-                f"step, one pass has {self.steps(max(batch_size, 1), sequence_length)} steps, from 0."
+                f"{self.shards.folder}: no step {step}; with {batch_size} rows of {rows.length} tokens per step, one "
+                f"epoch has {self.steps(max(batch_size, 1), sequence_length)} steps, from 0."
             )
         return rows.read(np.arange(step * batch_size, min((step + 1) * batch_size, len(rows))))

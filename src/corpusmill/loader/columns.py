@@ -1,4 +1,4 @@
-"""What stands in some rows, and the columns of a batch that are made of it."""
+"""The layout of rows, and the columns of a batch that are computed from it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from corpusmill.shards.layout import PADDING
 
 Int64s = NDArray[np.int64]
-IGNORE = -100  # as a target: nothing to learn here. The number that PyTorch's cross entropy leaves out by itself
+IGNORE = -100  # a target without a loss; the default ignore_index of PyTorch's cross entropy
 FIELDS = ("tokens", "targets", "loss_mask", "position_ids", "doc_ids", "cu_seqlens")
 
 
 class Pieces(NamedTuple):
-    """The parts of documents in some rows, and padding, by row and then by start: each (pieces,).
+    """The pieces of documents in some rows, and padding, by row and then by start: each (pieces,).
 
-    row        place of the row
+    row        index of the row
     start      first token of the piece in its row
-    document   number of the document, PADDING
+    document   number of the document, or PADDING
     offset     tokens of the document before the piece
     length     tokens of the piece in the row
-    ends       bool, False where the row that follows in the shards begins with the document's next token
+    ends       bool, False if the next row of the shards begins with the document's next token
     """
 
     row: Int64s
@@ -33,17 +33,17 @@ class Pieces(NamedTuple):
     ends: NDArray[np.bool_]
 
     def take(self, which: NDArray[Any]) -> "Pieces":
-        """Those at some places, or where a mask is True."""
+        """The pieces at these indices, or where a mask is True."""
         columns: Any = (column[which] for column in self)
         return Pieces(*columns)
 
 
 class Copies(NamedTuple):
-    """Where the tokens of some rows are, by row and then by `at`: each (copies,).
+    """Where the tokens of some rows are in the files, by row and then by `at`: each (copies,).
 
-    A row takes one token more than its length, as the target of its last one; none where the data ends.
+    A row takes one token more than its length, as the target of its last one, unless the data ends there.
 
-    row     place of the row
+    row     index of the row
     at      first token in the row
     size    tokens
     file    number of the shard
@@ -58,13 +58,13 @@ class Copies(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Rows, ready to be copied: looking many up at once costs little more than looking up one."""
+    """Rows that were looked up and can be copied: many at once cost little more than one."""
 
     pieces: Pieces
     copies: Copies
 
     def part(self, first: int, stop: int) -> "Layout":
-        """Of the rows [first, stop), which are counted from 0 again."""
+        """The layout of the rows [first, stop), numbered from 0."""
         return Layout(_part(self.pieces, first, stop), _part(self.copies, first, stop))
 
 
@@ -74,7 +74,7 @@ def _part(table: Any, first: int, stop: int) -> Any:
 
 
 def merged(layouts: Sequence[Layout], places: Sequence[Int64s]) -> Layout:
-    """Layouts of different rows as one; `places` says for the rows of each where they stand in it."""
+    """Layouts of different rows as one; `places` has for each layout the indices of its rows in the result."""
     return Layout(
         Pieces(*_merged([layout.pieces for layout in layouts], places)),
         Copies(*_merged([layout.copies for layout in layouts], places)),
@@ -92,18 +92,18 @@ def columns(
 ) -> dict[str, NDArray[Any]]:
     """The columns of a batch of so many rows, as `Rows.read` explains them, in the order of FIELDS.
 
-    pad     the id that fills a row which the data ends in
+    pad     the id that fills the row in which the data ends
     files   the tokens of each shard that `layout` names
     """
     pieces, copies = layout
-    # One piece of memory for all that is wide: malloc gives that back and takes it again without a page fault, and
-    # page faults of a column each take as long as filling it (20 a batch of 8 x 2,048 tokens, now 2).
+    # One allocation for all wide columns: malloc can reuse it without page faults, and the page faults of one column
+    # take as long as filling it (20 per batch of 8 x 2,048 tokens, now 2).
     wide = [name for name in ("tokens", "targets", "doc_ids", "position_ids") if name == "tokens" or name in fields]
-    found: dict[str, NDArray[Any]] = dict(zip(wide, np.empty((len(wide), rows, length), np.int64)))
-    tokens, targets = found["tokens"], found.get("targets")
+    batch: dict[str, NDArray[Any]] = dict(zip(wide, np.empty((len(wide), rows, length), np.int64)))
+    tokens, targets = batch["tokens"], batch.get("targets")
     if copies.size.sum() < rows * (length + 1):
         tokens.fill(pad)
-    # A loop, because copying a row at a time is four times as fast as one indexed by all places.
+    # A loop, because copying row by row is four times as fast as fancy indexing.
     for row, at, size, file, first in zip(*(column.tolist() for column in copies)):
         ids = files[file]
         tokens[row, at : at + size] = ids[first : first + min(size, length - at)]
@@ -118,15 +118,15 @@ def columns(
         if "loss_mask" in fields:
             mask = np.ones((rows, length), np.bool_)
             mask.reshape(-1)[ends] = False
-            found["loss_mask"] = mask
+            batch["loss_mask"] = mask
     if "doc_ids" in fields:
-        found["doc_ids"].reshape(-1)[:] = np.repeat(pieces.document, pieces.length)
+        batch["doc_ids"].reshape(-1)[:] = np.repeat(pieces.document, pieces.length)
     if "position_ids" in fields:
         begin = np.repeat(begins, pieces.length)
-        np.subtract(_counted(rows * length), begin, out=found["position_ids"].reshape(-1))
+        np.subtract(_counted(rows * length), begin, out=batch["position_ids"].reshape(-1))
     if "cu_seqlens" in fields:
-        found["cu_seqlens"] = np.append(begins, rows * length).astype(np.int32)
-    return {name: found[name] for name in FIELDS if name in fields}
+        batch["cu_seqlens"] = np.append(begins, rows * length).astype(np.int32)
+    return {name: batch[name] for name in FIELDS if name in fields}
 
 
 @lru_cache(4)
@@ -135,7 +135,7 @@ def _counted(stop: int) -> Int64s:
 
 
 def _ends(pieces: Pieces, begins: Int64s) -> Int64s:
-    """Tokens, counted over all rows, after which their document does not go on, and all padding."""
+    """The last tokens of documents, and all padding: positions over all rows that have no target."""
     ends = (begins + pieces.length - 1)[pieces.ends]
     padding = np.flatnonzero(pieces.document == PADDING)
     if not len(padding):

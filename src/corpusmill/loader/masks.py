@@ -1,7 +1,7 @@
 """Which token may attend to which: never across documents.
 
-A batch's `doc_ids` are not enough: two pieces of one document may stand in a row that are no neighbours in it, as
-packing `best_fit` can place them. `position_ids` begin anew with every piece, and these functions look at them.
+A batch's `doc_ids` are not enough: packing `best_fit` can place two pieces of a document in one row that are not adjacent
+in the document. `position_ids` restart at every piece, so these functions use them.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def pieces(position_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(rows, length) the number of the piece that each token is in, counted in its row."""
+    """(rows, length) the number of each token's piece within its row."""
     return np.cumsum(np.asarray(position_ids) == 0, axis=1) - 1
 
 
 def block_mask(position_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(rows, length, length) True where the token of the second axis may attend to that of the third.
 
-    That is to itself and to earlier tokens of its piece: a block-diagonal causal mask. For short rows and tests; it
-    takes length × length bytes a row.
+    That is itself and the earlier tokens of its piece: a block-diagonal causal mask. For short rows and tests: it takes
+    length × length bytes per row.
     """
     piece = pieces(position_ids)
     length = piece.shape[1]
@@ -47,17 +47,17 @@ def flex_mask(position_ids: "torch.Tensor") -> Callable[..., Any]:
 
 
 def longest(cu_seqlens: NDArray[np.int32]) -> int:
-    """`max_seqlen`, as FlashAttention's varlen functions want it beside `cu_seqlens`."""
+    """`max_seqlen` for FlashAttention's varlen functions, beside `cu_seqlens`."""
     return int(np.diff(cu_seqlens).max())
 
 
 def to_torch(batch: dict[str, NDArray[Any]], device: str | None = None) -> dict[str, "torch.Tensor"]:
-    """A batch as tensors, which share memory with the arrays where they stay on the CPU."""
+    """A batch as tensors; on the CPU they share memory with the arrays."""
     try:
         import torch
     except ImportError:
         raise MissingExtraError("to_torch", "torch") from None
-    found = {name: torch.from_numpy(array) for name, array in batch.items()}
+    tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
     if device is None:
-        return found
-    return {name: tensor.to(device, non_blocking=True) for name, tensor in found.items()}
+        return tensors
+    return {name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}

@@ -1,8 +1,8 @@
-"""The order of samples as a function: which row comes n-th, without a table of all rows and without state.
+"""The order of samples as a function: which row is the n-th, without a table of all rows and without state.
 
-A permutation of 0 … n - 1 is a Feistel network over the smallest even number of bits that n fits in, walked until it
-lands below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). A sample of a
-mixture is drawn in cycles of CYCLE samples, each of which holds every source exactly as often as its weight says.
+A permutation of 0 … n - 1 is a Feistel network over the smallest even number of bits that n fits in, iterated until the
+value is below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). Samples of a
+mixture are drawn in cycles of CYCLE samples, each of which holds every source in exact proportion to its weight.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ALL = 0xFFFFFFFFFFFFFFFF
 
 @dataclass(frozen=True)
 class Permutation:
-    """The numbers 0 … size - 1 in an order that looks random, and depends on the key alone.
+    """The numbers 0 … size - 1 in a pseudo-random order that depends on the key alone.
 
     size   up to 2**62; memory and time of a draw do not depend on it
     key    64 bits
@@ -32,7 +32,7 @@ class Permutation:
     key: int
 
     def __call__(self, numbers: Int64s) -> Int64s:
-        """(n,) the numbers at these places, each from 0 to size - 1."""
+        """(n,) the numbers at these positions of the order, each from 0 to size - 1."""
         if self.size < 2:
             return np.zeros_like(numbers)
         half = max(1, -(-(self.size - 1).bit_length() // 2))
@@ -69,9 +69,9 @@ def mixed(*numbers: int) -> int:
 class Drawn(NamedTuple):
     """Samples of a mixture.
 
-    source   (n,) which source each is from
-    row      (n,) its row there
-    epoch    (n,) how often all rows of that source came before
+    source   (n,) the source of each
+    row      (n,) its row in the source
+    epoch    (n,) complete passes over that source before it
     """
 
     source: Int64s
@@ -81,7 +81,7 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """All samples of one or more sources, from 0 on without end.
+    """The endless sequence of samples of one or more sources.
 
     rows      of each source
     weights   of each source, in samples
@@ -107,7 +107,7 @@ class Order:
         return tuple(counts)
 
     def draw(self, samples: Int64s) -> Drawn:
-        """Where the samples with these numbers are."""
+        """Source, row and epoch of the samples with these numbers."""
         block, place = np.divmod(samples, BLOCK)
         drawn = Drawn(*(np.empty_like(samples) for _ in Drawn._fields))
         for b in np.unique(block).tolist():
@@ -117,7 +117,7 @@ class Order:
         return drawn
 
     def compute(self, samples: Int64s) -> Drawn:
-        """The same, each sample by itself."""
+        """The same, without the cache of blocks."""
         source, number = np.zeros_like(samples), samples
         if len(self.rows) > 1:
             source, number = self._mixture(samples)
@@ -133,7 +133,7 @@ class Order:
         return Drawn(source, row, epoch)
 
     def _mixture(self, samples: Int64s) -> tuple[Int64s, Int64s]:
-        """The source of each sample, and how many of that source came before it."""
+        """The source of each sample, and the number of samples of that source before it."""
         shares = np.array(self.shares)
         cycle, place = np.divmod(samples, CYCLE)
         source, number = np.empty_like(samples), np.empty_like(samples)
@@ -147,13 +147,13 @@ class Order:
 
 @lru_cache(8)
 def _block(order: Order, number: int) -> Drawn:
-    """The samples of a block: batches are small, and this many cost little more than one."""
+    """The samples of a block: computing a whole block costs little more than computing one sample."""
     return order.compute(np.arange(number * BLOCK, (number + 1) * BLOCK))
 
 
 @lru_cache(8)
 def _cycle(shares: tuple[int, ...], key: int) -> tuple[Int64s, Int64s]:
-    """(CYCLE,) the source of each sample of a cycle, and how many of that source came before it in the cycle."""
+    """(CYCLE,) the source of each sample of a cycle, and the number of samples of that source before it in the cycle."""
     place = Permutation(CYCLE, key)(np.arange(CYCLE))
     source = np.searchsorted(np.cumsum(shares), place, "right")
     order = np.argsort(source, kind="stable")

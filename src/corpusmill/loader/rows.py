@@ -1,4 +1,4 @@
-"""Which rows there are in a folder of shards, and what stands in them."""
+"""The rows of a folder of shards, and how they are read."""
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
@@ -16,10 +16,9 @@ __all__ = ["FIELDS", "IGNORE", "Rows", "check_fields", "same_tokenizer"]
 
 
 class Rows:
-    """The rows of a folder of shards, of `length` tokens each.
+    """The rows of a folder of shards, of `length` tokens each, by default the sequence length of the shards.
 
-    Raises ShardError for a length below 1, and for one that is not that of the shards where packing keeps documents
-    whole in rows.
+    Raises ShardError for a length below 1, and for another than the default if packing keeps documents within rows.
     """
 
     def __init__(self, shards: Shards, length: int | None = None) -> None:
@@ -33,26 +32,26 @@ class Rows:
                 f"would cut them. Use {packed}, or pack again."
             )
         if not len(shards):
-            raise ShardError(f"{shards.folder}: there are no tokens in these shards.")
+            raise ShardError(f"{shards.folder}: the shards hold no tokens.")
         self.shards = shards
         self.length = length or packed
         self._edges = np.cumsum([0, *(entry.tokens for entry in shards.index.shards)])
 
     def __len__(self) -> int:
-        """Rows, the last of which may be filled with padding."""
+        """The number of rows; the last may be filled with padding."""
         return (len(self.shards) + self.length - 1) // self.length
 
     def read(self, rows: Int64s, fields: Collection[str] = FIELDS) -> dict[str, NDArray[Any]]:
-        """Some rows by number, as arrays of (rows, length):
+        """The rows with these numbers, as arrays of (rows, length):
 
-        tokens         int64 ids; a row that the data ends in is filled with the padding of the shards
-        targets        int64, the next token of the same document; IGNORE at its end, in padding, and where the rest of
-                       a document stands elsewhere (`best_fit` cuts documents longer than a row)
+        tokens         int64 ids; the row in which the data ends is filled with the padding of the shards
+        targets        int64, the next token of the same document; IGNORE at its end, in padding, and at the end of a
+                       piece whose document continues elsewhere (`best_fit` cuts documents longer than a row)
         loss_mask      bool, where targets are not IGNORE
-        position_ids   int64, from 0 on in every piece of a document that stands in the row
+        position_ids   int64, from 0 on in every piece of a document
         doc_ids        int64, number of the document; -1 in padding
-        cu_seqlens     int32 (pieces + 1,): where the pieces begin in all rows put end to end, and their end, as
-                       FlashAttention wants them
+        cu_seqlens     int32 (pieces + 1,): the beginnings of the pieces in the concatenation of all rows, and its length,
+                       as FlashAttention wants them
 
         Raises ShardError for an unknown field.
         """
@@ -62,12 +61,12 @@ class Rows:
         return columns(layout, len(rows), self.length, self.shards.index.pad_id, files, fields)
 
     def layout(self, rows: Int64s) -> Layout:
-        """What stands in some rows, and where. Files are numbered by their place in the index."""
+        """The pieces of these rows, and where their tokens are. Files are numbered by their position in the index."""
         copies = self._copies(rows)
         return Layout(self._pieces(len(rows), copies), copies)
 
     def pieces(self, rows: Int64s) -> Pieces:
-        """What stands in some rows."""
+        """The pieces of these rows."""
         return self.layout(rows).pieces
 
     def _copies(self, rows: Int64s) -> Copies:
@@ -103,44 +102,44 @@ class Rows:
         end = np.append(start[1:], 0)
         end[edges[1:] - 1] = at + size
         offset = np.where(document == PADDING, 0, offset + skipped)
-        found = Pieces(row[which], start, document, offset, end - start, np.ones(len(which), np.bool_))
-        return self._joined(rows, found)
+        pieces = Pieces(row[which], start, document, offset, end - start, np.ones(len(which), np.bool_))
+        return self._joined(rows, pieces)
 
-    def _joined(self, rows: int, found: Pieces) -> Pieces:
-        """The pieces of all shards by row, put together where a document goes on in the next shard; and what is
-        missing in the row that the data ends in. The token after a row tells whether its last document goes on."""
-        filled = np.bincount(found.row, found.length, rows).astype(np.int64)
+    def _joined(self, rows: int, pieces: Pieces) -> Pieces:
+        """The pieces of all shards by row, joined where a document continues in the next shard, and padding for the rest of
+        the row in which the data ends. The token after a row shows whether its last document continues."""
+        filled = np.bincount(pieces.row, pieces.length, rows).astype(np.int64)
         if len(short := np.flatnonzero(filled < self.length)):
             none, zero = np.full(len(short), PADDING), np.zeros(len(short), np.int64)
             tail = Pieces(short, filled[short], none, zero, self.length - filled[short], np.ones(len(short), np.bool_))
-            together: Any = (np.concatenate(both) for both in zip(found, tail))
-            found = Pieces(*together)
-        order = np.lexsort((found.start, found.row))
-        found = found.take(order)
-        goes_on = np.zeros(len(found.row), bool)
+            together: Any = (np.concatenate(both) for both in zip(pieces, tail))
+            pieces = Pieces(*together)
+        order = np.lexsort((pieces.start, pieces.row))
+        pieces = pieces.take(order)
+        goes_on = np.zeros(len(pieces.row), bool)
         goes_on[1:] = (
-            (found.row[1:] == found.row[:-1])
-            & (found.document[1:] == found.document[:-1])
-            & ((found.offset[1:] == found.offset[:-1] + found.length[:-1]) | (found.document[1:] == PADDING))
+            (pieces.row[1:] == pieces.row[:-1])
+            & (pieces.document[1:] == pieces.document[:-1])
+            & ((pieces.offset[1:] == pieces.offset[:-1] + pieces.length[:-1]) | (pieces.document[1:] == PADDING))
         )
         begin = np.flatnonzero(~goes_on)
-        end = found.start[begin] + np.add.reduceat(found.length, begin)
-        found = found.take(begin)
-        found = found._replace(
-            length=np.minimum(end, self.length) - found.start, ends=(end <= self.length) | (found.document == PADDING)
+        end = pieces.start[begin] + np.add.reduceat(pieces.length, begin)
+        pieces = pieces.take(begin)
+        pieces = pieces._replace(
+            length=np.minimum(end, self.length) - pieces.start, ends=(end <= self.length) | (pieces.document == PADDING)
         )
-        return found.take(found.start < self.length)
+        return pieces.take(pieces.start < self.length)
 
 
 def _ranges(first: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
-    """All numbers of all ranges [first, stop), and to which range each belongs."""
+    """The range that each number belongs to, and the numbers, of all ranges [first, stop)."""
     size = stop - first
     which = np.repeat(np.arange(len(first)), size)
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(size) + size, size)
 
 
 def check_fields(fields: Collection[str], known: Collection[str]) -> tuple[str, ...]:
-    """Raises ShardError for a field that there is not, naming the nearest."""
+    """Raises ShardError for an unknown field, naming the nearest known one."""
     for word in fields:
         if word not in known:
             raise ShardError(f'there is no field "{word}"{did_you_mean(word, known)}; there are {", ".join(known)}')
@@ -148,8 +147,10 @@ def check_fields(fields: Collection[str], known: Collection[str]) -> tuple[str, 
 
 
 def same_tokenizer(folders: Mapping[str, Shards]) -> None:
-    """Raises ShardError if shards that are to be mixed were made with different tokenizers."""
+    """Raises ShardError unless all shards were made with the same tokenizer."""
     named = {(s.index.tokenizer_sha256, s.index.eos_id, s.index.vocabulary): name for name, s in folders.items()}
     if len(named) > 1:
         tokenizers = ", ".join(f"{name}: {folders[name].index.tokenizer}" for name in named.values())
-        raise ShardError(f"shards of different tokenizers cannot be mixed ({tokenizers}). Tokenize them alike.")
+        raise ShardError(
+            f"shards of different tokenizers cannot be mixed ({tokenizers}). Tokenize all with the same one."
+        )

@@ -1,4 +1,4 @@
-"""Batches for training: which rows a batch holds depends on the seed and on how many samples came before, alone."""
+"""Batches for training. Which rows a batch holds depends only on the seed and the number of samples before it."""
 
 import queue
 import threading
@@ -19,7 +19,7 @@ from corpusmill.shards.layout import PADDING
 
 Path_ = str | Path
 Batch = dict[str, NDArray[Any]]
-TOGETHER = 1 << 20  # tokens whose rows are looked up at once: from here on that takes a tenth of a batch's time
+TOGETHER = 1 << 20  # tokens whose rows are looked up at once: with so many, a tenth of the time of their batches
 
 
 class Piece(NamedTuple):
@@ -28,35 +28,35 @@ class Piece(NamedTuple):
     row: int  # of the batch
     start: int  # first token in the row
     length: int
-    source: str  # the folder of its shards, as it was given
+    source: str  # the folder of its shards, as given
     document: int  # its number there
     offset: int  # tokens of the document before it
-    sample: int  # the number of the row in the order of training
-    epoch: int  # how often the whole source came before
+    sample: int  # number of the row in the order of training
+    epoch: int  # complete passes over the source before it
 
 
 class TokenLoader:
-    """Batches of one or more folders of shards, in an order that is a function of the seed, for ever.
+    """Endless batches from one or more folders of shards, in an order that is a function of the seed.
 
-    path      a folder of training shards; several mixed on the fly: {folder: weight}, weights in samples
-    seq_len   tokens in a row; that of the shards if not given. Shards of packing `concat` can be read in any length
+    path      a folder of training shards; or several, mixed on the fly: {folder: weight}, weights in samples
+    seq_len   tokens in a row, by default that of the shards. Shards of packing `concat` can be read with any length
     batch     rows in a batch of this rank
     seed      of the order
-    rank, world   this process, and how many there are: step s of rank r are the samples
+    rank, world   number of this process, and of all: step s of rank r has the samples
               (s × world + r) × batch to (s × world + r + 1) × batch of one global order
     shuffle   False: rows in the order of the shards
-    epochs    after so many passes over all rows the batches end; None: they never do. For one source alone
-    skip      ranges of samples (first, end) that are left out, as where a loss went wrong
-    fields    of those in `rows.FIELDS`, which `Rows.read` explains; "sources" for a mixture: (rows,) int64
-    prefetch  batches that a thread makes ahead
+    epochs    number of passes over all rows after which the batches end; None: they never do. For one source only
+    skip      ranges of samples (first, end) to leave out, for example after a loss spike
+    fields    which of `rows.FIELDS` to compute (see `Rows.read`); also "sources" for a mixture: (rows,) int64
+    prefetch  batches that a thread computes in advance
 
-    The state is the number of samples that all ranks have taken together, so a run may go on with another world size
-    or batch size: no sample is repeated and none left out. Memory does not grow with the data: rows are mapped, and the
-    order is computed (`corpusmill.loader.order`).
+    The state is the number of samples that all ranks have taken together, so a run can resume with another world size or
+    batch size: no sample is repeated and none is lost. Memory does not grow with the data: rows are mapped, and the order
+    is computed (`corpusmill.loader.order`).
 
-    Iterating goes on where `state` stands. `at(step)` gives any batch by itself.
+    Iteration resumes at the state. `at(step)` returns any batch by itself.
 
-    Raises ShardError if shards are damaged, of different tokenizers, or cannot be read in this length.
+    Raises ShardError if shards are damaged, of different tokenizers, or cannot be read with this length.
     """
 
     def __init__(
@@ -78,14 +78,16 @@ class TokenLoader:
         if batch < 1 or world < 1 or not 0 <= rank < world:
             raise ShardError(f"need batch >= 1, world >= 1 and 0 <= rank < world, got {batch}, {world} and {rank}.")
         if epochs is not None and (epochs < 1 or len(weighted) > 1):
-            raise ShardError("epochs is 1 or more, and for one source: a mixture has no common pass over its rows.")
+            raise ShardError("epochs must be 1 or more, and needs a single source: a mixture has no common epoch.")
         shards = {name: open_shards(name) for name in weighted}
         same_tokenizer(shards)
         self.names = tuple(weighted)
-        lengths = {name: found.index.sequence_length if seq_len is None else seq_len for name, found in shards.items()}
+        lengths = {
+            name: opened.index.sequence_length if seq_len is None else seq_len for name, opened in shards.items()
+        }
         if len(set(lengths.values())) > 1:
-            raise ShardError(f"the sources have rows of {lengths} tokens: give seq_len.")
-        self.rows = tuple(Rows(found, lengths[name]) for name, found in shards.items())
+            raise ShardError(f"the sources have rows of {lengths} tokens: set seq_len.")
+        self.rows = tuple(Rows(opened, lengths[name]) for name, opened in shards.items())
         self.length = self.rows[0].length
         self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
         self.fields = check_fields(fields, (*FIELDS, "sources"))
@@ -93,36 +95,36 @@ class TokenLoader:
         self.epochs = epochs
         self.order = Order(tuple(map(len, self.rows)), tuple(weighted.values()), seed, shuffle)
         self.skip = _joined(skip)
-        self._files = [0, *np.cumsum([len(found.index.shards) for found in shards.values()]).tolist()]
-        self.samples = 0  # that all ranks have taken
+        self._files = [0, *np.cumsum([len(opened.index.shards) for opened in shards.values()]).tolist()]
+        self.samples = 0  # taken by all ranks
 
     @property
     def shards(self) -> tuple[Shards, ...]:
         return tuple(rows.shards for rows in self.rows)
 
     def __len__(self) -> int:
-        """Steps in all epochs, the last with all its rows. Raises TypeError where there is no end."""
+        """Full steps in all epochs. Raises TypeError without `epochs`."""
         if self.epochs is None:
             raise TypeError("a TokenLoader without `epochs` has no end, and no length")
         return self._taken() // (self.batch * self.world)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Batches from the state on. The state counts a batch as soon as it is given out."""
+        """Batches from the state on. The state counts a batch as soon as it is yielded."""
         batches = self._prefetch() if self.prefetch else self.stream(self.samples)
         for samples, batch in batches:
             self.samples = samples + self.batch * self.world
             yield batch
 
     def at(self, step: int) -> Batch:
-        """The batch of a step of this rank, counted from the first sample of all."""
+        """The batch of a step of this rank; steps count from the first sample of all."""
         return self.batch_after(step * self.batch * self.world)
 
     def state_dict(self) -> dict[str, Any]:
-        """How far training is, in few numbers: for every world size and batch size the same."""
+        """The progress of training in a few numbers, independent of world size and batch size."""
         return {"samples": self.samples, "seed": self.seed, "data": self._data()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on at a state. Raises ShardError if it is of other data, another order or length."""
+        """Resume at a state. Raises ShardError if it belongs to other data, another order or length."""
         mine = {"seed": self.seed, "data": self._data()}
         if differs := [name for name in mine if state.get(name) != mine[name]]:
             changes = "; ".join(f"{name} was {state.get(name)}, is {mine[name]}" for name in differs)
@@ -134,10 +136,10 @@ class TokenLoader:
         return self.order.draw(self.numbers(step * self.batch * self.world))
 
     def trace(self, step: int) -> list[Piece]:
-        """The documents of a step's batch, in the order in which they stand there; padding is left out."""
+        """The documents of a step's batch, in their order in it, without padding."""
         numbers = self.numbers(step * self.batch * self.world)
         drawn = self.order.draw(numbers)
-        found = []
+        parts = []
         for source, rows in enumerate(self.rows):
             mine = np.flatnonzero(drawn.source == source)
             if not len(mine):
@@ -147,12 +149,12 @@ class TokenLoader:
                 if document != PADDING:
                     at = int(mine[row])
                     sample, epoch = int(numbers[at]), int(drawn.epoch[at])
-                    found.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
-        return sorted(found, key=lambda piece: (piece.row, piece.start))
+                    parts.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
+        return sorted(parts, key=lambda piece: (piece.row, piece.start))
 
     def numbers(self, samples: int, steps: int = 1, every: int = 1) -> Int64s:
-        """(steps × batch,) the samples that this rank takes when all have taken so many, without those that are
-        skipped; then those of further steps, each `every` after the one before."""
+        """(steps × batch,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so many
+        steps, of which each is `every` after the previous one."""
         starts = samples + self.rank * self.batch + np.arange(steps, dtype=np.int64) * (every * self.batch * self.world)
         numbers = (starts[:, None] + np.arange(self.batch)).ravel()
         for first, end in self.skip:
@@ -160,17 +162,17 @@ class TokenLoader:
         return numbers
 
     def batch_after(self, samples: int) -> Batch:
-        """The batch of this rank when all ranks together have taken so many samples."""
+        """The batch of this rank after so many samples of all ranks."""
         return next(self._batches(samples, 1, 1))
 
     def stream(self, samples: int, every: int = 1) -> Iterator[tuple[int, Batch]]:
-        """The batches of this rank from so many samples on, of each `every`th step, and how many samples came before.
+        """(samples before it, batch) of every `every`th step of this rank from so many samples on.
 
-        Makes what `batch_after` does, and is faster: rows are looked up for many batches at once.
+        The same batches as those of `batch_after`, but faster: rows are looked up for many batches at once.
         """
         step = every * self.batch * self.world
         most = max(1, min(TOGETHER // self.length, BLOCK) // self.batch)
-        together = 1  # the first batch is there at once, and each time twice as many are looked up
+        together = 1  # so that the first batch is ready at once; then twice as many each time
         while self.has_batch(samples):
             steps = 1
             while steps < together and self.has_batch(samples + steps * step):
@@ -194,16 +196,16 @@ class TokenLoader:
             yield batch
 
     def _layout(self, drawn: Drawn) -> Layout:
-        """What stands in the rows that were drawn. Files are numbered over all sources."""
+        """The layout of the rows that were drawn. Files are numbered over all sources."""
         if len(self.rows) == 1:
             return self.rows[0].layout(drawn.row)
         layouts, places = [], []
         for source, rows in enumerate(self.rows):
             mine = np.flatnonzero(drawn.source == source)
             if len(mine):
-                found = rows.layout(drawn.row[mine])
-                copies = found.copies._replace(file=found.copies.file + self._files[source])
-                layouts.append(found._replace(copies=copies))
+                layout = rows.layout(drawn.row[mine])
+                copies = layout.copies._replace(file=layout.copies.file + self._files[source])
+                layouts.append(layout._replace(copies=copies))
                 places.append(mine)
         return merged(layouts, places)
 
@@ -245,12 +247,12 @@ class TokenLoader:
         return self.epochs is None or samples + self.batch * self.world <= self._taken()
 
     def _taken(self) -> int:
-        """Samples in all epochs, without those that are skipped."""
+        """Samples in all epochs, skipped ones left out."""
         whole = (self.epochs or 0) * len(self.rows[0])
         return whole - sum(max(0, min(end, whole) - min(first, whole)) for first, end in self.skip)
 
     def _data(self) -> list[list[Any]]:
-        """What the order depends on, besides the seed."""
+        """All that the order depends on, besides the seed."""
         skip = [list(map(int, part)) for part in self.skip]
         shares = self.order.shares
         sources = [[len(rows), share] for rows, share in zip(self.rows, shares)]
@@ -263,18 +265,18 @@ def _weighted(path: Path_ | Mapping[Path_, float] | Sequence[Path_]) -> dict[str
     given = dict(path) if isinstance(path, Mapping) else dict.fromkeys(path, 1.0)
     weights = {str(name): float(weight) for name, weight in given.items()}
     if not weights or any(not 0 < weight < float("inf") for weight in weights.values()):
-        raise ShardError(f"a mixture is one folder or more, each with a weight above 0, got {weights}.")
+        raise ShardError(f"a mixture needs one folder or more, each with a weight above 0, got {weights}.")
     return weights
 
 
 def _joined(skip: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The ranges in order, overlapping ones made one."""
-    found: list[tuple[int, int]] = []
+    """The ranges in order, overlapping and adjacent ones joined."""
+    ranges: list[tuple[int, int]] = []
     for first, end in sorted((int(first), int(end)) for first, end in skip):
         if not 0 <= first < end:
             raise ShardError(f"a range to skip is (first, end) with 0 <= first < end, got ({first}, {end}).")
-        if found and first <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if ranges and first <= ranges[-1][1]:
+            ranges[-1] = ranges[-1][0], max(end, ranges[-1][1])
         else:
-            found.append((first, end))
-    return tuple(found)
+            ranges.append((first, end))
+    return tuple(ranges)

@@ -3,8 +3,8 @@
 >>> data = TokenDataset(TokenLoader("shards", batch=8))                       # doctest: +SKIP
 >>> for batch in DataLoader(data, batch_size=None, num_workers=2): ...        # doctest: +SKIP
 
-The batches come in the order of the TokenLoader whatever `num_workers` is. Workers are other processes: they do not
-move the TokenLoader's state; `data.state(batches)` is the state after so many batches of this iteration.
+The order of batches is that of the TokenLoader for any `num_workers`. Workers are other processes and do not advance the
+TokenLoader's state; `data.state(batches)` is the state after so many batches of this iteration.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ except ImportError:
 
 
 class TokenDataset(IterableDataset):  # type: ignore[misc]
-    """Batches as tensors, each element a whole batch: give `batch_size=None` to the DataLoader."""
+    """Batches as tensors; each element is a whole batch, so pass `batch_size=None` to the DataLoader."""
 
     def __init__(self, loader: TokenLoader) -> None:
         self.loader = loader
@@ -30,12 +30,12 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
         loader = self.loader
         worker = get_worker_info()
         first, workers = (worker.id, worker.num_workers) if worker else (0, 1)
-        # The DataLoader takes one batch of each worker in turn.
+        # The DataLoader takes one batch from each worker in turn.
         samples = loader.samples + first * loader.batch * loader.world
         for _, batch in loader.stream(samples, every=workers):
             yield to_torch(batch)
 
     def state(self, batches: int) -> dict[str, Any]:
-        """The state of the TokenLoader when so many batches of this iteration have been used."""
+        """The state of the TokenLoader after so many batches of this iteration."""
         samples = self.loader.samples + batches * self.loader.batch * self.loader.world
         return {**self.loader.state_dict(), "samples": samples}

@@ -1,7 +1,7 @@
-"""fastText classifiers, scored straight from Arrow's buffers.
+"""fastText classifiers, applied to Arrow's buffers.
 
-The fastText library takes one Python string at a time and holds the interpreter's lock. This reads the same model
-files (`fasttext_file`) and gives the same labels from kernels that release it (`fasttext_score`).
+The fastText library takes one Python string at a time and holds the GIL. This module reads the same model files
+(`fasttext_file`) and computes the same labels with kernels that release it (`fasttext_score`).
 """
 
 from dataclasses import dataclass
@@ -35,22 +35,22 @@ class FastText:
     def load(cls, path: Path) -> "FastText":
         """Read a model and prepare it for scoring: 0.1 s for lid.176.ftz.
 
-        Raises AssetError if the file is no supervised fastText model, or is damaged.
+        Raises AssetError if the file is not a supervised fastText model, or is damaged.
         """
         file = read_model(path)
         return cls(file.labels, _prepare(file))
 
     def predict(self, texts: pa.LargeStringArray, k: int = 2) -> tuple[Labels, Scores]:
-        """The k likeliest labels of each text, the likeliest first, with fastText's scores.
+        """The k most likely labels of each text, the most likely first, with fastText's scores.
 
-        texts     (documents,) large_string; null is a text without a word
-        returns   labels (documents, k) int32, positions in `labels`, -1 where there is none;
-                  scores (documents, k) float32, 0 where there is no label
+        texts     (documents,) large_string; null is a text without words
+        returns   labels (documents, k) int32, positions in `labels`, -1 if there are fewer;
+                  scores (documents, k) float32, 0 without a label
 
-        A line break is a space here, as when the library is given a text with its line breaks replaced; the end
-        of the text, or a word "</s>" in it, is fastText's end of line. Where the library would answer a text without a
-        word from the end of the line alone, there is no label here. Hierarchical softmax names no label that it scores
-        below 1e-5. Scores exceed the probability by some 1e-5, so a score may be 1.0001.
+        A line break is a space here, as if the library were given the text with line breaks replaced; the end of the text,
+        or a word "</s>" in it, is fastText's end of line. A text without words has no label; the library would label it
+        by the end of the line alone. Hierarchical softmax returns no label with a score below 1e-5. Scores exceed the
+        probability by some 1e-5, so a score may be 1.0001.
         """
         text = view(texts)
         return self.predict_spans(text.data, text.offsets[:-1], text.offsets[1:], k)
@@ -58,7 +58,7 @@ class FastText:
     def predict_spans(
         self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], k: int = 2
     ) -> tuple[Labels, Scores]:
-        """The same for the texts data[first[i]:last[i]], which must be whole UTF-8 characters."""
+        """The same for the texts data[first[i]:last[i]], which must consist of whole UTF-8 characters."""
         if k < 1:
             raise ValueError(f"k must be 1 or more, got {k}")
         labels = np.empty((len(first), k), np.int32)
@@ -77,15 +77,15 @@ def _predict(
     labels: NDArray[np.int32],
     scores: NDArray[np.float32],
 ) -> None:
-    """Write the k likeliest labels of each text data[first[i]:last[i]], the likeliest first.
+    """Write the k most likely labels of each text data[first[i]:last[i]], the most likely first.
 
     data          uint8
     first, last   (texts,) int64
-    labels        (texts, k) int32, written: -1 where there is none
-    scores        (texts, k) float32, written: 0 where there is none
+    labels        (texts, k) int32, written: -1 if there are fewer
+    scores        (texts, k) float32, written: 0 if there are fewer
 
-    A text without a word has no label. Equal scores keep the order in which the model lists the labels, except
-    in hierarchical softmax, where they keep the order of the tree.
+    A text without words has no label. Equal scores keep the order of the labels in the model, or in hierarchical softmax
+    that of the tree.
     """
     dim = model.words.shape[1]
     hidden = np.empty(dim, np.float32)
@@ -113,7 +113,7 @@ def _predict(
                 scores[i, j] = kernels.log(scores[i, j])
         for j in range(k):
             if labels[i, j] != kernels.NO_LABEL:
-                # Every score comes out some 1e-5 too high, as in fastText: the sure label has 1.00001 and more.
+                # Every score is some 1e-5 too high, as in fastText: a certain label has 1.00001 or more.
                 scores[i, j] = np.exp(scores[i, j])
 
 
@@ -123,7 +123,7 @@ def _prepare(file: ModelFile) -> kernels.Model:
     kernels.fill_slots(slots, file.content, file.start, file.end)
     rows, kept, before = _kept(file)
     words = file.input[: file.words]
-    # Adding a word's n-grams to its row is worth it where the sums fit memory in each worker; lid.176's take 0.5 MB.
+    # Adding a word's n-grams to its row pays off if the sums fit in the memory of each worker; lid.176's take 0.5 MB.
     whole = file.maxn <= 0 or words.size * 4 <= MAPPED
     hierarchical = file.loss is Loss.HIERARCHICAL
     children = _huffman(file.counts) if hierarchical else np.zeros((0, 2), np.int32)
@@ -158,8 +158,8 @@ def _prepare(file: ModelFile) -> kernels.Model:
 
 
 def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64], NDArray[np.int64]]:
-    """Which rows of the input matrix are the n-grams that pruning left, by bucket; the bits that say so, and how many
-    there are before each 64."""
+    """The rows of the input matrix with the n-grams that pruning kept, by bucket; a bit map of these buckets, and how many
+    bits are set before each 64."""
     if file.buckets is None:
         return None, np.zeros(0, np.uint64), np.zeros(0, np.int64)
     order = np.argsort(file.buckets)
@@ -173,10 +173,10 @@ def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64]
 def _huffman(counts: NDArray[np.int64]) -> NDArray[np.int32]:
     """(labels - 1, 2) int32: the children of each inner node of the tree that fastText builds from label counts.
 
-    Labels come by falling count. Of two equal counts the inner node is taken before the label.
+    Labels are sorted by decreasing count. Of two equal counts the inner node is taken before the label.
     """
     labels = len(counts)
-    weight = [*counts.tolist(), *[10**15] * (labels - 1)]  # fastText's weight of a node that is not built yet
+    weight = [*counts.tolist(), *[10**15] * (labels - 1)]  # fastText's weight of nodes that are not built yet
     children = np.empty((labels - 1, 2), np.int32)
     leaf, node = labels - 1, labels
     for i in range(labels - 1):
@@ -207,7 +207,7 @@ def _sigmoid() -> NDArray[np.float32]:
 
 
 def _own(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A small matrix copied to where memory is aligned; a large one left in the mapped file, whose pages are shared."""
+    """An aligned copy of a small matrix; a large one stays in the mapped file, whose pages processes share."""
     if matrix.nbytes > MAPPED and not matrix.flags.writeable:
         return matrix
     return _frozen(np.array(matrix, np.float32, order="C"))

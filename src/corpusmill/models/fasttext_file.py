@@ -1,12 +1,12 @@
-"""The file format of fastText models: `.bin`, and `.ftz` where vectors are product-quantised.
+"""The file format of fastText models: `.bin`, and `.ftz` with product-quantised vectors.
 
-Everything is little-endian, one after another (fastText's own save and load, format versions 11 and 12):
+A sequence of little-endian values (fastText's own save and load, format versions 11 and 12):
 
     magic 793712314, version                    int32 each
     dim ws epoch minCount neg wordNgrams loss model bucket minn maxn lrUpdateRate    int32 each; t float64
     entries words labels int32, tokens int64, pruned int64       pruned = -1: nothing was pruned
     per entry: spelling, a zero byte, count int64, type int8     0 is a word, 1 a label; words come first
-    per pruned bucket: bucket int32, row int32                   the buckets of character n-grams that are left
+    per kept bucket: bucket int32, row int32                     the buckets of character n-grams that pruning kept
     quantised bool, input matrix                                 a row per word, then a row per bucket
     quantised bool, output matrix                                a row per label, or per inner node of the Huffman tree
 
@@ -30,12 +30,12 @@ from corpusmill.errors import AssetError
 
 MAGIC = 793712314
 NEWEST = 12
-OLD = 11  # its supervised models knew no character n-grams, whatever their minn and maxn say
+OLD = 11  # its supervised models have no character n-grams, regardless of minn and maxn
 SUPERVISED = 3
 LABEL = "__label__"
 CENTROIDS = 256  # a code is one byte
 
-# Above this size a file is mapped, not read: worker processes share its pages and touch only the rows that they need.
+# Larger files are mapped, not read: worker processes share the pages and touch only the rows that they need.
 MAPPED = 64 << 20  # bytes
 
 
@@ -51,12 +51,12 @@ class Loss(IntEnum):
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A supervised model as it stands in its file, with quantised matrices multiplied out.
+    """A supervised model as in its file, with quantised matrices expanded.
 
     content      (bytes of the file,) uint8
     start, end   (words + labels,) int64: spelling i is content[start[i]:end[i]]; words first, then labels
     counts       (labels,) int64: how often each label occurred in training
-    buckets      (kept,) int32: the buckets that pruning left, None where nothing was pruned
+    buckets      (kept,) int32: the buckets that pruning kept, None if nothing was pruned
     rows         (kept,) int32: the row of each of them, counted from the last word
     input        (words + buckets, dim) float32
     output       (labels, dim) float32, or (labels - 1, dim) inner nodes; hierarchical softmax may have one row more
@@ -83,7 +83,7 @@ class ModelFile:
 def read_model(path: Path) -> ModelFile:
     """Read a supervised fastText model.
 
-    Raises AssetError if the file is not one, is cut short, or belongs to an unsupervised or newer model.
+    Raises AssetError if the file is not one, is truncated, or belongs to an unsupervised or newer model.
     """
     reader = Reader(path)
     head = reader.header()
@@ -95,7 +95,7 @@ def read_model(path: Path) -> ModelFile:
             f"{path}: a pruned dictionary with a dense matrix; fastText refuses it too. Get the model again."
         )
     matrix = reader.quantised_matrix() if quantised else reader.dense_matrix()
-    output_quantised = bool(reader.numbers("?")[0])  # written true by some dense models, which then means nothing
+    output_quantised = bool(reader.numbers("?")[0])  # some dense models write true, without a meaning
     output = reader.quantised_matrix() if quantised and output_quantised else reader.dense_matrix()
     model = ModelFile(
         dim=head.dim,
@@ -120,7 +120,7 @@ def read_model(path: Path) -> ModelFile:
 
 
 def read_labels(path: Path) -> list[str]:
-    """The labels of a model, without the prefix `__label__`, in the model's order. Reads no vectors."""
+    """The labels of a model without the prefix `__label__`, in the model's order. Does not read the vectors."""
     reader = Reader(path)
     return reader.dictionary(reader.header()).labels
 
@@ -148,7 +148,7 @@ class Entries:
 
 
 class Reader:
-    """Reads the parts of a model file in their order."""
+    """Reads the parts of a model file in order."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -160,7 +160,7 @@ class Reader:
             )
 
     def take(self, size: int) -> int:
-        """Move on by `size` bytes and return where they began."""
+        """Advance by `size` bytes and return where they begin."""
         if size < 0 or self.at + size > len(self.content):
             raise AssetError(
                 f"{self.path}: ends at byte {len(self.content)}, in the middle of the model. Get the file again."
@@ -172,7 +172,7 @@ class Reader:
         return struct.unpack_from("<" + layout, self.content, self.take(struct.calcsize("<" + layout)))
 
     def array(self, dtype: type[T], count: int) -> NDArray[T]:
-        """The next `count` items, in place: aligned or not, as the file has them."""
+        """The next `count` items without a copy, so possibly unaligned."""
         size = count * np.dtype(dtype).itemsize
         return np.frombuffer(self.content, np.dtype(dtype).newbyteorder("<"), count, self.take(size))
 
@@ -192,7 +192,7 @@ class Reader:
             raise AssetError(
                 f"{self.path}: {words} words, {labels} labels, {dim} dimensions: damaged. Get the file again."
             )
-        if bucket <= 0:  # no buckets, no n-grams of either kind
+        if bucket <= 0:  # without buckets there are no n-grams of either kind
             bucket, maxn, word_ngrams = 1, 0, 1
         if version == OLD:
             maxn = 0
@@ -229,11 +229,11 @@ class Reader:
         return matrix
 
     def quantiser(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Each row put together from the parts that its codes name."""
+        """Each row assembled from the centroids of its codes."""
         dim, parts, part, last = self.numbers("4i")
         centroids = self.array(np.float32, dim * CENTROIDS)
         if codes.shape[1] != parts or (parts - 1) * part + last != dim:
-            raise AssetError(f"{self.path}: {codes.shape[1]} codes a row for a quantiser of {parts} parts. Damaged.")
+            raise AssetError(f"{self.path}: {codes.shape[1]} codes per row for a quantiser of {parts} parts. Damaged.")
         matrix = np.empty((len(codes), dim), np.float32)
         for i in range(parts):
             width = part if i < parts - 1 else last
@@ -244,7 +244,7 @@ class Reader:
 
 
 def _check_shapes(path: Path, model: ModelFile) -> None:
-    """Every row that scoring may read must be there: a kernel does not look."""
+    """Every row that scoring may read must exist: kernels do not check bounds."""
     ngrams = model.bucket if model.buckets is None else len(model.buckets)
     needs_ngrams = model.maxn > 0 or model.word_ngrams > 1
     rows = model.words + (ngrams if needs_ngrams else 0)

@@ -1,13 +1,13 @@
 """Kernels of `fasttext`: from the UTF-8 bytes of a text to the scores of labels.
 
 A text is a bag of features, each a row of float32 numbers: its words, their character n-grams, and word n-grams. The
-mean of the rows goes through the output matrix. What fastText computes is kept to the letter (dictionary.cc, loss.cc);
-only the order of additions differs, so scores agree to about 1e-6. Four things make it fast:
+mean of the rows is multiplied by the output matrix. The computation is exactly fastText's (dictionary.cc, loss.cc) except
+for the order of additions, so scores agree to about 1e-6. Four things make it fast:
 
 - the rows of a known word and of its character n-grams are added up when the model is loaded, and are one row here;
-- which buckets a pruned model kept is one bit each, with a running count that says where;
-- n-grams of ASCII words are hashed and sifted without a branch: whether one was kept cannot be foretold;
-- hierarchical softmax goes down the likelier branch first and leaves out what cannot be among the k best.
+- a bit map with running counts gives the rows of the buckets that a pruned model kept;
+- n-grams of ASCII words are hashed and filtered without a branch, which could not be predicted;
+- hierarchical softmax descends into the more likely branch first and prunes those that cannot be among the k best.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -30,12 +30,12 @@ HIERARCHICAL, SOFTMAX = int(Loss.HIERARCHICAL), int(Loss.SOFTMAX)
 # The bytes at which fastText cuts words: NUL, tab, line feed, vertical tab, form feed, carriage return, space.
 SPACES = np.uint64(sum(1 << byte for byte in b"\0\t\n\v\f\r "))
 SPACE = ord(" ")
-BEFORE, AFTER = ord("<"), ord(">")  # stand round a word while its n-grams are taken
+BEFORE, AFTER = ord("<"), ord(">")  # enclose a word for its character n-grams
 LABEL = np.frombuffer(b"__label__", np.uint8)
 END = np.frombuffer(b"</s>", np.uint8)
 
-BUFFER = 1024  # buckets that are collected before their rows are added up: 8 KiB, which stays in the first-level cache
-WORD = 256  # bytes of the longest word that takes the fast way, with what stands round it
+BUFFER = 1024  # buckets that are collected before their rows are added up: 8 KiB, which fits the L1 cache
+WORD = 256  # bytes of the longest word that takes the fast path, with BEFORE and AFTER
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Positions: TypeAlias = NDArray[np.int64]
@@ -44,18 +44,18 @@ Rows: TypeAlias = NDArray[np.float32]
 
 
 class Model(NamedTuple):
-    """What scoring needs of a model, read-only.
+    """A model as the kernels take it, read-only.
 
-    slots       (slots, 2) int32: open addressing by the hash of a spelling; its hash and entry, -1 where free
+    slots       (slots, 2) int32: open addressing by the hash of a spelling; its hash and entry, -1 if free
     content     uint8; start, end (entries,) int64: entry i is spelled content[start[i]:end[i]]; words, then labels
     words       (words, dim) float32: the row of a word, with the rows of its character n-grams added where `whole`
-    features    (words,) int64: how many rows went into it
-    ngrams      (buckets, dim) float32: by bucket, or of a pruned model those that are left, by rank
-    kept        (buckets / 64 + 1,) uint64 of a pruned model: one bit a bucket, set where it has a row; else empty
-    before      (buckets / 64 + 1,) int64 of a pruned model: the number of bits before
+    features    (words,) int64: the number of rows added up in it
+    ngrams      (buckets, dim) float32: by bucket, or of a pruned model those that were kept, by rank
+    kept        (buckets / 64 + 1,) uint64 of a pruned model: one bit per bucket, set if it has a row; else empty
+    before      (buckets / 64 + 1,) int64 of a pruned model: the number of set bits before
     output      (dim, labels) float32, transposed; for hierarchical softmax (inner nodes, dim)
     children    (inner nodes, 2) int32: the tree, where node i < labels is a label and labels + i is an inner node
-    gain        by how much the logarithm of a score may rise on the way down the tree: log(1 + 1e-5) at a branch
+    gain        how much the logarithm of a score may rise on the way down the tree: log(1 + 1e-5) per branch
     sigmoid     (513,) float32: fastText's table of the logistic function on [-8, 8]
     """
 
@@ -93,7 +93,7 @@ def embed(
     word: Bytes,
     history: NDArray[np.uint64],
 ) -> int:
-    """Add up the rows of all features of data[first:last] into `hidden`; returns how many they are.
+    """Add up the rows of all features of data[first:last] in `hidden`; returns how many there are.
 
     buckets, word, history   scratch, as `fasttext._predict` makes it
     """
@@ -112,7 +112,7 @@ def embed(
             h = step(h, load8(data, at))
             ascii &= load8(data, at) < 0x80
             at += 1
-        if at == begin or same(data, begin, at, END):  # fastText stops at a written "</s>" as at the end of the line
+        if at == begin or same(data, begin, at, END):  # fastText takes the word "</s>" for the end of the line
             break
         entry = find(data, begin, at, h, model)
         if entry >= len(model.words) or (entry < 0 and is_label(data, begin, at)):
@@ -123,16 +123,16 @@ def embed(
             features += int(model.features[entry])
         if entry < 0 or not model.whole:
             if ascii and at - begin + 2 <= len(word):
-                found = collect_ascii(data, begin, at, model, buckets, filled, word)
-                filled += found
+                added = collect_ascii(data, begin, at, model, buckets, filled, word)
+                filled += added
                 if filled > BUFFER:
                     filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
             else:
-                filled, found = collect_characters(data, begin, at, model, hidden, buckets, filled)
-            features += found
+                filled, added = collect_characters(data, begin, at, model, hidden, buckets, filled)
+            features += added
         if model.word_ngrams > 1:
-            filled, found = collect_words(h, tokens, model, hidden, buckets, filled, history)
-            features += found
+            filled, added = collect_words(h, tokens, model, hidden, buckets, filled, history)
+            features += added
     if tokens == 0:
         return 0
     h = BASIS
@@ -143,8 +143,8 @@ def embed(
         add(model.words, entry, hidden)
         features += int(model.features[entry])
     if model.word_ngrams > 1:
-        filled, found = collect_words(h, tokens + 1, model, hidden, buckets, filled, history)
-        features += found
+        filled, added = collect_words(h, tokens + 1, model, hidden, buckets, filled, history)
+        features += added
     add_buckets(model.ngrams, model.kept, model.before, buckets, filled, hidden)
     return features
 
@@ -153,7 +153,7 @@ def embed(
 def collect_ascii(
     data: Bytes, begin: int, end: int, model: Model, buckets: Positions, filled: int, word: Bytes
 ) -> Bits:
-    """As `collect_characters`, for a word of ASCII characters that `word` has room for; returns how many were found.
+    """As `collect_characters`, for a word of ASCII characters that `word` has room for; returns how many have a row.
 
     `buckets` has room for all of them: nothing is added up.
     """
@@ -167,7 +167,7 @@ def collect_ascii(
         h = BASIS
         for at in range(start, min(start + model.maxn, size)):
             h = step(h, load8(word, at))
-            # Stored in any case, and counted if it is to stay: a branch here would be mispredicted too often.
+            # Stored in any case, and counted if it has a row: a branch here would be mispredicted too often.
             if at - start + 1 >= model.minn and at > 0:
                 bucket = remainder(h, model)
                 buckets[filled + features] = bucket
@@ -181,8 +181,8 @@ def collect_characters(
 ) -> tuple[int, int]:
     """Put the buckets of the character n-grams of the word data[begin:end] that have a row into `buckets`.
 
-    They are the runs of minn to maxn characters of "<word>", but not "<" or ">" alone.
-    Returns how many buckets are waiting now, and how many were found: what there is no room for is added up.
+    They are the substrings of minn to maxn characters of "<word>", except "<" and ">" alone.
+    Returns how many buckets are pending now, and how many were added; the rows of a full buffer are added up.
     """
     features = 0
     start = begin - 1  # stands for "<"
@@ -205,9 +205,9 @@ def collect_characters(
             if characters >= model.minn:
                 bucket = remainder(h, model)
                 buckets[filled] = bucket
-                found = has_row(bucket, model.kept)
-                filled += found
-                features += found
+                kept = has_row(bucket, model.kept)
+                filled += kept
+                features += kept
         if filled > BUFFER:
             filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
         start += 1
@@ -231,9 +231,9 @@ def collect_words(
         history[slot] = history[slot] * WORD_PRIME + signed
         bucket = np.int64(history[slot] % np.uint64(model.bucket))
         buckets[filled] = bucket
-        found = has_row(bucket, model.kept)
-        filled += found
-        features += found
+        kept = has_row(bucket, model.kept)
+        filled += kept
+        features += kept
         if filled > BUFFER:
             filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
     history[tokens % model.word_ngrams] = signed
@@ -248,7 +248,7 @@ def has_row(bucket: Bits, kept: NDArray[np.uint64]) -> Bits:
 
 @inlined
 def make_buckets(model: Model) -> Positions:
-    """Scratch for BUFFER buckets and all that a word that takes the fast way can have."""
+    """Scratch for BUFFER buckets and all those of one word on the fast path."""
     return np.empty(BUFFER + WORD * max(model.maxn - model.minn + 1, 1), np.int64)
 
 
@@ -256,7 +256,7 @@ def make_buckets(model: Model) -> Positions:
 def spill(
     matrix: Rows, kept: NDArray[np.uint64], before: Positions, buckets: Positions, filled: int, hidden: Row
 ) -> int:
-    """Add up the first BUFFER buckets while more are waiting; returns how many are left."""
+    """Add up BUFFER buckets at a time while more are pending; returns how many are left."""
     while filled > BUFFER:
         add_buckets(matrix, kept, before, buckets, BUFFER, hidden)
         filled -= BUFFER
@@ -336,9 +336,9 @@ def gather_words(model: Model, count: int, words: Rows, features: Positions) -> 
         begin, end = model.start[entry], model.end[entry]
         features[entry] = 1
         if model.maxn > 0 and not same(model.content, begin, end, END):
-            filled, found = collect_characters(model.content, begin, end, model, words[entry], buckets, 0)
+            filled, added = collect_characters(model.content, begin, end, model, words[entry], buckets, 0)
             add_buckets(model.ngrams, model.kept, model.before, buckets, filled, words[entry])
-            features[entry] += found
+            features[entry] += added
 
 
 @kernel
@@ -353,7 +353,7 @@ def descend(
 ) -> None:
     """The k likeliest labels of hierarchical softmax, with the logarithms of their scores.
 
-    node, score   scratch of labels + 1: the branches still to see
+    node, score   scratch of labels + 1: the stack of branches to visit
     """
     waiting = 1
     node[0] = 2 * model.labels - 2
@@ -361,7 +361,7 @@ def descend(
     while waiting > 0:
         waiting -= 1
         at, so_far = node[waiting], score[waiting]
-        # fastText leaves out what falls below the logarithm of its threshold 0.
+        # fastText prunes below the logarithm of its threshold 0.
         if so_far < np.float32(np.log(FLOOR)):
             continue
         if labels[k - 1] != NO_LABEL and so_far + model.gain < scores[k - 1]:
@@ -416,7 +416,7 @@ def outputs(model: Model, hidden: Row, score: Row) -> None:
 
 @inlined
 def keep(label: int, score: Bits, k: int, labels: NDArray[np.int32], scores: NDArray[np.float32]) -> None:
-    """Insert into the k best, after its equals."""
+    """Insert into the k best, after equal scores."""
     at = k
     while at > 0 and (labels[at - 1] == NO_LABEL or scores[at - 1] < score):
         at -= 1
@@ -436,7 +436,7 @@ def log(x: Bits) -> Bits:
 
 @inlined
 def step(h: Bits, byte: Bits) -> Bits:
-    """One byte of FNV-1a, as fastText has it: the byte is widened with its sign."""
+    """One byte of FNV-1a as in fastText: the byte is sign-extended."""
     return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * PRIME)
 
 

@@ -32,7 +32,7 @@ class KenLM:
             raise AssetError(f"{path}: KenLM cannot read it: {error}") from error
 
     def score(self, folded: pa.LargeStringArray) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """log10 of the probability of each sentence, its end counted, and how many words it has without its end."""
+        """log10 of the probability of each sentence, its end included, and its number of words, without the end."""
         texts = folded.to_pylist()
         logs = np.array([self.library.score(text, bos=True, eos=True) for text in texts], np.float64)
         return logs, np.array([len(text.split()) for text in texts], np.int64)

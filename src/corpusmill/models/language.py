@@ -1,4 +1,4 @@
-"""In which language a document is written: a fastText model over a few windows of the text."""
+"""Language identification: a fastText model over a few windows of the text."""
 
 from dataclasses import dataclass
 
@@ -16,18 +16,18 @@ from corpusmill.text.lowlevel import count_bits, load8
 from corpusmill.text.simd import between, masks
 
 LID_176 = "lid.176.ftz"  # Joulin et al. 2016, arXiv:1612.03651: 176 languages, the model of CCNet and FineWeb
-NAMED = 4  # labels that each window names: what comes after them shares less than a fifth, and mostly less than .01
+NAMED = 4  # labels per window: all further ones share less than a fifth, and mostly less than .01
 
 continuations = masks(between(0x80, 0xBF))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identifier:
-    """Names the language of each text.
+    """Identifies the language of each text.
 
     A text of at most `windows` x `window_chars` characters is read whole. Of a longer one, `windows` windows of
-    `window_chars` characters are read, at equal distances from the first to the last, and the scores of each language
-    are averaged over those that hold a word at all.
+    `window_chars` characters are read, at equal distances from beginning to end, and the scores of each language are
+    averaged over the windows that contain words.
     """
 
     model: str = LID_176
@@ -42,13 +42,13 @@ class Identifier:
         assets.locate(self.model)
 
     def labels(self) -> list[str]:
-        """The languages that the model knows. Reads its dictionary, once a process, and no vectors."""
+        """The languages of the model. Reads its dictionary, once per process, but not the vectors."""
         return assets.load(self.model, read_labels)
 
     def columns(self, texts: pa.LargeStringArray) -> dict[str, pa.Array]:
-        """label and runner_up (string), score and runner_up_score (float32), a row each text.
+        """label and runner_up (string), score and runner_up_score (float32), one row per text.
 
-        A text without a word has no label and scores 0; so has the runner-up where only one language is in question.
+        A text without words has no label, and score 0; so has the runner-up if only one language was considered.
         """
         model = assets.load(self.model, FastText.load)
         text = view(texts)
@@ -78,9 +78,9 @@ def cut_windows(
     first: NDArray[np.int64],
     last: NDArray[np.int64],
 ) -> None:
-    """Write where the windows of each document begin and end: `windows` spans a document, unused ones empty.
+    """Write where the windows of each document begin and end: `windows` spans per document, unused ones empty.
 
-    Places are chosen by bytes and sizes counted in characters, so that a long document need not be read to be cut.
+    Positions are chosen by bytes and sizes counted in characters, so that a long document need not be scanned.
     """
     for d in range(len(offsets) - 1):
         begin, end = offsets[d], offsets[d + 1]
@@ -100,7 +100,7 @@ def cut_windows(
 
 @kernel
 def characters_on(data: NDArray[np.uint8], at: int, end: int, characters: int) -> int:
-    """Where the character begins that stands `characters` after the one at `at`, or `end`."""
+    """The first byte of the character that is `characters` after the one at `at`, or `end`."""
     while at + 64 <= end:
         begun = 64 - count_bits(continuations(data, at)[0])
         if begun > characters:
@@ -118,7 +118,7 @@ def characters_on(data: NDArray[np.uint8], at: int, end: int, characters: int) -
 
 @kernel
 def characters_back(data: NDArray[np.uint8], begin: int, end: int, characters: int) -> int:
-    """Where the last `characters` characters of data[begin:end] begin, or `begin`."""
+    """The first byte of the last `characters` characters of data[begin:end], or `begin`."""
     at = end
     while at > begin and characters > 0:
         at -= 1
@@ -135,9 +135,9 @@ def average(
     best: NDArray[np.int32],
     mean: NDArray[np.float32],
 ) -> None:
-    """The two labels of each document that score best on average over its windows, the label of lower number on a tie.
+    """The two labels of each document with the highest mean score over its windows; on a tie, the lower number.
 
-    labels, scores   (documents * windows, named): -1 where a window names no further label
+    labels, scores   (documents * windows, named): label -1 if a window has no further one
     best, mean       (documents, 2), written
     """
     named = labels.shape[1]

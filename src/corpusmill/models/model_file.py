@@ -1,5 +1,4 @@
-"""Files of our own models: arrays (`units.write_arrays`), one of which is the card, JSON in UTF-8 that says what the model is
-and of what it was made."""
+"""Files of our own models: arrays (`units.write_arrays`), one of them the model card, JSON in UTF-8."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,32 +15,32 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def read_model(path: Path, kind: str, version: int, parts: Sequence[str], advice: str) -> tuple[dict[str, Any], Arrays]:
-    """The card, and the arrays that `parts` names, mapped.
+    """The card, and the arrays with the names `parts`, mapped.
 
     kind      of the model, for messages: "quality", "language"
-    version   the `format` that the card must name
-    advice    where such models come from
+    version   the `format` that the card must have
+    advice    how to get such a model, for messages
 
-    Raises AssetError if the file is no such model, is damaged, or of another format.
+    Raises AssetError if the file is not such a model, is damaged, or has another format.
     """
     try:
         arrays = map_arrays(path)
         card = json.loads(bytes(arrays["card"]))
-        found, wanted = card["format"], {part: arrays[part] for part in parts}
+        format, wanted = card["format"], {part: arrays[part] for part in parts}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, OSError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise AssetError(f"{path}: no {kind} model, or a damaged one ({why}). {advice}") from error
-    if found != version:
-        raise AssetError(f"{path}: {kind} model of format {found}; this reads {version}. {advice}")
+        raise AssetError(f"{path}: not a {kind} model, or a damaged one ({why}). {advice}") from error
+    if format != version:
+        raise AssetError(f"{path}: {kind} model of format {format}; this reads {version}. {advice}")
     return card, wanted
 
 
 def write_model(path: Path, version: int, card: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a model; the file is there whole or not at all."""
-    said = json.dumps({**card, "format": version}, indent=1, sort_keys=True, ensure_ascii=False).encode()
+    """Write a model atomically."""
+    encoded = json.dumps({**card, "format": version}, indent=1, sort_keys=True, ensure_ascii=False).encode()
     part = path.with_name(f"{path.name}.part")
     try:
-        write_arrays(part, {"card": np.frombuffer(said, np.uint8), **arrays})
+        write_arrays(part, {"card": np.frombuffer(encoded, np.uint8), **arrays})
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -1,15 +1,14 @@
-"""n-gram language models of words: how expected is a text?
+"""n-gram language models of words, for perplexity.
 
 A sentence is <s> w1 … wn </s>, its words those of `text.fold` (case, punctuation, accents and the values of numbers are
-ignored). A model gives each word, and </s>, a probability after the words before it, backing off to fewer of them where
-it has not seen so many (Katz 1987; Chen and Goodman 1999 for how the numbers are found, see `train.lm`).
+ignored). A model gives each word, and </s>, a probability given the words before it, and backs off to fewer of them if the
+n-gram is unknown (Katz 1987; for the estimates Chen and Goodman 1999, see `train.lm`).
 
 A file holds arrays (`units.write_arrays`): for each order n an open-addressing table of its n-grams, `keys_n` (slots,)
-uint64, 0 where a slot is free, `log_n` and `back_n` (slots,) float32: log10 of the probability, and of the weight that
-a shorter context gets. They are mapped, so that processes share them. And `card`, JSON that says what the model was
-made of.
+uint64, 0 in a free slot, `log_n` and `back_n` (slots,) float32: log10 of the probability and of the back-off weight. They
+are mapped, so that processes share them. And `card`, JSON with the model's training data.
 
-The key of an n-gram is made from its last word to its first, so that it can be extended to the left.
+The key of an n-gram is computed from its last word to its first, so that it can be extended to the left.
 """
 
 from collections.abc import Mapping
@@ -40,9 +39,9 @@ _mix64 = inlined(mix64)
 
 
 class Table(NamedTuple):
-    """The n-grams of all orders, one table after the other.
+    """The n-grams of all orders, in consecutive tables.
 
-    first   (orders + 1,) where the slots of each order begin; each has a power of two of them
+    first   (orders + 1,) the first slot of each order; each has a power of two of them
     """
 
     first: NDArray[np.int64]
@@ -53,7 +52,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class NgramModel:
-    """A model in memory. `card` is what the file says of itself."""
+    """A model in memory; `card` is the model card of the file."""
 
     order: int
     table: Table
@@ -61,7 +60,7 @@ class NgramModel:
 
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
-        """Raises AssetError if the file is none, damaged, or of a format that this version cannot read."""
+        """Raises AssetError if the file is not a model, is damaged, or has a format that this version cannot read."""
         card, arrays = read_model(path, "language", FORMAT, Table._fields, ADVICE)
         table = Table(**arrays)
         order = card["order"] if isinstance(card.get("order"), int) else 0
@@ -72,11 +71,11 @@ class NgramModel:
         return cls(order, table, card)
 
     def save(self, path: Path) -> None:
-        """Write the model; the file is there whole or not at all."""
+        """Write the model atomically."""
         write_model(path, FORMAT, {**self.card, "order": self.order}, self.table._asdict())
 
     def score(self, folded: pa.LargeStringArray) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """log10 of the probability of each sentence, its end counted, and how many words it has without its end.
+        """log10 of the probability of each sentence, its end included, and its number of words, without the end.
 
         folded   (sentences,) words separated by spaces, as `fold.fold` leaves them
         """
@@ -87,7 +86,7 @@ class NgramModel:
 
 
 def built(keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: list[NDArray[np.float32]]) -> Table:
-    """The table of n-grams, given order by order."""
+    """The tables of n-grams, from their keys, log probabilities and back-off weights by order."""
     sizes = [1 << max(1, (len(part) * 3 // 2).bit_length()) for part in keys]
     first = np.cumsum([0, *sizes]).astype(np.int64)
     table = Table(first, np.zeros(first[-1], U), np.zeros(first[-1], np.float32), np.zeros(first[-1], np.float32))
@@ -111,14 +110,14 @@ def _insert(
 
 @kernel
 def extend(key: np.uint64, word: np.uint64) -> np.uint64:
-    """The key of an n-gram with one word more before it; 0 stands for no n-gram. Never 0."""
+    """The key of an n-gram with one more word before it, or of a single word if `key` is 0. Never 0."""
     x = _mix64((key * U(GOLDEN)) ^ (word + U(0xD1B54A32D192ED03)))
     return x if x != NO_BITS else U(1)
 
 
 @kernel
 def find(table: Table, n: int, key: np.uint64) -> int:
-    """The slot of an n-gram of order n + 1, -1 if it is not there."""
+    """The slot of an n-gram of order n + 1, -1 if it is unknown."""
     first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
     slot = key & mask
     while True:
@@ -132,13 +131,13 @@ def find(table: Table, n: int, key: np.uint64) -> int:
 
 @kernel
 def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], words: NDArray[np.int64]) -> None:
-    history = np.empty(MOST, U)  # the words before, the nearest first
-    backs = np.zeros(MOST + 1, np.float32)  # weight of the context of 1, 2, … words before
+    history = np.empty(MOST, U)  # the previous words, the nearest first
+    backs = np.zeros(MOST + 1, np.float32)  # back-off weights of the contexts of 1, 2, … previous words
     fresh = np.zeros(MOST + 1, np.float32)
     for s in range(len(text.offsets) - 1):
         at, end = text.offsets[s], text.offsets[s + 1]
         history[0] = START
-        known, held = 1, 1  # words of the context that are known as an n-gram; words that there are
+        known, held = 1, 1  # words of the longest context that is a known n-gram; words of the context
         start = find(table, 0, extend(NO_BITS, START))
         backs[1] = table.back[start] if start >= 0 else np.float32(0)
         done = False
@@ -159,24 +158,24 @@ def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], wor
                 word = UNKNOWN
                 key = extend(NO_BITS, word)
                 place = find(table, 0, key)
-            found, log = 1, table.log[place]
+            matched, log = 1, table.log[place]
             fresh[1] = table.back[place]
-            while found <= known and found < order:
-                key = extend(key, history[found - 1])
-                place = find(table, found, key)
+            while matched <= known and matched < order:
+                key = extend(key, history[matched - 1])
+                place = find(table, matched, key)
                 if place < 0:
                     break
-                found += 1
+                matched += 1
                 log = table.log[place]
-                fresh[found] = table.back[place]
+                fresh[matched] = table.back[place]
             total[s] += log
-            for longer in range(found, known + 1):
+            for longer in range(matched, known + 1):
                 total[s] += backs[longer]
             held = min(held + 1, order - 1)
             for i in range(min(held, MOST - 1), 0, -1):
                 history[i] = history[i - 1]
             history[0] = word
-            known = min(found, order - 1)
+            known = min(matched, order - 1)
             for i in range(1, known + 1):
                 backs[i] = fresh[i]
 

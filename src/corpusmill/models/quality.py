@@ -1,7 +1,7 @@
-"""Models that say how good a text is: our own linear ones, and fastText classifiers.
+"""Quality classifiers: our own linear models, and fastText models.
 
 A file of our own holds arrays (`units.write_arrays`): `weights` float16, `lengths` and `bias` float32, and `card`, JSON
-in UTF-8 that says what the model was made of and how well it does, with a checksum of the other three.
+in UTF-8 with the model's training data and evaluation, and a checksum of the other three.
 """
 
 from collections.abc import Mapping
@@ -26,17 +26,17 @@ from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
 
 QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
-FORMAT = 1  # changes when the same file would give other scores
+FORMAT = 1  # changes if the same file would give other scores
 PARTS = ("weights", "lengths", "bias")
 ADVICE = "`corpusmill train quality` makes them; a fastText classifier is a .bin or .ftz."
-BITS = (10, 26)  # fewest and most, of the number of a weight
+BITS = (10, 26)  # minimum and maximum of log2(weights)
 
 
 @dataclass(frozen=True)
 class QualityModel:
     """A linear model over words and pairs of words; see `quality_score`.
 
-    card   what the file says of itself
+    card   the model card of the file
     """
 
     card: Mapping[str, Any]
@@ -44,7 +44,7 @@ class QualityModel:
 
     @classmethod
     def load(cls, path: Path) -> "QualityModel":
-        """Raises AssetError if the file is no quality model, is damaged, or of a format that this version cannot read."""
+        """Raises AssetError if the file is not a quality model, is damaged, or has a format that this version cannot read."""
         card, arrays = read_model(path, "quality", FORMAT, PARTS, ADVICE)
         weights, lengths, bias = (arrays[part] for part in PARTS)
         bits = len(weights).bit_length() - 1
@@ -54,7 +54,7 @@ class QualityModel:
         return cls(card, linear(weights, lengths, bias))
 
     def save(self, path: Path) -> None:
-        """Write the model; the file is there whole or not at all."""
+        """Write the model atomically."""
         arrays: dict[str, NDArray[Any]] = {
             "weights": self.linear.weights.astype(np.float16),
             "lengths": self.linear.lengths,
@@ -63,14 +63,14 @@ class QualityModel:
         write_model(path, FORMAT, {**self.card, "checksum": checksum(arrays)}, arrays)
 
     def scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
-        """(documents,) the probability that each is good, 0 to 1; NaN of a text without a token."""
+        """(documents,) the probability that each is good, 0 to 1; NaN for a text without tokens."""
         scores = np.empty(len(texts), np.float32)
         score_texts(view(texts), self.linear, classes(), scores)
         return scores
 
 
 def linear(weights: NDArray[Any], lengths: NDArray[np.float32], bias: NDArray[np.float32]) -> Linear:
-    """The parts of a model as kernels take them. Weights are rounded to float16, as in a file."""
+    """A model as the kernels take it. Weights are rounded to float16, as in files."""
     rounded = weights.astype(np.float16).astype(np.float32)
     own = np.array(lengths, np.float32)
     for array in (rounded, own):
@@ -87,11 +87,11 @@ def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """Scores texts by a model that is named: one that ships, or the path of our own or of a fastText `.bin` or `.ftz`.
+    """Scores texts with a model: the name of one that ships, or the path of our own or of a fastText `.bin` or `.ftz`.
 
     good   the label of a fastText model that means good; None for a model of our own
 
-    Raises AssetError if there is no such model, and RecipeError if it does not have the label.
+    Raises AssetError if the model does not exist, and RecipeError if it does not have the label.
     """
 
     model: str = QUALITY_EN
@@ -100,7 +100,7 @@ class Scorer:
     def __post_init__(self) -> None:
         path = assets.locate(self.model)
         if not path.is_file():
-            raise AssetError(f"{path}: a folder; a quality model is a file")
+            raise AssetError(f"{path}: is a folder; a quality model is a file")
         if not is_fasttext(path):
             if self.good is not None:
                 raise RecipeError(
@@ -111,17 +111,17 @@ class Scorer:
         labels = assets.load(self.model, read_labels)
         if self.good is None:
             raise RecipeError(
-                f"{self.model}: say which label means good, as in good: {labels[0]}. It has {some(labels)}."
+                f"{self.model}: set `good` to the label that means good, as in good: {labels[0]}. It has {some(labels)}."
             )
         if self.good not in labels:
             near = did_you_mean(self.good, labels) or "."
-            raise RecipeError(f'good: "{self.good}" is no label of {self.model}{near} It has {some(labels)}.')
+            raise RecipeError(f'good: "{self.good}" is not a label of {self.model}{near} It has {some(labels)}.')
 
     def scores(self, texts: pa.LargeStringArray) -> pa.Array:
-        """(documents,) float32, 0 to 1; null for a text without a word."""
+        """(documents,) float32, 0 to 1; null for a text without words."""
         if self.good is None:
-            found = assets.load(self.model, QualityModel.load).scores(texts)
-            return pa.array(found, mask=np.isnan(found))
+            probabilities = assets.load(self.model, QualityModel.load).scores(texts)
+            return pa.array(probabilities, mask=np.isnan(probabilities))
         model = assets.load(self.model, FastText.load)
         labels, scores = model.predict(texts, len(model.labels))
         score = np.where(labels == model.labels.index(self.good), scores, 0).sum(axis=1, dtype=np.float32)
@@ -129,7 +129,7 @@ class Scorer:
 
 
 def is_fasttext(path: Path) -> bool:
-    """Whether a file begins as fastText's do. Raises AssetError if it begins neither so nor as one of ours."""
+    """Whether a file is a fastText model, by its first bytes. Raises AssetError if it is neither that nor one of ours."""
     with path.open("rb") as file:
         start = file.read(len(MAGIC))
     if start[:4] == FASTTEXT.to_bytes(4, "little"):
@@ -142,5 +142,5 @@ def is_fasttext(path: Path) -> bool:
 
 
 def some(labels: list[str]) -> str:
-    """All the labels, or the first few of many."""
+    """All labels, or the first few of many."""
     return ", ".join(labels) if len(labels) <= 12 else f"{', '.join(labels[:12])} and {len(labels) - 12} more"

@@ -1,13 +1,14 @@
-"""The features of a linear text classifier, and its scores, straight from Arrow's buffers.
+"""The features of a linear text classifier, and its scores, computed from Arrow's buffers.
 
-A document's features are its tokens, those of `text.plain_tokens` with one more where a line ends, and the pairs of
-neighbours. Each is hashed to a row of a table of weights. With T features summed and n tokens, the log odds of "good" are
+The features of a document are its tokens (those of `text.plain_tokens`, and one for the end of each line) and the pairs of
+neighbours. Each is hashed to a row of a table of weights. With T the sum of these weights and n tokens, the log odds of
+"good" are
 
     bias + T / sqrt(n) + length(n)
 
-A mean of weights would call a word and a book of the same words equally sure, a sum would let length alone decide; the
-root lies between. `length` is a line through a weight for each power of two, so that a model may learn that pages of
-ten words are seldom good.
+With a mean, a word and a book of the same word would be equally certain; with a sum, length alone would decide; the root
+is between. `length` interpolates linearly between a weight for each power of two, so that a model can learn that pages of
+ten words are rarely good.
 """
 
 from typing import Any, NamedTuple
@@ -24,18 +25,18 @@ from corpusmill.text.lowlevel import Bits, U, load8
 from corpusmill.text.plain_tokens import next_token
 from corpusmill.text.unicode import Classes, classes
 
-LINE_END = U(0x0A0D0A0D0A0D0A0D)  # stands for the hash of a line break
+LINE_END = U(0x0A0D0A0D0A0D0A0D)  # in place of the hash of a line break
 NO_WORD = U(0)  # before the first token
 LINE_FEED = ord("\n")
-BLOCK = 4096  # features that are found before their weights are added up: 16 KiB, which stays in the first-level cache
-LENGTHS = 32  # powers of two that have a weight: documents are below 2 GiB
+BLOCK = 4096  # features that are collected before their weights are added up: 16 KiB, which fits the L1 cache
+LENGTHS = 32  # powers of two with a weight: documents are smaller than 2 GiB
 
 
 class Linear(NamedTuple):
-    """What scoring needs of a model, read-only.
+    """A model as the kernels take it, read-only.
 
     weights   (2**bits,) float32, by the highest bits of a feature's hash
-    lengths   (LENGTHS,) float32: of documents of 2**i tokens
+    lengths   (LENGTHS,) float32: for documents of 2**i tokens
     shift     64 - bits
     """
 
@@ -47,7 +48,7 @@ class Linear(NamedTuple):
 
 @kernel
 def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.float32]) -> None:
-    """Write the probability of "good" of each document, (documents,); NaN where there is no token."""
+    """Write the probability of "good" of each document, (documents,); NaN for one without tokens."""
     rows = np.empty(BLOCK, np.int32)
     for d in range(len(scores)):
         at: Any = text.offsets[d]
@@ -55,12 +56,12 @@ def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.
         tokens = 0
         total = 0.0
         while True:
-            at, before, found = find_features(text.data, at, text.offsets[d + 1], before, model.shift, classes, rows)
-            if found == 0:
+            at, before, features = find_features(text.data, at, text.offsets[d + 1], before, model.shift, classes, rows)
+            if features == 0:
                 break
-            for f in range(found):
+            for f in range(features):
                 total += model.weights[rows[f]]
-            tokens += found >> 1
+            tokens += features >> 1
         scores[d] = np.nan
         if tokens > 0:
             scores[d] = probability(model.bias + total / np.sqrt(tokens) + length_weight(model.lengths, tokens))
@@ -70,32 +71,32 @@ def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.
 def find_features(
     data: NDArray[np.uint8], at: int, hi: int, before: Bits, shift: Bits, classes: Classes, rows: NDArray[np.int32]
 ) -> Any:
-    """Write the rows of the next features of data[at:hi], two a token; returns (at, before, features) to go on with.
+    """Write the rows of the next features of data[at:hi], two per token; returns (at, before, features) for the next call.
 
     before   the hash of the token that ends at `at`; NO_WORD at the beginning of a document
-    rows     as many as it has room for, at least 4, are written; none, where no token is left
+    rows     filled as far as there is room, which is at least 4, and tokens are left
     """
-    found = 0
-    while found + 4 <= len(rows):
+    features = 0
+    while features + 4 <= len(rows):
         start, end = next_token(data, at, hi, classes)
         if start == end:
             break
         if before != NO_WORD and ends_line(data, at, start):
-            rows[found] = LINE_END >> shift
-            rows[found + 1] = pair(before, LINE_END) >> shift
-            found += 2
+            rows[features] = LINE_END >> shift
+            rows[features + 1] = pair(before, LINE_END) >> shift
+            features += 2
             before = LINE_END
         h = word_hash(data, start, end)
-        rows[found] = h >> shift
-        rows[found + 1] = pair(before, h) >> shift
-        found += 2
+        rows[features] = h >> shift
+        rows[features + 1] = pair(before, h) >> shift
+        features += 2
         before = h
         at = end
-    return at, before, found
+    return at, before, features
 
 
 def room_for(size: int) -> int:
-    """How many features a document of `size` bytes can have: every byte is a token or the end of a line."""
+    """The maximum number of features of a document of `size` bytes: every byte is a token or the end of a line."""
     return 2 * size + 4
 
 
@@ -107,17 +108,17 @@ def pair(before: Bits, h: Bits) -> Bits:
 
 @inlined
 def ends_line(data: NDArray[np.uint8], at: int, start: int) -> bool:
-    """Whether the white space data[at:start] holds a line feed."""
-    found = False
+    """Whether the white space data[at:start] contains a line feed."""
+    ends = False
     while at < start:
-        found |= load8(data, at) == LINE_FEED
+        ends |= load8(data, at) == LINE_FEED
         at += 1
-    return found
+    return ends
 
 
 @inlined
 def length_weight(lengths: NDArray[np.float32], tokens: int) -> Any:
-    """The weight of a length, on a line between those of the powers of two on both sides."""
+    """The weight of a length, interpolated between those of the powers of two on both sides."""
     power, share = length_place(tokens)
     return (1.0 - share) * lengths[power] + share * lengths[power + 1]
 
@@ -154,11 +155,11 @@ def train_epoch(
     squares: NDArray[np.float32],
     rows: NDArray[np.int32],
 ) -> float:
-    """Go once through documents in `order` and change the model after each; returns the mean loss.
+    """One epoch over documents in `order`, updating the model after each; returns the mean loss.
 
     order        numbers of documents
-    good         (documents,); importance (documents,) by how much each counts
-    rate         AdaGrad's step (Duchi et al. 2011); `decay` pulls a weight towards 0 each time that it is used
+    good         (documents,); importance (documents,) the weight of each
+    rate         AdaGrad's step (Duchi et al. 2011); `decay` pulls a weight towards 0 whenever it is used
     weights …    the model, `lengths` (LENGTHS,), `bias` (1,); changed
     squares      (weights + LENGTHS + 1,) sums of squared gradients of these three in turn; changed
     rows         scratch, room for the features of the longest document
@@ -168,13 +169,13 @@ def train_epoch(
     of_lengths = len(weights)
     of_bias = len(weights) + len(lengths)
     for d in order:
-        _, _, found = find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows)
-        tokens = found >> 1
+        _, _, features = find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows)
+        tokens = features >> 1
         if tokens == 0:
             continue
         scale = 1.0 / np.sqrt(tokens)
         total = 0.0
-        for f in range(found):
+        for f in range(features):
             total += weights[rows[f]]
         power, share = length_place(tokens)
         odds = bias[0] + total * scale + (1.0 - share) * lengths[power] + share * lengths[power + 1]
@@ -182,7 +183,7 @@ def train_epoch(
         loss -= importance[d] * np.log(max(p if good[d] else 1.0 - p, 1e-12))
         counted += importance[d]
         slope = (p - (1.0 if good[d] else 0.0)) * importance[d]
-        for f in range(found):
+        for f in range(features):
             row = rows[f]
             gradient = slope * scale + decay * weights[row]
             squares[row] += gradient * gradient

@@ -7,7 +7,7 @@ from typing import Any
 
 from corpusmill.errors import AssetError, MissingExtraError
 
-# Fields of its model as a protocol buffer: pieces of the model; name and type of a piece; types.
+# Field numbers of the protocol buffer: the pieces of a model; name and type of a piece. Values of types.
 PIECE, NAME, TYPE = 1, 1, 3
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 
@@ -30,33 +30,33 @@ def _loaded(model: bytes, path: Path) -> Any:
 
 
 def decode(model: bytes, path: Path, ids: list[int]) -> str:
-    """The text of ids, control pieces written by name: the library leaves them out."""
+    """The text of ids, with control pieces by name: the library leaves them out."""
     library = _loaded(model, path)
-    said, waiting = [], list[int]()
+    parts, waiting = [], list[int]()
     for i in ids:
         if library.is_control(i):
-            said += [library.decode(waiting), library.id_to_piece(i)]
+            parts += [library.decode(waiting), library.id_to_piece(i)]
             waiting = []
         else:
             waiting.append(i)
-    return "".join([*said, library.decode(waiting)])
+    return "".join([*parts, library.decode(waiting)])
 
 
 def pieces(model: bytes) -> list[tuple[str, int]]:
-    """The pieces of a model that `load` has read, by id: what they look like, and their type."""
-    found = []
+    """(text, type) of each piece of a model that `load` accepts, by id."""
+    pieces = []
     for number, start, end in _fields(model, 0, len(model)):
         if number == PIECE:
             parts = {part: (a, b) for part, a, b in _fields(model, start, end)}
             kind = _varint(model, parts[TYPE][0])[0] if TYPE in parts else NORMAL
-            found.append((model[slice(*parts[NAME])].decode(), kind))
-    return found
+            pieces.append((model[slice(*parts[NAME])].decode(), kind))
+    return pieces
 
 
 def unused(model: bytes, names: Collection[str]) -> bytes:
-    """The same model, in which no text becomes one of the pieces `names`: they are of the type that is never used.
+    """The same model with the pieces `names` of type UNUSED, so that no text becomes one of them.
 
-    Every id stays. The library does not look for control pieces in text, but other readers of its models do.
+    Ids are unchanged. The library does not recognise control pieces in text, but other readers of its models do.
     """
     changed = bytearray(model)
     wanted = {name.encode() for name in names}
@@ -70,7 +70,7 @@ def unused(model: bytes, names: Collection[str]) -> bytes:
 
 
 def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The fields of a protocol buffer: number, and where the value begins and ends."""
+    """The fields of a protocol buffer: number, first byte and end of the value."""
     while at < end:
         key, at = _varint(data, at)
         kind = key & 7

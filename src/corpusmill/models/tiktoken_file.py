@@ -1,8 +1,8 @@
-r"""tiktoken's files of ranks: a token in base 64 and its rank, which is its id, a line each.
+r"""tiktoken's files of ranks: one token per line, in base 64, and its rank, which is its id.
 
-The file does not say how text is split before it is encoded, nor which special tokens there are; that is known by the
-name of the encoding (`ENCODINGS`, from tiktoken's own table). From both a tokenizer.json is made that gives the same
-ids, so that every engine can be compared with every other.
+The file does not define how text is split before it is encoded, nor the special tokens; both follow from the name of the
+encoding (`ENCODINGS`, from tiktoken's own table). They are converted to an equivalent tokenizer.json, so that every engine
+can be compared with every other.
 """
 
 import base64
@@ -42,7 +42,7 @@ ENCODINGS: dict[str, tuple[str, dict[str, int]]] = {
     "o200k_base": (O200K, {END: 199999, "<|endofprompt|>": 200018}),
 }
 
-# The character that byte-level BPE writes for each byte: itself where it can be seen, else one from 256 on.
+# The character that byte-level BPE writes for each byte: a printable one for itself, others from 256 on.
 _VISIBLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 _HIDDEN = {byte: 256 + i for i, byte in enumerate(b for b in range(256) if b not in _VISIBLE)}
 BYTE_CHARACTERS = tuple(chr(_HIDDEN.get(byte, byte)) for byte in range(256))
@@ -51,20 +51,20 @@ _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
 
 
 def is_one(data: bytes) -> bool:
-    """Whether data begins as a file of ranks does."""
+    """Whether data begins like a file of ranks."""
     return _LINE.match(data) is not None
 
 
 def as_json(data: bytes, path: Path) -> dict[str, Any]:
-    """The tokenizer.json that encodes as the ranks do. Raises AssetError for an unknown encoding or a damaged file.
+    """The equivalent tokenizer.json. Raises AssetError for an unknown encoding or a damaged file.
 
-    tiktoken merges the neighbours that together have the lowest rank; BPE merges by a list of pairs. The pair for a token
-    is what is left of its bytes after all merges of a lower rank.
+    tiktoken merges the neighbours whose concatenation has the lowest rank; BPE merges by a list of pairs. The pair for a
+    token is the result of all merges of lower rank on its bytes.
     """
     name = path.name.removesuffix(".gz").removesuffix(".tiktoken")
     if name not in ENCODINGS:
         raise AssetError(
-            f"{path}: a file of ranks does not say how text is split, so its name must: NAME.tiktoken, with a name of: "
+            f"{path}: a file of ranks does not define how text is split, so its name must: NAME.tiktoken, with a name of: "
             f"{', '.join(ENCODINGS)}{did_you_mean(name, ENCODINGS) or '.'} For another encoding, give a tokenizer.json."
         )
     ranks: dict[bytes, int] = {}
@@ -75,15 +75,15 @@ def as_json(data: bytes, path: Path) -> dict[str, Any]:
         except (ValueError, binascii.Error) as error:
             raise AssetError(f"{path}:{number}: not a token and its rank ({error}). Copy the file again.") from error
     if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
-        raise AssetError(f"{path}: has no token for the byte {missing[0]}; it was cut. Copy the file again.")
+        raise AssetError(f"{path}: has no token for the byte {missing[0]}: it was truncated. Copy the file again.")
     if len(set(ranks.values())) != len(ranks):
-        raise AssetError(f"{path}: two tokens have one rank; the file is damaged. Copy it again.")
+        raise AssetError(f"{path}: two tokens have the same rank: the file is damaged. Copy it again.")
     pattern, special = ENCODINGS[name]
     ordered = sorted(ranks, key=lambda token: ranks[token])
     merges = [[written(part) for part in pair] for token in ordered if (pair := _pair(token, ranks))]
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    # The pattern of GPT-2 is the one that ByteLevel has by itself, and some engines know it by that name alone.
+    # The pattern of GPT-2 is the default of ByteLevel, and some engines support it only in that form.
     own = pattern == GPT2
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": own}
     return {
@@ -103,12 +103,12 @@ def as_json(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def written(token: bytes) -> str:
-    """Bytes as byte-level BPE writes them."""
+    """Bytes in the characters of byte-level BPE."""
     return "".join(BYTE_CHARACTERS[byte] for byte in token)
 
 
 def _pair(token: bytes, ranks: dict[bytes, int]) -> tuple[bytes, bytes] | None:
-    """The two tokens that are merged last to make this one; None for a single byte, and for what no merge makes."""
+    """The two tokens whose merge is this one; None for a single byte, and for a token that no merge produces."""
     parts = [bytes([byte]) for byte in token]
     most = ranks[token]
     while len(parts) > 2:

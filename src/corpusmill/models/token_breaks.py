@@ -1,4 +1,4 @@
-"""After which tokens of documents a paragraph or a sentence ends, so that a row of training tokens can end there."""
+"""The tokens after which a paragraph or a sentence ends, so that a row of training tokens can end there."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def token_breaks(tokenizer: Tokenizer, texts: pa.Array, ids: NDArray[Any], lengt
     """Where documents may be cut.
 
     ids, lengths   of these texts, from `tokenizer.encode_documents`
-    returns        (breaks,) how many of the ids stand before each, in rising order; a document's own ends are not there
+    returns        (breaks,) the number of ids before each, rising, without the ends of documents
 
     Raises AssetError if the reference gives other ids than the engine in use.
     """
@@ -35,10 +35,10 @@ def token_breaks(tokenizer: Tokenizer, texts: pa.Array, ids: NDArray[Any], lengt
 def _token_ends(
     tokenizer: Tokenizer, texts: pa.LargeStringArray, ids: NDArray[Any], starts: Int64s, stops: Int64s, offsets: Int64s
 ) -> Int64s:
-    """(tokens of text,) bytes of its document up to the end of each token; INSIDE for one that ends in a character.
+    """(tokens of text,) bytes of the document up to the end of each token; INSIDE if that is within a character.
 
-    Of a byte-level BPE they are sums of the sizes of tokens. Where these do not add up to the text, because the tokenizer
-    changes it first, and for all other tokenizers, the reference is asked, which is slow.
+    For a byte-level BPE these are sums of token sizes. If they do not add up to the text, because the tokenizer normalizes
+    it, and for all other tokenizers, they come from the reference, which is slow.
     """
     sizes = tokenizer.definition.sizes
     differs = offsets[1:] > offsets[:-1]
@@ -49,16 +49,16 @@ def _token_ends(
         differs &= total != pc.binary_length(texts).to_numpy(zero_copy_only=False)
     for d in np.flatnonzero(differs).tolist():
         text = texts[d].as_py()
-        found, start, end = tokenizer.reference.spans(text)
+        expected, start, end = tokenizer.reference.spans(text)
         here = slice(offsets[d], offsets[d + 1])
-        if not np.array_equal(found, ids[starts[d] : stops[d]]):
+        if not np.array_equal(expected, ids[starts[d] : stops[d]]):
             raise AssetError(
-                f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference, which says "
-                f"where tokens stand in the text. Use the reference: tokenize/bpe: {{engine: {tokenizer.reference.name}}}."
+                f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference, which locates "
+                f"tokens in the text. Use the reference: tokenize/bpe: {{engine: {tokenizer.reference.name}}}."
             )
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(c.encode()) for c in text], dtype=np.int64)])
         ends[here] = before[end]
-        # Tokens of one character overlap, or have no width: only the last of them ends with it.
+        # Several tokens of one character overlap, or have no width: only the last of them ends with it.
         inside = (start[1:] < end[:-1]) | ((start[1:] == end[:-1]) & (start[:-1] == end[:-1]))
         ends[here][:-1][inside] = INSIDE
     return ends

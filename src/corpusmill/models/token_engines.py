@@ -1,12 +1,12 @@
-"""Engines: what applies a vocabulary to text. Each takes and gives flat arrays, so no Python object is made for a token.
+"""Engines apply a vocabulary to text. Input and output are flat arrays, without a Python object per token.
 
     tokenizers      the Hugging Face library; the reference for a tokenizer.json and for tiktoken's ranks
     sentencepiece   the reference for SentencePiece models (the extra `sentencepiece`)
     gigatoken       fast, for both: 290 MB/s on one core, against 2.6 of tokenizers, on web text with GPT-2's vocabulary
     tiktoken        for byte-level BPE (the extra `tiktoken`)
 
-In none does text become a control token, and none adds a token at either end. All stay on the calling thread: workers
-are processes, and share the cores among them.
+None turns text into a control token or adds a token at either end. All run on the calling thread: workers are processes
+that share the cores.
 """
 
 from collections.abc import Collection, Iterable
@@ -61,12 +61,12 @@ class HuggingFace:
             raise AssetError(f"{path}: the tokenizers library cannot load it: {error}") from error
 
     def encode(self, texts: pa.LargeStringArray) -> Encoded:
-        # One text a call: the batch calls start a thread pool, which must not be in a worker (3.1 MB/s against 2.6).
+        # One text per call: batch calls start a thread pool, which workers must not have (3.1 MB/s against 2.6).
         return _flat(self._native.encode(t, add_special_tokens=False).ids for t in texts.to_pylist())
 
     def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
-        found = self._native.encode(text, add_special_tokens=False)
-        return _columns(found.ids, found.offsets)
+        encoding = self._native.encode(text, add_special_tokens=False)
+        return _columns(encoding.ids, encoding.offsets)
 
 
 class SentencePiece:
@@ -81,8 +81,8 @@ class SentencePiece:
         return _flat(self._native.encode_as_ids(t) for t in texts.to_pylist())
 
     def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
-        found = self._native.encode_as_offset_mapping(text)
-        return _columns(found["ids"], found["offsets"])
+        mapping = self._native.encode_as_offset_mapping(text)
+        return _columns(mapping["ids"], mapping["offsets"])
 
 
 class Gigatoken:
@@ -97,11 +97,11 @@ class Gigatoken:
         self._awkward = awkward
 
     def encode(self, texts: pa.LargeStringArray) -> Encoded:
-        found = self._native.encode_batch(self._view(texts), parallel=False).layout
-        return np.asarray(found.content.data, np.uint32), np.asarray(found.offsets.data, np.int64)
+        encoded = self._native.encode_batch(self._view(texts), parallel=False).layout
+        return np.asarray(encoded.content.data, np.uint32), np.asarray(encoded.offsets.data, np.int64)
 
     def _view(self, texts: pa.LargeStringArray) -> Any:
-        """The Arrow buffers as the library's own array type, not copied."""
+        """The Arrow buffers as the library's own array type, without a copy."""
         ak = self._awkward
         _, offsets, data = texts.buffers()
         count = len(texts) + 1
@@ -127,7 +127,7 @@ class Tiktoken:
             raise MissingExtraError("the engine tiktoken", "tiktoken") from None
         known = definition.token_bytes
         if known is None or definition.json.get("normalizer"):
-            raise ValueError("it is no byte-level BPE, or changes text before it splits it")
+            raise ValueError("it is not a byte-level BPE, or normalizes text before it splits it")
         ranks = _ranks(definition, known)
         ordinary = {content: t["id"] for content, t in definition.added.items() if content not in controls}
         self._added = set(ordinary)
@@ -141,17 +141,17 @@ class Tiktoken:
 
 
 def make(name: str, definition: Definition, ends: tuple[str, ...]) -> Engine:
-    """The engine of a name for a tokenizer.
+    """The engine of this name for a tokenizer.
 
     ends   the tokens that begin and end documents
 
-    Raises AssetError, MissingExtraError, or whatever a library has to say of a tokenizer that it cannot use.
+    Raises AssetError, MissingExtraError, or whatever a library raises for a tokenizer that it cannot use.
     """
     if name == "gigatoken":
         import gigatoken
 
         if definition.model:
-            # Control pieces are looked for in text by this library, unused ones by none.
+            # This library recognises control pieces in text; no library recognises unused ones.
             model = sentencepiece_file.unused(definition.model, definition.controls(*ends))
             return Gigatoken(gigatoken.Tokenizer.from_sentencepiece(model))
         return Gigatoken(gigatoken.Tokenizer.from_json(definition.plain(*ends)))
@@ -161,20 +161,20 @@ def make(name: str, definition: Definition, ends: tuple[str, ...]) -> Engine:
 
 
 def reference(definition: Definition, ends: tuple[str, ...]) -> Reference:
-    """The engine that says what is right."""
+    """The engine that defines the right ids."""
     if definition.model:
         return SentencePiece(sentencepiece_file.unused(definition.model, ends), definition.path)
     return HuggingFace(definition.plain(*ends), definition.path)
 
 
 def _ranks(definition: Definition, known: dict[str, bytes]) -> dict[bytes, int]:
-    """bytes -> id of the tokens that merging makes."""
+    """bytes -> id of the tokens that merges can produce."""
     model = definition.json["model"]
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model.get("merges", ())]
     merged = ["".join(pair) for pair in pairs]
     order = [definition.ids[token] for token in dict.fromkeys(merged)]
     if order != sorted(order):
-        raise ValueError("its merges do not stand in the order of their ids")
+        raise ValueError("its merges are not in the order of their ids")
     every = known if model.get("ignore_merges") else [*merged, *(token for token in known if len(known[token]) == 1)]
     ranks = {known[token]: definition.ids[token] for token in every if token not in definition.added}
     if any(bytes([byte]) not in ranks for byte in range(256)):
@@ -183,7 +183,7 @@ def _ranks(definition: Definition, known: dict[str, bytes]) -> dict[bytes, int]:
 
 
 def _pattern(definition: Definition) -> str:
-    """The regular expression by which text is split."""
+    """The regular expression that splits text."""
     *splits, last = pre_tokenizers(definition.json.get("pre_tokenizer"))
     if last.get("add_prefix_space"):
         raise ValueError("it puts a space before every text")

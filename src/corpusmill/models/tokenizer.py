@@ -1,14 +1,14 @@
-"""Tokenizers: from text to token ids, by a fast engine that proves itself against the reference.
+"""Tokenizers: from text to token ids, by a fast engine that is checked against the reference.
 
-A tokenizer is what its file says (`tokenizer_file`): a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or
-tiktoken's ranks. The engines stand in `token_engines`. Fast and reference give the same ids for every Unicode
-character; where a tokenizer normalizes to NFC, they can differ on runs of combining marks that came after the Unicode
-version that the reference knows, which is why a run also compares a sample (`check`).
+A tokenizer is defined by its file (`tokenizer_file`): a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or
+tiktoken's ranks. `token_engines` has the engines. The fast engine and the reference give the same ids for every Unicode
+character; if a tokenizer normalizes to NFC, they can differ on runs of combining marks that are newer than the Unicode
+version of the reference, so a run also compares a sample (`check`).
 
-What a document says never becomes a control token: text that looks like `<|endoftext|>` is encoded as the ordinary
-characters that it is. No engine adds tokens at the start or the end, and what a tokenizer's own post-processor would add
-is left out; `encode_documents` puts one end-of-document token (EOS) after each document, and one token that begins a
-document (BOS) before it where that is asked for. So each stands there once and nowhere else.
+Text never becomes a control token: `<|endoftext|>` in a document is encoded as ordinary characters. No engine adds tokens
+at the start or the end, and the tokenizer's own post-processor is not used; `encode_documents` appends one end-of-document
+token (EOS) to each document and, if asked for, prepends one beginning-of-document token (BOS). So each occurs once per
+document, and nowhere else.
 """
 
 import json
@@ -29,8 +29,8 @@ from corpusmill.models.token_engines import Engine, EngineName, Reference
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.tokens.counts import lay_out
 
-# What engines have disagreed on: white space at both ends of a word, contractions, digits, combining marks without a
-# base, characters outside the basic plane, control characters, Unicode spaces, and a run without a place to cut.
+# Strings on which engines have disagreed: white space around a word, contractions, digits, combining marks without a
+# base, characters outside the basic plane, control characters, Unicode spaces, and long runs without a split.
 PROBE = (
     "",
     " ",
@@ -49,11 +49,11 @@ PROBE = (
 )
 
 
-OWN = 2000  # tokens of the vocabulary that are probe strings, too
+OWN = 2000  # tokens of the vocabulary that are used as probe strings, too
 
 
 class CrossCheck(NamedTuple):
-    """What the comparison of the engine in use with the reference found."""
+    """Result of comparing the engine in use with the reference."""
 
     documents: int
     differing: int
@@ -61,17 +61,17 @@ class CrossCheck(NamedTuple):
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A vocabulary, the engine that applies it, and the tokens around a document. Made by `load`."""
+    """A vocabulary, the engine that applies it, and the tokens around a document. Created by `load`."""
 
     spec: str  # as given: a name that ships, or a path
     fingerprint: str  # SHA-256 of the file, uncompressed
-    vocab_size: int  # the largest id, and one
+    vocab_size: int  # the largest id + 1
     eos: str
     eos_id: int
     bos: str | None
     bos_id: int | None
     engine: Engine
-    fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or was not asked
+    fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or the engine was named
     asked: tuple[str, EngineName, str | None, str | None]  # the arguments of `load`
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ class Tokenizer:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The smallest type that shards store ids in: uint16 where every id fits, else uint32."""
+        """The type of ids in shards: uint16 if every id fits, else uint32."""
         return np.dtype(np.uint16 if self.vocab_size <= 65_536 else np.uint32)
 
     @property
@@ -88,19 +88,19 @@ class Tokenizer:
 
     @property
     def reference(self) -> Reference:
-        """The engine that says what is right; it may be the one in use."""
+        """The engine that defines the right ids; it may be the one in use."""
         return _reference(self.definition, _ends(self.eos, self.bos))
 
     def encode(self, texts: pa.Array) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of each document's text, no token added: ids (tokens,) and offsets (documents + 1,).
+        """The ids of each document's text, without BOS and EOS: ids (tokens,) and offsets (documents + 1,).
 
         A null, and a string that is not UTF-8, has no tokens.
         """
         return self.engine.encode(clean(texts))
 
     def encode_documents(self, texts: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of each document, BOS before it if there is one, EOS after it: ids (tokens,) of `dtype`, and lengths
-        (documents,), each >= 1."""
+        """The ids of each document with BOS, if there is one, and EOS: ids (tokens,) of `dtype`, and lengths (documents,),
+        each >= 1."""
         ids, offsets = self.encode(texts)
         lengths = np.diff(offsets) + 1 + (self.bos_id is not None)
         out = np.empty(int(lengths.sum()), self.dtype)
@@ -108,12 +108,12 @@ class Tokenizer:
         return out, lengths
 
     def count(self, texts: pa.Array) -> NDArray[np.int64]:
-        """(documents,) tokens of each document's text, those around it not counted."""
+        """(documents,) tokens of each document's text, without BOS and EOS."""
         counts: NDArray[np.int64] = np.diff(self.encode(texts)[1])
         return counts
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids, control tokens written by name; bytes that are no UTF-8 become U+FFFD."""
+        """The text of ids, with control tokens by name; bytes that are not UTF-8 become U+FFFD."""
         wanted, definition = list(map(int, ids)), self.definition
         if definition.model:
             return sentencepiece_file.decode(definition.model, definition.path, wanted)
@@ -121,9 +121,9 @@ class Tokenizer:
         return text
 
     def check(self, texts: pa.Array) -> CrossCheck:
-        """Compare the engine in use with the reference on these documents; none are compared if it is the reference.
+        """Compare the engine in use with the reference on these documents; compares none if it is the reference.
 
-        Costs 0.4 s of CPU for a megabyte.
+        Costs 0.4 s of CPU per megabyte.
         """
         if self.engine is self.reference:
             return CrossCheck(0, 0)
@@ -132,17 +132,17 @@ class Tokenizer:
 
 
 def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, bos: str | None = None) -> Tokenizer:
-    """The tokenizer of this name or path, loaded once a process.
+    """The tokenizer of this name or path, loaded once per process.
 
     spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken file
-             of an encoding that is known by its name, or of the folder that holds one of the first two
-    engine   by name, as in `token_engines`; or "auto": gigatoken where it can load this tokenizer and encodes the probe
-             strings as the reference does, else the reference
-    eos      the special token that ends a document; looked for among the usual names if not given
-    bos      the special token that begins a document; none if not given
+             named after a known encoding, or a folder with one of the first two
+    engine   by name, as in `token_engines`; or "auto": gigatoken if it can load this tokenizer and encodes the probe
+             strings like the reference, else the reference
+    eos      the special token that ends a document; by default the configured one, or the first with a usual name
+    bos      the special token that begins a document; by default none
 
-    Raises AssetError if the tokenizer cannot be read, EOS is not clear, the engine asked for cannot be used or does not
-    agree with the reference, or text can become a control token; MissingExtraError if a library is not installed.
+    Raises AssetError if the tokenizer cannot be read, EOS is unclear, the named engine cannot be used or does not agree
+    with the reference, or text can become a control token; MissingExtraError if a library is not installed.
     """
     return _load(str(spec), engine, eos, bos)
 
@@ -174,7 +174,7 @@ def _ends(eos: str, bos: str | None) -> tuple[str, ...]:
 def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> tuple[Engine, str | None]:
     reference = _reference(definition, ends)
     controls = definition.controls(*ends)
-    # Three places where control tokens have been found by engines that should not look for them.
+    # Three contexts in which engines have recognised control tokens in text.
     lookalikes = [text for c in controls for text in (c, f"a{c}b", f"a {c} {c}\n")]
     _refuse_controls(reference, definition, controls, lookalikes)
     if name == reference.name:
@@ -186,7 +186,7 @@ def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> 
             f'{definition.path}: the engine {name} does not read such files. Use engine {known}, or "auto".'
         )
     wanted = "gigatoken" if name == "auto" else name
-    # Its own tokens as texts: an engine that splits otherwise than the tokenizer does not find those that reach over.
+    # Its own tokens as texts: an engine that splits differently misses those that cross a split.
     beside = [f"a{content} b" for content in definition.added if content not in controls]
     probes = [*PROBE, *lookalikes, *beside, *definition.sample(OWN)]
     try:
@@ -211,8 +211,8 @@ def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str,
     if became:
         names = ", ".join(c for c, i in controls.items() if i in became)
         raise AssetError(
-            f"{definition.path}: text that looks like the control tokens {names} becomes them even where they are not "
-            "looked for, so documents could forge them. Use another tokenizer."
+            f"{definition.path}: text that looks like the control tokens {names} is encoded as these tokens even when "
+            "that is switched off, so documents could forge them. Use another tokenizer."
         )
 
 
@@ -241,7 +241,7 @@ def _differing(a: Engine, b: Engine, texts: pa.LargeStringArray) -> list[int]:
 
 
 def clean(texts: pa.Array) -> pa.LargeStringArray:
-    """Texts as engines take them: a null, and a string that is not UTF-8, is empty."""
+    """Texts as input of engines: a null, and a string that is not UTF-8, becomes empty."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     texts = texts.cast(pa.large_string(), safe=False) if texts.type != pa.large_string() else texts

@@ -1,4 +1,4 @@
-"""What a file says of a tokenizer: a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or tiktoken's ranks."""
+"""Tokenizers as their files define them: a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or tiktoken's ranks."""
 
 import gzip
 import hashlib
@@ -16,8 +16,8 @@ from corpusmill.errors import AssetError
 from corpusmill.models import sentencepiece_file, tiktoken_file
 from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
 
-EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in the order in which they are looked for
-FILES = ("tokenizer.json", "tokenizer.model")  # what is looked for in a folder
+EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in order of preference
+FILES = ("tokenizer.json", "tokenizer.model")  # in a folder, in order of preference
 MOST = 2**32  # ids are 32 bits wide
 BYTES = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
 
@@ -26,11 +26,11 @@ BYTES = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHA
 class Definition:
     """A tokenizer as its file defines it.
 
-    json      the tokenizer.json; of tiktoken's ranks, the one that says the same; empty for a SentencePiece model
+    json      the tokenizer.json; for tiktoken's ranks, an equivalent one; empty for a SentencePiece model
     model     the bytes of a SentencePiece model; empty for all others
-    added     the tokens that stand beside the model by what they look like: a dict of `id`, `special` and so on
-    ids       every token, added ones too, as it is written in the file
-    unknown   the id of what the vocabulary has no token for, if there is such an id
+    added     the tokens outside the model, by content: a dict of `id`, `special` and so on
+    ids       every token, added ones included, as written in the file
+    unknown   the id of the unknown token, if there is one
     """
 
     path: Path
@@ -40,11 +40,11 @@ class Definition:
     added: dict[str, dict[str, Any]]
     ids: dict[str, int]
     unknown: int | None
-    default_eos: str | None  # what the file, or tokenizer_config.json beside it, calls the end-of-sequence token
+    default_eos: str | None  # the end-of-sequence token of the file, or of tokenizer_config.json beside it
 
     @classmethod
     def read(cls, path: Path) -> "Definition":
-        """Read a file, plain or gzip, or the folder that holds one.
+        """Read a file, plain or gzip, or the file in a folder.
 
         Raises AssetError, or MissingExtraError for a SentencePiece model without its library.
         """
@@ -56,41 +56,41 @@ class Definition:
         except (OSError, EOFError, zlib.error) as error:
             raise AssetError(_no_json(file, error)) from error
         if tiktoken_file.is_one(data):
-            found = _of_json(file, tiktoken_file.as_json(data, file), None)
+            definition = _of_json(file, tiktoken_file.as_json(data, file), None)
         elif file.name.removesuffix(".gz").endswith(".model"):
-            found = _of_model(file, data)
+            definition = _of_model(file, data)
         else:
             try:
-                found = _of_json(file, json.loads(data), _configured_eos(file))
+                definition = _of_json(file, json.loads(data), _configured_eos(file))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise AssetError(_no_json(file, error)) from error
-        wrong = [token for token, i in found.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
-        if wrong or not found.ids:
-            said = f"the id of {wrong[0]!r} is {found.ids[wrong[0]]!r}" if wrong else "it has no tokens"
-            raise AssetError(f"{file}: {said}; ids are whole numbers from 0, and fit 32 bits. The file is damaged.")
-        return replace(found, fingerprint=hashlib.sha256(data).hexdigest())
+        wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
+        if wrong or not definition.ids:
+            problem = f"the id of {wrong[0]!r} is {definition.ids[wrong[0]]!r}" if wrong else "it has no tokens"
+            raise AssetError(f"{file}: {problem}; ids are integers from 0 of at most 32 bits. The file is damaged.")
+        return replace(definition, fingerprint=hashlib.sha256(data).hexdigest())
 
     def find_eos(self, wanted: str | None) -> str:
-        """The token that ends a document: the one asked for, else the configured one, else the first usual one."""
+        """The token that ends a document: `wanted`, else the configured one, else the first of EOS_NAMES."""
         for name in (wanted,) if wanted is not None else (self.default_eos, *EOS_NAMES):
             if name in self.added:
                 return name
         asked = f'"{wanted}" is not one' if wanted is not None else f"none of {', '.join(EOS_NAMES)} is one"
         raise AssetError(
             f"{self.path}: which token ends a document? {asked}. Its special tokens are: {self._specials()}. "
-            "Give one as `eos`."
+            "Set `eos` to one of them."
         )
 
     def find_bos(self, wanted: str, eos: str) -> str:
-        """The token that begins a document. Raises AssetError if there is none of this name, or it is EOS."""
+        """The token that begins a document. Raises AssetError if there is no token of this name, or it is EOS."""
         if wanted == eos:
             raise AssetError(
-                f'{self.path}: "{wanted}" ends every document, so the next begins after one already. Leave out `bos`.'
+                f'{self.path}: "{wanted}" ends every document, so every next one already begins after it. Leave out `bos`.'
             )
         if wanted not in self.added:
             raise AssetError(
-                f'{self.path}: there is no token "{wanted}" to begin a document with. Its special tokens are: '
-                f"{self._specials()}. Give one as `bos`, or leave it out."
+                f'{self.path}: there is no token "{wanted}" to begin documents with. Its special tokens are: '
+                f"{self._specials()}. Set `bos` to one of them, or leave it out."
             )
         return wanted
 
@@ -99,16 +99,15 @@ class Definition:
         return ", ".join(special[:20]) + (", …" if len(special) > 20 else "") if special else "none"
 
     def controls(self, *ends: str) -> dict[str, int]:
-        """The tokens that no text may become, with their ids: the special ones, and those that begin and end documents."""
+        """The tokens that text must never become, with their ids: special ones, and those that begin and end documents."""
         return {c: token["id"] for c, token in self.added.items() if token.get("special") or c in ends}
 
     def plain(self, *ends: str) -> str:
         """The same tokenizer as JSON, in which text that looks like a control token is ordinary text.
 
-        Control tokens are no longer added tokens, which are found in raw text first. In the vocabulary they get a
-        space in front: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ,
-        SentencePiece ▁), so no text can match them there, and every id stays where it was. Nothing is put at either
-        end of a text.
+        Control tokens are no longer added tokens, which are matched in raw text first. In the vocabulary they get a leading
+        space: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ, SentencePiece ▁),
+        so no text can match them there, and every id is unchanged. Nothing is added at either end of a text.
         """
         controls = self.controls(*ends)
         model = dict(self.json["model"])
@@ -134,9 +133,9 @@ class Definition:
 
     @cached_property
     def token_bytes(self) -> dict[str, bytes] | None:
-        """What each token of a byte-level BPE stands for; None for other tokenizers.
+        """The bytes of each token of a byte-level BPE; None for other tokenizers.
 
-        A token in which there is a character that stands for no byte is left out: no text becomes it.
+        A token with a character that stands for no byte is left out: no text can become it.
         """
         if not self.byte_level:
             return None
@@ -151,20 +150,20 @@ class Definition:
             return None
 
     def look(self, token: str) -> str:
-        """What a token looks like in a text; of one that is not a whole character, U+FFFD."""
+        """The text of a token; U+FFFD for incomplete characters."""
         if self.byte_level:
             data = self._bytes(token)
             return token if data is None else data.decode(errors="replace")
         return token.replace("\u2581", " ")
 
     def sample(self, most: int) -> list[str]:
-        """The texts of `most` tokens, or all of fewer, from all over the vocabulary."""
+        """The texts of at most `most` tokens, evenly spread over the vocabulary."""
         tokens = sorted(self.ids.keys() - self.added.keys(), key=lambda token: self.ids[token])
         return [self.look(token) for token in tokens[:: -(-len(tokens) // most) or 1]]
 
     @cached_property
     def sizes(self) -> NDArray[np.int64] | None:
-        """(vocabulary,) bytes of text that each token of a byte-level BPE stands for; None for other tokenizers."""
+        """(vocabulary,) bytes of each token of a byte-level BPE; None for other tokenizers."""
         if self.token_bytes is None:
             return None
         sizes = np.zeros(max(self.ids.values()) + 1, np.int64)
@@ -173,15 +172,15 @@ class Definition:
         return sizes
 
 
-def _of_json(file: Path, found: dict[str, Any], eos: str | None) -> Definition:
-    model = found["model"]
+def _of_json(file: Path, json: dict[str, Any], eos: str | None) -> Definition:
+    model = json["model"]
     vocab = model["vocab"]
-    # A Unigram vocabulary is a list of (piece, score), the id its place; the others are maps to the id.
+    # A Unigram vocabulary is a list of (piece, score) in the order of ids; the others are maps to the id.
     ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else dict(vocab)
-    added = {token["content"]: token for token in found.get("added_tokens") or []}
+    added = {token["content"]: token for token in json.get("added_tokens") or []}
     ids |= {content: token["id"] for content, token in added.items()}
     unknown = model.get("unk_id", ids.get(model.get("unk_token") or ""))
-    return Definition(file, "", found, b"", added, ids, unknown, eos)
+    return Definition(file, "", json, b"", added, ids, unknown, eos)
 
 
 def _of_model(file: Path, data: bytes) -> Definition:
@@ -194,11 +193,13 @@ def _of_model(file: Path, data: bytes) -> Definition:
     return Definition(file, "", {}, data, added, ids, library.unk_id(), eos)
 
 
-def pre_tokenizers(found: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The pre-tokenizers of a tokenizer.json, one after the other."""
-    if not found:
+def pre_tokenizers(definition: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The pre-tokenizers of a tokenizer.json, a sequence flattened."""
+    if not definition:
         return []
-    return [s for part in found["pretokenizers"] for s in pre_tokenizers(part)] if "pretokenizers" in found else [found]
+    if "pretokenizers" not in definition:
+        return [definition]
+    return [step for part in definition["pretokenizers"] for step in pre_tokenizers(part)]
 
 
 def _no_json(file: Path, error: Exception) -> str:

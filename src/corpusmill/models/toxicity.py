@@ -1,7 +1,8 @@
-"""How likely a text is an insult or an obscenity: by a model of words, and by a list of them.
+"""Toxicity (insults, obscenities): by a bag-of-words model, and by a list of words.
 
-The model's file holds arrays (`units.write_arrays`): `words` uint8, the words in UTF-8 parted by line feeds; `idf` float32, of
-each; `weights` (words, models) and `bias` (models,) float32, calibrated (see `toxicity_score`); and `card`, JSON in UTF-8.
+The model's file holds arrays (`units.write_arrays`): `words` uint8, the words in UTF-8 separated by line feeds; `idf`
+float32, of each; `weights` (words, models) and `bias` (models,) float32, calibrated (see `toxicity_score`); and `card`,
+JSON in UTF-8.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ from corpusmill.text.unicode import classes
 
 TOXICITY_EN = "toxicity-en"  # ships; scripts/make_toxicity.py makes it
 WORDS_EN = "toxic-words-en"  # ships
-FORMAT = 1  # changes when the same file would give other scores
+FORMAT = 1  # changes if the same file would give other scores
 PARTS = ("words", "idf", "weights", "bias")
 
 
@@ -34,10 +35,10 @@ PARTS = ("words", "idf", "weights", "bias")
 class Scored:
     """Scores of texts and of their sentences, 0 to 1.
 
-    documents   (documents,) float32, of all words together; NaN where there is none
-    spans       (sentences, 2) first byte and end; offsets (documents + 1,) where each document's sentences begin
+    documents   (documents,) float32, of all words together; NaN without words
+    spans       (sentences, 2) first byte and end; offsets (documents + 1,) the first sentence of each document
     sentences   (sentences,) float32; words (sentences,) int64
-    worst       (documents,) the number of the sentence with the highest score, -1 where no sentence has a word
+    worst       (documents,) the number of the sentence with the highest score, -1 if no sentence has a word
     """
 
     documents: NDArray[np.float32]
@@ -52,7 +53,7 @@ class Scored:
 class ToxicityModel:
     """A bag of words under linear models; see `toxicity_score`.
 
-    card   what the file says of itself
+    card   the model card of the file
     """
 
     card: Mapping[str, Any]
@@ -60,7 +61,7 @@ class ToxicityModel:
 
     @classmethod
     def load(cls, path: Path) -> "ToxicityModel":
-        """Raises AssetError if the file is no such model, or of a format that this version cannot read."""
+        """Raises AssetError if the file is not such a model, or has a format that this version cannot read."""
         card, arrays = read_model(path, "toxicity", FORMAT, PARTS, "scripts/make_toxicity.py makes it.")
         words = bytes(arrays["words"]).decode(errors="replace").split("\n")
         idf, weights, bias = (np.array(arrays[part], np.float32) for part in PARTS[1:])
@@ -79,7 +80,10 @@ class ToxicityModel:
 def make_bag(
     words: list[str], idf: NDArray[np.float32], weights: NDArray[np.float32], bias: NDArray[np.float32]
 ) -> Bag:
-    """weights (words, models) and bias (models,), calibrated; idf is multiplied in here."""
+    """The model as the kernel takes it.
+
+    weights, bias   (words, models) and (models,), calibrated; weights are multiplied by idf here
+    """
     spelled = pa.array(words, pa.large_string())
     keys, rows = make_slots(word_hashes(spelled))
     longest = int(pc.max(pc.binary_length(spelled)).as_py())
@@ -98,9 +102,9 @@ class Rater:
     """Rates texts by the model that ships and by a list of words.
 
     lexicon          an asset's name, or the path of a list (see `lexicon.read_words`)
-    sentence_score   from which on a sentence is a bad one
+    sentence_score   minimum score of a bad sentence
 
-    Raises AssetError if there is no such list, and RecipeError for a score that is none.
+    Raises AssetError if the list does not exist, and RecipeError for an invalid score.
     """
 
     lexicon: str = WORDS_EN
@@ -108,7 +112,7 @@ class Rater:
 
     def __post_init__(self) -> None:
         if not 0 <= self.sentence_score <= 1:
-            raise RecipeError(f"sentence_score is from 0 to 1, got {self.sentence_score}")
+            raise RecipeError(f"sentence_score must be from 0 to 1, got {self.sentence_score}")
         assets.load(self.lexicon, read_words)
 
     @property
@@ -151,7 +155,7 @@ def spread(values: NDArray[Any], valid: NDArray[np.bool_]) -> pa.Array:
 
 
 def lists(counts: NDArray[np.int64], parts: list[NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
-    """(documents,) lists of `counts` values each, whose fields are the parts in turn."""
+    """(documents,) lists of `counts` structs each, with the parts as fields."""
     fields = list(kind.value_type)
     values = pa.StructArray.from_arrays(
         [pa.array(p, f.type) for p, f in zip(parts, fields, strict=True)], fields=fields

@@ -1,13 +1,12 @@
-"""The scores of a bag of words under several linear models, by sentence and by document, straight from Arrow's buffers.
+"""The scores of a bag of words under several linear models, by sentence and by document, computed from Arrow's buffers.
 
-The words of a text are its runs of letters, digits and "_", of two characters or more, in lower case. With n the count of
-a word and idf what it weighs, a text is the vector of n * idf, divided by its length (Euclid's); a word that is not in the
-table is left out. Each of the models gives a probability, the logistic function of its bias and the sum of its weights
-over that vector; the score is their mean. A text without a word of the table is the vector 0: it has the score of the
-biases alone.
+The words of a text are its runs of letters, digits and "_", of two characters or more, in lower case. A text is the vector
+of n * idf, with n the count of a word, normalised to Euclidean length 1; words that are not in the table are left out. The
+probability under a model is the logistic function of its bias plus the product of its weights with that vector; the score
+is the mean over the models. A text without a word of the table is the vector 0, with the score of the biases alone.
 
-That is scikit-learn's TfidfVectorizer with a CalibratedClassifierCV of linear SVMs. It does not tell "É" from "é" by
-Unicode's tables but by their bytes, as all letters, which is right for the few words of the table that are not ASCII.
+That is scikit-learn's TfidfVectorizer with a CalibratedClassifierCV of linear SVMs. Case is ignored by a bit of the bytes,
+not by Unicode's tables, which is right for "É" and the other few words of the table that are not ASCII.
 """
 
 from typing import Any, NamedTuple
@@ -27,10 +26,10 @@ next_word = run_finder("_")
 
 
 class Bag(NamedTuple):
-    """What scoring needs, read-only.
+    """The models as the kernel takes them, read-only.
 
-    keys      (slots,) uint64, a power of two: the hash of the word in each slot, by its low bits and those after
-    rows      (slots,) int32: the row of that word, FREE where there is none
+    keys      (slots,) uint64, a power of two: the hash of the word in each slot; open addressing by the low bits
+    rows      (slots,) int32: the row of that word, FREE in a free slot
     squares   (words,) float32: idf squared
     weights   (words, models) float32, idf and the slope of the calibration multiplied in
     bias      (models,) float32
@@ -59,11 +58,11 @@ def score_sentences(
 ) -> None:
     """Score every sentence alone, and every document as the bag of all its words.
 
-    spans, offsets   as `sentences.sentence_spans` gives them
+    spans, offsets   as `sentences.sentence_spans` returns them
     scores, words    (sentences,) written; words counts all words, known or not
-    documents        (documents,) written; NaN where there is no word
-    worst            (documents,) written: the number of the sentence with the highest score, of equals the first, among
-                     those that have a word; -1 where there is none
+    documents        (documents,) written; NaN without words
+    worst            (documents,) written: the number of the sentence with the highest score (the first of equals) among
+                     those with a word; -1 if there is none
     """
     known, models = bag.weights.shape
     count, count_all = np.zeros(known, np.int32), np.zeros(known, np.int32)
@@ -119,7 +118,7 @@ def score_sentences(
 
 @inlined
 def find(data: NDArray[np.uint8], start: Any, end: Any, bag: Bag) -> Any:
-    """The row of a word, or FREE. A single character is no word of the table."""
+    """The row of a word, or FREE. Single characters are not in the table."""
     if not 2 <= end - start <= bag.longest:
         return np.int32(FREE)
     h = word_hash(data, start, end)
@@ -142,7 +141,7 @@ def mean_probability(odds: NDArray[np.float64], norm: float, bias: NDArray[np.fl
 
 
 def make_slots(hashes: NDArray[np.uint64], least: int = 32) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """`keys` and `rows` for words of these hashes, half empty at least."""
+    """`keys` and `rows` for words with these hashes, at most half full."""
     slots = max(least, 1 << (2 * len(hashes)).bit_length())
     keys, rows = np.zeros(slots, np.uint64), np.full(slots, FREE, np.int32)
     for row, h in enumerate(hashes.tolist()):

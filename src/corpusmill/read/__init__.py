@@ -1,14 +1,14 @@
-"""How files become documents, one format a file.
+"""Readers: from files to documents, one module per format.
 
-A format's name in a recipe is its file's name here: `jsonl` is the class Jsonl in jsonl.py. Files whose
-name begins with "_" are shared by several formats. A reader of your own is written `module:Class`.
+A format is named by its module: `jsonl` in a recipe is the class Jsonl in jsonl.py. Modules whose name begins with "_"
+are shared by several formats. A reader of your own is named `module:Class`.
 
-A reader is a frozen dataclass whose fields are its parameters. It cuts files into pieces, in the plan, and reads
-one piece, in a worker. What it reads depends on the piece alone, and the pieces of a file hold what one
-piece of the whole file would hold.
+A reader is a frozen dataclass whose fields are its parameters. It splits files into pieces when the run is planned, and
+reads one piece at a time in a worker. What it reads depends on the piece alone, and the pieces of a file give the same
+documents as the whole file in one piece.
 
-Nothing is lost silently: every record that a reader meets is a document, a dead letter, or counted by
-kind as no candidate at all; `records` of the counts is the sum of the three.
+Nothing is lost silently: every record is a document, a dead letter, or counted under its kind as a record that could not
+be a document; `ReadCounts.records` is the sum of the three.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ class Piece:
 
 @dataclass
 class ReadCounts:
-    """What became of the records of the pieces that were read with it."""
+    """Outcomes of the records that were read: documents, dead letters, skipped records."""
 
     records: int = 0
     documents: int = 0
@@ -65,11 +65,11 @@ class ReadCounts:
     faults: int = 0  # dead letters that were not expected: what the error budget counts
 
     def dead(self, *, kind: str, reason: str, expected: bool = False, **address: Any) -> None:
-        """A record that should have been a document, and is none.
+        """Add a dead letter: a record that should have been a document, and is not.
 
         kind       a short stable name
         reason     a sentence for people
-        expected   nothing is wrong (an image, a 404): it is explained, and not charged to the error budget
+        expected   nothing is wrong (an image, a 404): reported, but not charged to the error budget
         address    id, source, file, position, url, step, as in DEAD
         """
         self.records += 1
@@ -78,7 +78,7 @@ class ReadCounts:
         self.letters.append({**address, "kind": kind, "reason": reason, "expected": expected})
 
     def skip(self, kind: str, count: int = 1) -> None:
-        """A record that could not have been a document, counted under its kind."""
+        """Count records that could not be documents under their kind."""
         self.records += count
         self.skipped[kind] += count
 
@@ -92,7 +92,7 @@ class ReadCounts:
 class Reader(Protocol):
     """Reads one format.
 
-    `suffixes` are the endings of its files, for choosing among the files of a folder.
+    `suffixes` are the file name endings that select files in a folder.
     """
 
     @property
@@ -101,7 +101,7 @@ class Reader(Protocol):
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         """Pieces of about `target_bytes`, in document order; a function of the files and the target alone.
 
-        Raises InputError where the files cannot be what the reader was told, a wrong column for example.
+        Raises InputError if the files do not fit the parameters: a column that is not there, for example.
         """
         ...
 
@@ -126,7 +126,7 @@ def whole(file: FileInfo) -> Piece:
 
 
 def names() -> list[str]:
-    """Every format that ships, as a recipe would write it."""
+    """The names of all formats that ship."""
     return registry.names(__name__)
 
 

@@ -1,17 +1,17 @@
 """The records of web archives: WARC 0.17 to 1.1 and ARC 1, plain or compressed, split, cut off or damaged.
 
-An archive is compressed record by record: each record is a gzip member or zstd frame of its own. So a
-member's start is where a reader can begin, and an archive can be cut into pieces. Members that hold part
-of a record, or many records, are read too: a *run* is a member that begins with a record and the
-members after it that do not. A run belongs to the piece that it starts in.
+An archive is compressed record by record: each record is a gzip member or zstd frame of its own. So a reader can begin
+at the start of any member, and an archive can be split into pieces. Members that hold part of a record, or many records,
+are read too: a *run* is a member that begins with a record, and the members after it that do not. A run belongs to the
+piece that it starts in.
 
-The offset of a record is where it begins in the file as stored. In a run, the first record has the
-offset of the run and the i-th that offset plus i, so that offsets are distinct and in order. In a file that is
-compressed otherwise (bz2, xz, lz4) offsets count inflated bytes and there is one piece.
+The offset of a record is where it begins in the file as stored. In a run, the first record has the offset of the run and
+the i-th that offset plus i, so that offsets are distinct and in order. In a file of another compression (bz2, xz, lz4)
+offsets count decompressed bytes, and the file is one piece.
 
-A piece does not trust the first thing in it that looks like a record, for archives hold archives. It starts LOOK_BACK
-bytes earlier and follows the chain of records from there; an archive inside a record ends with that record, where the
-chain breaks and is found again.
+The first bytes of a piece that look like a record may be inside one, because archives contain archives. So reading
+starts LOOK_BACK bytes earlier and follows the chain of records from there; an archive inside a record ends with that
+record, where the chain breaks and is picked up again.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ from corpusmill.read._bytes import (
 )
 from corpusmill.storage import open_read, read_range
 
-LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 40 ms a piece
+LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 40 ms per piece
 MAX_HEAD = 64 << 10  # bytes of a record's header
 HEAD_END = re.compile(rb"\r?\n\r?\n")
 LINE_END = re.compile(rb"\n")
@@ -53,7 +53,7 @@ MEMBER = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}
 
 @dataclass(slots=True)
 class Record:
-    """One record, its body at most as long as was asked for."""
+    """One record, its body cut at the limit of `records`."""
 
     offset: int
     kind: str  # WARC-Type in lower case; of ARC records "response", and "filedesc" for the first
@@ -73,7 +73,10 @@ class Damage:
 
 
 def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Record | Damage]:
-    """What begins in a piece of an archive, in order. Of a body only the first `limit` bytes are kept."""
+    """The records that begin in a piece of an archive, in order, and the places where records are lost.
+
+    Only the first `limit` bytes of a body are kept.
+    """
     path = piece.file.path
     kind = packing(path)
     if kind in MEMBER:
@@ -87,12 +90,12 @@ def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Re
         with open_read(path, begin) as file:
             stream = Stream(iter(lambda: file.read(1 << 20), b""), begin)
             if begin == 0 or stream.search(NEXT, PROBE):
-                found = _records(stream, limit, piece.stop)
-                yield from (item for item in found if item.offset >= piece.start)
+                items = _records(stream, limit, piece.stop)
+                yield from (item for item in items if item.offset >= piece.start)
 
 
 def packing(path: str) -> str:
-    """How an archive is compressed, by its content; by its name, if the content is neither compressed nor an archive."""
+    """The compression of an archive, by its content; by its name if the content is neither compressed nor an archive."""
     kind = sniff(path)
     if not kind and path.endswith((".gz", ".zst")) and not RECORD.match(read_range(path, 0, PROBE)):
         return "gzip" if path.endswith(".gz") else "zstd"
@@ -130,10 +133,10 @@ class Members:
         self.dictionary = dictionary
         self.start = 0  # of the member that is open
         self.opened = False
-        self.trouble: RecordError | None = None  # what is wrong with the beginning of the member that is open
+        self.trouble: RecordError | None = None  # why the beginning of the open member cannot be read
         self.data = b""  # compressed, read and not yet used
         self.offset = 0  # of data[0]
-        self.head = b""  # inflated from the member that is open, not yet given
+        self.head = b""  # decompressed from the open member, not yet given out
         self.member: Inflater
 
     def seek(self, offset: int) -> bool:
@@ -159,13 +162,13 @@ class Members:
             while len(self.head) < PROBE and (more := self.inflate()):
                 self.head += more
         except (Damaged, Truncated) as error:
-            # With a record's beginning in hand, the record says what is lost; without, the member does.
+            # If a record has begun, the loss is reported for that record; otherwise for the member.
             if not RECORD.match(self.head):
                 self.trouble = error
         return True
 
     def run(self) -> Iterator[bytes]:
-        """Inflated bytes from the open member on, through the members that begin no record. Opens the one after."""
+        """Decompressed bytes of the open member and of those after it that begin no record. Opens the next member."""
         while True:
             if self.head:
                 yield self.head
@@ -175,7 +178,7 @@ class Members:
                 return
 
     def inflate(self) -> bytes:
-        """More bytes of the open member, b"" at its end. Raises Truncated or Damaged."""
+        """The next bytes of the open member, b"" at its end. Raises Truncated or Damaged."""
         while not self.member.eof:
             data = self._compressed()
             if not data:
@@ -211,7 +214,7 @@ class Members:
         self.file.seek(offset)
         member = inflater(self.kind, self.dictionary)
         head = b""
-        # In small bites: damage further on does not change that a record begins here.
+        # A few bytes at a time, because damage further on does not matter here.
         with contextlib.suppress(*ERRORS):
             while len(head) < PROBE and not member.eof and (bite := self.file.read(64)):
                 head += member.decompress(bite)
@@ -232,7 +235,7 @@ class Members:
 def _records(
     stream: Stream, limit: int, stop: int = END, offsets: Iterator[int] | None = None
 ) -> Iterator[Record | Damage]:
-    """The records of a stream of inflated bytes that begin before `stop`, and the places where some are lost."""
+    """The records of a stream of decompressed bytes that begin before `stop`, and the places where records are lost."""
     lost = False
     while True:
         stream.skip_any(b"\r\n\0")
@@ -247,7 +250,7 @@ def _records(
 
 
 def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
-    """The record that begins here, with the stream left where the next one begins."""
+    """The record that begins here; leaves the stream where the next one begins."""
     head = _warc_head(stream) if stream.peek(5) == b"WARC/" else _arc_head(stream)
     if isinstance(head, str):
         if not RECORD.match(stream.peek(PROBE)):
@@ -260,7 +263,7 @@ def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
     after = stream.peek(PROBE)
     follows = not after.strip(b"\r\n\0") or RECORD.match(after) is not None
     if got < length or not follows:
-        # A wrong length: either the next record stands inside what was taken for this one, or there is junk after it.
+        # A wrong length: either the next record begins inside what was taken for this one, or junk follows.
         inside = NEXT.search(body) if length <= limit else None
         if inside:
             stream.back(body[inside.start() :])
@@ -279,7 +282,7 @@ def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
 
 
 def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
-    """Type, fields and length of the WARC record that begins here, or what is wrong with it."""
+    """Type, fields and length of the WARC record that begins here, or a sentence that says why it cannot be read."""
     head = stream.until(HEAD_END, MAX_HEAD)
     if head is None:
         stream.drop(5)  # of "WARC/", so that it is not found again
@@ -302,12 +305,12 @@ def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
 
 
 def _arc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
-    """The same of an ARC record: `URL IP date type length` on one line (version 1 of the format)."""
+    """The same for an ARC record: `URL IP date type length` on one line (version 1 of the format)."""
     line = stream.until(LINE_END, PROBE)
     match = ARC_LINE.fullmatch(line) if line else None
     if match is None:
-        found = line if line is not None else stream.take(32)
-        return f"no record begins here: found {found[:32]!r}"
+        head = line if line is not None else stream.take(32)
+        return f"no record begins here: found {head[:32]!r}"
     url, address, date, mime, length = (part.decode("utf-8", "replace") for part in match.groups())
     fields = {
         "warc-target-uri": url,

@@ -1,4 +1,4 @@
-"""The bytes of files that may be compressed. How one is compressed is read from its first bytes, not from its name."""
+"""The bytes of files, compressed or not. The compression is detected from the first bytes, not from the name."""
 
 import bz2
 import lzma
@@ -13,8 +13,8 @@ from isal import isal_zlib
 from corpusmill.errors import RecordError
 from corpusmill.storage import BLOCK, open_read
 
-# Bytes of compressed input at a time. What follows a member is copied each time, so more is slower:
-# 5 KB gzip members inflate at 754 MB/s with 64 KiB and at 344 MB/s with 1 MiB.
+# Bytes of compressed input at a time. The rest after each member is copied, so more is slower:
+# 5 KB gzip members are decompressed at 754 MB/s with 64 KiB and at 344 MB/s with 1 MiB.
 FEED = 1 << 16
 DICTIONARY = b"\x5d\x2a\x4d\x18"  # a first zstd frame of this magic is a dictionary for all the others
 ERRORS = cast(
@@ -40,7 +40,7 @@ class Truncated(RecordError):
 
 
 class Inflater(Protocol):
-    """Inflates one member of a compressed file."""
+    """Decompresses one member of a compressed file."""
 
     @property
     def eof(self) -> bool: ...
@@ -50,20 +50,20 @@ class Inflater(Protocol):
 
 
 def sniff(path: str) -> str:
-    """How a file is compressed: gzip, zstd, bz2, xz, lz4, or "" for not at all."""
+    """The compression of a file: gzip, zstd, bz2, xz, lz4, or "" for none."""
     with open_read(path) as file:
         head = file.read(8)
     return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
 
 
 def inflater(kind: str, dictionary: bytes = b"") -> Inflater:
-    """A new inflater for one gzip member, zstd frame, bz2 or xz stream."""
+    """A new decompressor for one gzip member, zstd frame, bz2 or xz stream."""
     match kind:
         case "gzip":
             return cast(Inflater, isal_zlib.decompressobj(31))
         case "zstd":
             known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-            # 2 GiB: what `zstd --long=31` writes. Frames that say less take less.
+            # 2 GiB, for `zstd --long=31`. Frames with a smaller window take less memory.
             return zstandard.ZstdDecompressor(known, max_window_size=1 << 31).decompressobj()
         case "bz2":
             return bz2.BZ2Decompressor()
@@ -72,7 +72,7 @@ def inflater(kind: str, dictionary: bytes = b"") -> Inflater:
 
 
 def zstd_dictionary(path: str) -> bytes:
-    """The dictionary that a .warc.zst file begins with, b"" where it has none.
+    """The dictionary at the beginning of a .warc.zst file, b"" if it has none.
 
     It is the content of a skippable frame, itself compressed or not (IIPC, "Zstandard for WARC", 1.0).
     """
@@ -87,7 +87,7 @@ def zstd_dictionary(path: str) -> bytes:
 
 
 def blocks(path: str) -> Iterator[bytes]:
-    """All the bytes of a file, inflated, in blocks of any size.
+    """All bytes of a file, decompressed, in blocks of any size.
 
     Raises Truncated or Damaged after the last good block. Zeros after the last member are padding.
     """
@@ -135,19 +135,19 @@ def _lz4(file: IO[bytes]) -> Iterator[bytes]:
             break
         nothing = False
         yield block
-    if nothing:  # a file that ends within its head is no error to Lz4Reader
+    if nothing:  # Lz4Reader does not report a file that ends within its header
         raise Truncated("the file ends before its lz4 data begins")
 
 
 class Stream:
-    """Bytes from blocks that can be looked at before they are taken."""
+    """A stream of bytes with lookahead, from an iterator of blocks."""
 
     def __init__(self, more: Iterator[bytes], position: int = 0) -> None:
         self._more = more
         self._buffer = b""
         self._at = 0
         self.position = position  # of the next byte that `take` gives
-        self.error: RecordError | None = None  # why the bytes ended, where that was too soon
+        self.error: RecordError | None = None  # why the bytes ended early, if they did
 
     def _pull(self) -> bytes:
         if self.error is None:
@@ -184,14 +184,14 @@ class Stream:
         return out
 
     def drop(self, count: int) -> int:
-        """Pass over `count` bytes; returns how many there were."""
+        """Skip `count` bytes; returns how many there were."""
         dropped = 0
         while dropped < count and (block := self.take(min(count - dropped, BLOCK))):
             dropped += len(block)
         return dropped
 
     def back(self, data: bytes) -> None:
-        """Give back bytes that were taken last."""
+        """Put back the bytes that were taken last."""
         self._buffer = data + self._buffer[self._at :]
         self._at = 0
         self.position -= len(data)
@@ -199,24 +199,24 @@ class Stream:
     def until(self, mark: re.Pattern[bytes], limit: int) -> bytes | None:
         """All bytes through the first match of `mark`; None, and nothing taken, if it does not end within `limit`."""
         while True:
-            found = mark.search(self._buffer, self._at, self._at + limit)
-            if found:
-                return self.take(found.end() - self._at)
+            match = mark.search(self._buffer, self._at, self._at + limit)
+            if match:
+                return self.take(match.end() - self._at)
             have = len(self._buffer) - self._at
             if have >= limit or len(self.peek(have + 1)) == have:
                 return None
 
     def search(self, mark: re.Pattern[bytes], overlap: int) -> bool:
-        """Pass over everything before the next match of `mark`, which spans at most `overlap` bytes."""
+        """Skip to the next match of `mark`, which spans at most `overlap` bytes; False if there is none."""
         while ahead := self.peek(FEED + overlap):
-            if found := mark.search(ahead):
-                self.drop(found.start())
+            if match := mark.search(ahead):
+                self.drop(match.start())
                 return True
             self.drop(len(ahead) - overlap if len(ahead) > overlap else len(ahead))
         return False
 
     def skip_any(self, of: bytes) -> None:
-        """Pass over all the bytes that follow and are among `of`."""
+        """Skip all bytes up to the first that is not among `of`."""
         while (ahead := self.peek(16)) and not (left := ahead.lstrip(of)):
             self.drop(len(ahead))
         self.drop(len(ahead) - len(left) if ahead else 0)

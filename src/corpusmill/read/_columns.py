@@ -1,4 +1,4 @@
-"""Which columns of an input hold the text, the id, the address and the date of a document."""
+"""Which columns of an input hold the text, id, URL and date of a document."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column is for. A name may be nested with dots; None looks for a usual name and does without.
+    """The column for each role. A name may be nested with dots; None means the first usual name that is a column, if any.
 
-    Among usual names the first that is a column is taken, and a row is not read from another one if it is null there.
+    A row that is null in that column is not read from the next usual name.
     """
 
     text: str | None = None
@@ -39,7 +39,7 @@ class Roles:
     def check(self, columns: Iterable[str], where: str, nested: Mapping[str, Any] | None = None) -> None:
         """Raise InputError unless the columns of an input can play these roles.
 
-        nested   a row, to look into; without one, the part of a name after its first dot is taken on trust
+        nested   a row to look up nested names in; without one, what follows the first dot of a name is not checked
         """
         columns = list(columns)
         for role, name in (("text", self.text), ("id", self.id), ("url", self.url), ("date", self.date)):
@@ -67,7 +67,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where to look in rows that have the same columns: paths in order of preference."""
+    """Where the roles are in rows with the same columns: paths in order of preference."""
 
     text: Path
     id: tuple[Path, ...]
@@ -84,29 +84,29 @@ class Rows:
     plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
 
     def add(self, position: int, row: dict[str, Any]) -> None:
-        """The document of a row, or its dead letter: `no_text` if the text is missing or no string, `empty_text`.
+        """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string, `empty_text`.
 
-        The columns that have a role are not repeated in the metadata, but for the id, of which the document's
-        id is a hash. `row` is used up.
+        Columns with a role are not repeated in the metadata, except the id, because the document's id is a hash of it.
+        `row` is changed.
         """
         columns = tuple(row)
         plan = self.plans.get(columns)
         if plan is None:
-            if len(self.plans) > 1000:  # rows of ever new shapes
+            if len(self.plans) > 1000:  # nearly every row has other columns
                 self.plans.clear()
             plan = self.plans[columns] = _plan(self.roles, columns)
         text = _get(row, plan.text)
         given = url = day = None
         for path in plan.id:
-            found = _get(row, path)
-            # A number that nobody named is as a rule a count that begins anew in every file: no id.
-            if found != "" and isinstance(found, str if self.roles.id is None else str | int):
-                given = str(found)
+            value = _get(row, path)
+            # A number in a column that the recipe does not name is usually a row count that restarts in every file.
+            if value != "" and isinstance(value, str if self.roles.id is None else str | int):
+                given = str(value)
                 break
         for path in plan.url:
-            found = _get(row, path)
-            if isinstance(found, str):
-                url = found
+            value = _get(row, path)
+            if isinstance(value, str):
+                url = value
                 _remove(row, path)
                 break
         for path in plan.date:
@@ -115,9 +115,9 @@ class Rows:
                 _remove(row, path)
                 break
         if not isinstance(text, str):
-            found = "is missing" if text is MISSING else f"is {type(text).__name__}" if text is not None else "is null"
+            state = "is missing" if text is MISSING else f"is {type(text).__name__}" if text is not None else "is null"
             what = f'"{".".join(plan.text)}"' if plan.text else f"{', '.join(TEXT)}: all missing, the text"
-            self.docs.dead(position, "no_text", f"{what} {found}, not a string", url=url)
+            self.docs.dead(position, "no_text", f"{what} {state}, not a string", url=url)
             return
         if not text or text.isspace():
             self.docs.dead(position, "empty_text", "the text is empty", url=url, expected=True)
@@ -129,9 +129,9 @@ class Rows:
 
 
 def iso(value: object) -> str | None:
-    """A date as ISO 8601, None if it cannot be understood.
+    """A date as ISO 8601, None if it cannot be parsed.
 
-    Takes ISO 8601, 8 or 14 digits, RFC 5322, a year, and seconds or milliseconds since 1970; no zone is UTC.
+    Takes ISO 8601, 8 or 14 digits, RFC 5322, a year, and seconds or milliseconds since 1970; UTC if no zone is given.
 
     >>> iso("20190425125754"), iso("Thu, 25 Apr 2019 12:57:54 GMT"), iso(1556197074), iso("soon")
     ('2019-04-25T12:57:54Z', '2019-04-25T12:57:54Z', '2019-04-25T12:57:54Z', None)
@@ -183,7 +183,7 @@ def _paths(named: str | None, usual: tuple[str, ...], columns: tuple[str, ...]) 
 
 
 def _path(name: str, columns: tuple[str, ...]) -> Path:
-    """A column whose name has dots is that column; otherwise dots lead into it."""
+    """The path to a name: a column with dots in its name comes before a nested field."""
     return (name,) if name in columns else tuple(name.split("."))
 
 
@@ -198,7 +198,7 @@ def _get(row: Any, path: Path) -> Any:
 def _remove(row: Any, path: Path) -> None:
     for name in path[:-1]:
         row = row[name]
-    row.pop(path[-1], None)  # it may have had another role, too
+    row.pop(path[-1], None)  # gone already if it has another role, too
 
 
 def _has(columns: list[str], name: str, nested: Mapping[str, Any] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Where readers put what they find: documents go into batches, everything else into the counts."""
+"""Where readers put records: documents into batches, dead letters and skipped records into `ReadCounts`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ COLUMNS = tuple(field.name for field in DOCUMENT)
 
 
 class Documents:
-    """Collects the documents of one piece into batches: `add` each, then yield from `full`, and last from `rest`."""
+    """Collects the documents of one piece into batches: `add` each, then yield from `full`; at the end, from `rest`."""
 
     def __init__(self, piece: Piece, source: str, step: str, counts: ReadCounts) -> None:
         self.piece = piece
@@ -39,7 +39,7 @@ class Documents:
         charset: str | None = None,
         metadata: str | bytes | None = None,
     ) -> None:
-        """One document at `position`; `given` is the id that the input gives it, if any."""
+        """Add the document at `position`; `given` is its id in the input, if it has one."""
         columns = self.columns
         columns["id"].append(self.id(position, given))
         columns["position"].append(position)
@@ -53,7 +53,7 @@ class Documents:
         self.bytes += len(text or b"") + len(raw or b"")
 
     def dead(self, position: int, kind: str, reason: str, *, url: str | None = None, expected: bool = False) -> None:
-        """The record at `position` is no document, and why."""
+        """Record why the record at `position` is not a document."""
         self.counts.dead(
             id=self.id(position),
             source=self.source,
@@ -67,7 +67,7 @@ class Documents:
         )
 
     def id(self, position: int, given: str | None = None) -> str:
-        """The document's id, from the id that the input gives or else from its address."""
+        """The document's id: a hash of its id in the input, else of its address."""
         return document_id(self.source, given if given is not None else f"{self.piece.file.name}:{position}")
 
     def full(self) -> Iterator[pa.RecordBatch]:
@@ -92,10 +92,10 @@ class Documents:
 
 
 def as_json(values: dict[str, Any]) -> bytes | None:
-    """Metadata as it is stored: JSON with sorted keys, None where there is nothing."""
+    """Metadata as it is stored: JSON with sorted keys; None if empty."""
     return orjson.dumps(values, _str, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS) if values else None
 
 
 def _str(value: object) -> object:
-    """What JSON has no type for: bytes as text, anything else as Python writes it."""
+    """A value that JSON has no type for: bytes as text, anything else as str()."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,8 +1,8 @@
-"""HTTP responses as archives keep them: often not quite as they were sent.
+"""HTTP responses as archives store them, which is often not quite as they were sent.
 
-Crawlers store bodies with the transfer or content coding already undone and the header still naming it, cut
-bodies at a limit, and write headers that no standard knows. So a coding is undone where the body shows it, a
-body that ends early gives what it holds, and only a body that cannot be understood at all is an error.
+Crawlers store decoded bodies under headers that still name a transfer or content coding, cut bodies at a limit, and
+write headers that no standard defines. So a coding is undone only if the body shows it, a body that ends early gives its
+beginning, and only a body that cannot be decoded at all is an error.
 """
 
 import io
@@ -39,7 +39,7 @@ class Response:
 
 
 def parse(record: bytes) -> Response | None:
-    """A stored response, None if it does not begin as one. A header without an end has no body."""
+    """Parse a stored response; None if it is not one. If the header has no end, the body is empty."""
     status = STATUS.match(record)
     if status is None:
         return None
@@ -71,7 +71,7 @@ def content(response: Response, limit: int) -> bytes:
 
 
 def dechunk(body: bytes) -> bytes:
-    """The chunks of a chunked body, joined; a body that is not chunked (any more) as it is."""
+    """The chunks of a chunked body, joined; a body that is not chunked (any more) unchanged."""
     parts: list[bytes] = []
     at = 0
     while size := CHUNK.match(body, at):
@@ -93,9 +93,9 @@ def media_type(content_type: str) -> str:
 
 
 def charset(content_type: str) -> str | None:
-    """`utf-8` of `text/html; charset="utf-8"`, None where there is none."""
-    found = CHARSET.search(content_type)
-    return found[1] if found else None
+    """`utf-8` of `text/html; charset="utf-8"`; None without a charset."""
+    match = CHARSET.search(content_type)
+    return match[1] if match else None
 
 
 def _undo(body: bytes, coding: str, limit: int) -> bytes:
@@ -103,7 +103,7 @@ def _undo(body: bytes, coding: str, limit: int) -> bytes:
         case "gzip" | "x-gzip":
             return _inflate(body, 31, limit) if body.startswith(b"\x1f\x8b") else body
         case "deflate":
-            # The standard says zlib, many servers send bare deflate, and some archives keep neither.
+            # The standard means zlib, many servers send raw deflate, and some archives store the decoded body.
             for wbits in (15, -15):
                 try:
                     return _inflate(body, wbits, limit)
@@ -119,7 +119,7 @@ def _undo(body: bytes, coding: str, limit: int) -> bytes:
 
 
 def _inflate(body: bytes, wbits: int, limit: int) -> bytes:
-    """All members of a gzip or deflate body; of one that is cut off, what it holds."""
+    """All members of a gzip or deflate body, as far as it goes if it was cut off."""
     parts: list[bytes] = []
     size = 0
     while body:
@@ -151,7 +151,7 @@ def _brotli(body: bytes, limit: int) -> bytes:
             if size > limit:
                 raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
     except OSError as error:
-        # Brotli has no magic. A body that looks like markup was stored decoded; one that gave something was cut off.
+        # Brotli has no magic number. A body that looks like markup was stored decoded; one that gave output was cut off.
         if body.lstrip()[:1] == b"<":
             return body
         if not parts:

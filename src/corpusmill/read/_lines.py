@@ -1,4 +1,4 @@
-"""Lines of files that may be compressed, with where they begin."""
+"""Lines of files, compressed or not, with their offsets."""
 
 from collections.abc import Iterator
 from typing import IO
@@ -18,23 +18,23 @@ class TooLong(RecordError):
 def lines(piece: Piece, limit: int, end: bytes = b"\n") -> Iterator[tuple[int, bytes | RecordError]]:
     """(offset, line without its end) of the lines that begin in a piece.
 
-    end   what ends a line. In pieces that do not begin at 0 it must not overlap itself, as "\\n\\n" does.
+    end   terminates a line. In pieces that do not begin at 0 it must not overlap itself, as "\\n\\n" does.
 
-    Offsets count bytes of the text, inflated if need be. In place of a line of more than `limit` bytes there is a
-    TooLong, and in place of the rest of a damaged or truncated file, what is wrong with it. A file that ends in an
-    end has no empty line after it. "\\r" before "\\n" stays; a byte order mark at the beginning of the file does not.
+    Offsets count decompressed bytes. A line of more than `limit` bytes is replaced by a TooLong, and the rest of a damaged
+    or truncated file by the error. There is no empty line after the last `end`. "\\r" before "\\n" is kept; a byte order
+    mark at the beginning of the file is removed.
     """
     if sniff(piece.file.path):
         if piece.start == 0:  # compressed files are one piece
             yield from _lines(blocks(piece.file.path), 0, piece.stop, limit, end)
         return
-    # The line that holds the bytes before the piece began before the piece, even if they are its end.
+    # The line that holds the byte before the piece belongs to the previous piece, even if that byte ends it.
     begin = max(0, piece.start - len(end))
     with open_read(piece.file.path, begin) as file:
-        found = _lines(_read(file), begin, piece.stop, limit, end)
+        numbered = _lines(_read(file), begin, piece.stop, limit, end)
         if piece.start > 0:
-            next(found, None)
-        yield from found
+            next(numbered, None)
+        yield from numbered
 
 
 def _read(file: IO[bytes]) -> Iterator[bytes]:
@@ -46,9 +46,9 @@ def _lines(
     more: Iterator[bytes], position: int, stop: int, limit: int, end: bytes
 ) -> Iterator[tuple[int, bytes | RecordError]]:
     begun: list[bytes] = []  # the parts of a line that has not ended yet
-    size = 0  # of that line so far; what exceeds the limit is not kept
-    held = b""  # its last bytes, which may be half of an end
-    mark = position == 0  # whether a byte order mark may follow
+    size = 0  # of that line so far; its bytes beyond the limit are not kept
+    held = b""  # its last bytes, which may be the beginning of `end`
+    mark = position == 0  # a byte order mark may follow
     try:
         for block in more:
             head, *complete = (held + block if held else block).split(end)

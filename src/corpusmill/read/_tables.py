@@ -1,4 +1,4 @@
-"""What the readers of Arrow's formats share."""
+"""Shared by the readers of Arrow's formats: opening, checking and converting tables."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ ROWS = 256  # converted at a time: a few MB of Python strings for usual pages
 
 
 def opened(path: str) -> Any:
-    """A file as pyarrow reads it best: local ones by name, without Python in between."""
+    """What to give pyarrow to read a file: the path of a local one, so that it reads without Python in between."""
     return (
         str(Path(path.partition("://")[2] if "://" in path else path).expanduser())
         if is_local(path)
@@ -24,12 +24,12 @@ def opened(path: str) -> Any:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether an error of pyarrow is about what the file holds, not about reading it."""
+    """Whether an error of pyarrow means bad content, rather than a failure to read."""
     return isinstance(error, pa.ArrowException | UnicodeError) or (isinstance(error, OSError) and error.errno is None)
 
 
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:
-    """Raise InputError unless the columns can play their roles and the text is one of strings."""
+    """Raise InputError unless every role has its column and the text column holds strings."""
     roles.check(schema.names, where)
     name = roles.text or next(
         name for name in ("text", "content", "body", "raw_content", "document") if name in schema.names
@@ -43,15 +43,15 @@ def check(schema: pa.Schema, roles: Roles, where: str) -> None:
 
 
 def add_rows(batch: pa.RecordBatch, first: int, rows: Rows) -> Iterator[pa.RecordBatch]:
-    """The documents of a batch whose first row has the number `first`; yields what is full."""
+    """Add the documents of a batch whose first row is number `first`; yields the batches that are full."""
     for start in range(0, batch.num_rows, ROWS):
         part = batch.slice(start, ROWS)
         try:
-            found = part.to_pylist()
+            records = part.to_pylist()
         except UnicodeDecodeError:
             columns = [_strings(column) for column in part.columns]
-            found = pa.RecordBatch.from_arrays(columns, part.schema.names).to_pylist()
-        for position, row in enumerate(found, first + start):
+            records = pa.RecordBatch.from_arrays(columns, part.schema.names).to_pylist()
+        for position, row in enumerate(records, first + start):
             rows.add(position, row)
             yield from rows.docs.full()
 
@@ -63,7 +63,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _strings(column: pa.Array) -> pa.Array:
-    """A column whose strings are no UTF-8, with U+FFFD where they are not; a nested one becomes null."""
+    """A column, its bytes that are not UTF-8 replaced by U+FFFD; a nested column with any becomes null."""
     try:
         column.to_pylist()
     except UnicodeDecodeError:

@@ -21,9 +21,9 @@ STEP = "read/arrow"
 class Arrow:
     """Documents from the rows of Arrow IPC files and streams.
 
-    Columns are found and kept as by `jsonl`. A document's position is its row number in the file. A file without the
-    text column, or with one that holds no text, is an InputError. Faults: `no_text` (null), `damaged` (a file or the
-    rest of one that cannot be read); empty text is `empty_text`, and expected. Local files are cut at record batches.
+    Columns are chosen and kept as by `jsonl`. A document's position is its row number in the file. A file whose text
+    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the rest
+    of one, that cannot be read); `empty_text` is expected. Local files are split at record batches.
     """
 
     text: str | None = None
@@ -72,7 +72,7 @@ class Arrow:
         except (pa.ArrowException, OSError) as error:
             if not is_damage(error):
                 raise
-            docs.dead(position, "damaged", f"the file is no Arrow file, or damaged from row {position} on: {error}")
+            docs.dead(position, "damaged", f"not an Arrow file, or damaged from row {position} on: {error}")
         yield from docs.rest()
 
     def _roles(self) -> Roles:
@@ -84,10 +84,10 @@ class Arrow:
             check(schema, self._roles(), file.path)
             if file.size <= target_bytes or not is_local(file.path):
                 return [whole(file)]
-            found = sum(1 for _ in batches)  # memory-mapped: only their headers are read
-        parts = max(1, min(found, -(-file.size // max(1, target_bytes))))
-        cuts = [found * i // parts for i in range(parts + 1)]
-        return [Piece(file, a, b, file.size * (b - a) // max(1, found)) for a, b in pairwise(cuts)]
+            count = sum(1 for _ in batches)  # memory-mapped: only their headers are read
+        parts = max(1, min(count, -(-file.size // max(1, target_bytes))))
+        cuts = [count * i // parts for i in range(parts + 1)]
+        return [Piece(file, a, b, file.size * (b - a) // max(1, count)) for a, b in pairwise(cuts)]
 
 
 @contextmanager

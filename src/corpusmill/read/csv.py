@@ -22,10 +22,10 @@ MAX_LINE = 256_000_000  # bytes
 class Csv:
     """Documents from the rows of CSV files with a header line, compressed or not.
 
-    Columns are found and kept as by `jsonl`, all as strings. Fields may be quoted with double quotes and hold line ends
-    then, so a file is one piece. A document's position is its row number, the first after the header being 0. Bytes
-    that are no UTF-8 become U+FFFD. Faults: `bad_row` (another number of fields than the header), `truncated`,
-    `damaged`; empty text is `empty_text`, and expected. Blank lines are counted as `blank_line`.
+    Columns are chosen and kept as by `jsonl`, all as strings. Fields in double quotes may contain line breaks, so a file
+    is one piece. A document's position is its row number, 0 for the first after the header. Bytes that are not UTF-8
+    become U+FFFD. Faults: `bad_row` (not as many fields as the header), `truncated`, `damaged`; `empty_text` is
+    expected. Blank lines are counted as `blank_line`.
     """
 
     text: str | None = None
@@ -79,13 +79,13 @@ class Csv:
         return Roles(self.text, self.id, self.url, self.date, self.keep)
 
     def _parsed(self, text: Iterator[str], file: FileInfo) -> Iterator[list[str]]:
-        csv.field_size_limit(sys.maxsize)  # of the whole process; its default of 128 KiB is shorter than many documents
+        csv.field_size_limit(sys.maxsize)  # process-wide; the default of 128 KiB is shorter than many documents
         delimiter = self.delimiter or ("\t" if ".tsv" in file.path.rpartition("/")[2].lower() else ",")
         return iter(csv.reader(text, delimiter=delimiter))
 
 
 class _Text:
-    """The lines of a file as csv wants them; `error` says why they ended, where that was too soon."""
+    """The lines of a file for `csv.reader`; `error` says why they ended early, if they did."""
 
     def __init__(self, piece: Piece) -> None:
         self.error: RecordError | None = None

@@ -16,7 +16,7 @@ STEP = "read/html"
 
 @dataclass(frozen=True, kw_only=True)
 class Html:
-    """A file is a page: `raw` holds its bytes, and an `extract/…` step makes the text. Compressed files are inflated.
+    """One page per file: `raw` holds its bytes, decompressed, and an `extract/…` step makes the text.
 
     Faults: `truncated`, `damaged`; `too_large` and `empty_page` are expected.
     """

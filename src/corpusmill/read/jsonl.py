@@ -1,4 +1,4 @@
-"""One JSON object a line."""
+"""JSON lines: one object per line."""
 
 import json
 import re
@@ -26,14 +26,14 @@ KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged"}
 class Jsonl:
     """Documents from JSON lines: plain, gzip, bz2, xz, zstd or lz4.
 
-    The text is the column `text`, which may be nested with dots (`body.text`), or else the first of text, content,
-    body, raw_content and document that a record has. id, url and date are looked for likewise and may be missing. The
-    other columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
+    The text is the column that `text` names, nested with dots (`body.text`), by default the first of text, content, body,
+    raw_content and document that a record has. id, url and date are chosen likewise and may be missing. The other columns
+    are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
 
-    A document's position is the byte offset of its line, inflated if need be. Beyond the standard, NaN and Infinity
-    are read (and kept as null), and bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD.
-    Faults: `bad_json`, `no_text` (missing or no string), `too_long`, `truncated`, `damaged`; empty text is
-    `empty_text`, and expected. Blank lines are counted as `blank_line`. Uncompressed files are cut at lines.
+    A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are read
+    (and kept as null), and bytes that are not UTF-8 and lone surrogates become U+FFFD. Faults: `bad_json`, `no_text`
+    (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` is expected. Blank lines are counted as
+    `blank_line`. Uncompressed files are split at lines.
     """
 
     text: str | None = None
@@ -82,7 +82,7 @@ class Jsonl:
                     docs.dead(position, "bad_json", f"{error}: {shown(line)}")
                     continue
             if not isinstance(row, dict):
-                docs.dead(position, "bad_json", f"the line is no JSON object: {shown(line)}")
+                docs.dead(position, "bad_json", f"the line is not a JSON object: {shown(line)}")
                 continue
             rows.add(position, row)
             if docs.rows >= BATCH_ROWS or docs.bytes >= BATCH_BYTES:
@@ -93,14 +93,14 @@ class Jsonl:
         return Roles(self.text, self.id, self.url, self.date, self.keep)
 
     def _check(self, file: FileInfo | None) -> None:
-        """Look at the first record of an input, before anything runs. Bad records are left to `read`."""
-        found = (line for _, line in lines(whole(file), int(self.max_line_mb * 1e6))) if file else iter(())
-        first = next((line for line in found if not isinstance(line, bytes) or line.strip()), None)
+        """Check the first record of an input before anything runs. Bad records are left to `read`."""
+        given = (line for _, line in lines(whole(file), int(self.max_line_mb * 1e6))) if file else iter(())
+        first = next((line for line in given if not isinstance(line, bytes) or line.strip()), None)
         if file is None or not isinstance(first, bytes):
             return
         if first.lstrip().startswith(b"["):
             raise InputError(
-                f"{file.path}: holds a JSON list, not one object a line. Convert it, for example with: jq -c '.[]'"
+                f"{file.path}: holds a JSON list, not one object per line. Convert it, for example with: jq -c '.[]'"
             )
         try:
             row = orjson.loads(first)
@@ -111,7 +111,7 @@ class Jsonl:
 
 
 def parse_leniently(line: bytes) -> Any:
-    """What can be read of a line that is not quite JSON: bad UTF-8, half surrogates, NaN. None if nothing can."""
+    """Parse a line that is not quite JSON: bad UTF-8, lone surrogates, NaN. None if that fails, too."""
     try:
         return _clean(json.loads(line.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
@@ -119,7 +119,7 @@ def parse_leniently(line: bytes) -> Any:
 
 
 def _clean(value: Any) -> Any:
-    """A JSON value with half surrogates replaced, which UTF-8 cannot write, and integers of 64 bits or floats."""
+    """A JSON value without lone surrogates, which UTF-8 cannot encode, and with larger integers than 64 bits as floats."""
     if isinstance(value, str):
         return SURROGATE.sub("\ufffd", value)
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
@@ -132,6 +132,6 @@ def _clean(value: Any) -> Any:
 
 
 def shown(line: bytes) -> str:
-    """The beginning of a line, as a dead letter shows it."""
+    """The beginning of a line, for dead letters."""
     head = line[:80].decode("utf-8", "replace")
     return f"{head} …" if len(line) > 80 else head

@@ -16,12 +16,12 @@ STEP = "read/parquet"
 
 @dataclass(frozen=True, kw_only=True)
 class Parquet:
-    """Documents from the rows of Parquet files, of which only the columns that are needed are read.
+    """Documents from the rows of Parquet files; only the columns that are needed are read.
 
-    Columns are found and kept as by `jsonl`. A document's position is its row number in the file. A file without the
-    text column, or with one that holds no text, is an InputError. Faults: `no_text` (null), `damaged` (a file or the
-    rest of a row group that cannot be read); empty text is `empty_text`, and expected. Files are cut at row groups; a
-    row group is never cut, so write them small (64 MB) if many workers are to share a file.
+    Columns are chosen and kept as by `jsonl`. A document's position is its row number in the file. A file whose text
+    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the rest
+    of a row group, that cannot be read); `empty_text` is expected. Files are split at row groups and never within one,
+    so write small ones (64 MB) if many workers are to share a file.
     """
 
     text: str | None = None
@@ -61,7 +61,7 @@ class Parquet:
         except (pa.ArrowException, OSError) as error:
             if not is_damage(error):
                 raise
-            docs.dead(0, "damaged", f"the file is no Parquet file, or its footer is damaged: {error}")
+            docs.dead(0, "damaged", f"not a Parquet file, or its footer is damaged: {error}")
             return
         with file:
             roles = self._roles()
@@ -90,11 +90,11 @@ class Parquet:
         """Runs of row groups of about `target_bytes`; checks the columns, too."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(opened(file.path)) as found:
-            check(found.schema_arrow, self._roles(), file.path)
+        with pq.ParquetFile(opened(file.path)) as table:
+            check(table.schema_arrow, self._roles(), file.path)
             if file.size <= target_bytes:
                 return [whole(file)]
-            meta = found.metadata
+            meta = table.metadata
             sizes = []
             for group in range(meta.num_row_groups):
                 columns = meta.row_group(group)

@@ -1,4 +1,4 @@
-"""Text files: a file is a document, or holds many."""
+"""Text files: one document per file, or many."""
 
 import codecs
 import re
@@ -17,7 +17,7 @@ from corpusmill.storage import FileInfo
 
 STEP = "read/text"
 KINDS = {TooLong: "too_large", Truncated: "truncated", Damaged: "damaged"}
-LOOK_BACK = 4096  # bytes: shows whether the line before a piece is blank
+LOOK_BACK = 4096  # bytes: enough to see whether the line before a piece is blank
 # ` = Title = ` begins an article, ` = = Section = = ` only a section of it.
 HEADING = re.compile(rb" ?= (?!=).*(?<!=) = ?\r?")
 START_OF_EBOOK = re.compile(
@@ -26,22 +26,22 @@ START_OF_EBOOK = re.compile(
 END_OF_EBOOK = re.compile(
     r"^[ \t]*\*{3} ?END OF (?:THIS |THE )?PROJECT GUTENBERG|^[ \t]*End of (?:The |this )?Project Gutenberg", re.I | re.M
 )
-Found = Iterator[tuple[int, bytes | RecordError]]
+Located = Iterator[tuple[int, bytes | RecordError]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
     """Documents from text files, compressed or not.
 
-    document    what one is: the whole `file`; a `paragraph`, which blank lines end; or an `article` of a file like
-                WikiText, which begins at a line ` = Title = `
-    separator   or else what stands between documents, such as `<|endoftext|>`
-    gutenberg   cut away the head and tail that Project Gutenberg puts around its books
+    document    the whole `file`; a `paragraph`, ended by blank lines; or an `article` of a file like WikiText, which
+                begins with a line ` = Title = `
+    separator   the text between documents, such as `<|endoftext|>`, instead of `document`
+    gutenberg   remove the header and footer that Project Gutenberg adds to its books
 
-    A document's position is the byte offset where it begins, inflated if need be. Documents that are cut out of a file
-    lose the white space around them; what is blank then is counted as `blank`. Bytes that are not of the charset
-    become U+FFFD; a UTF-8 or UTF-16 byte order mark is obeyed. Faults: `truncated`, `damaged`; `too_large` and
-    `empty_text` (a blank file) are expected. Uncompressed files with many documents are cut between them.
+    A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file are
+    stripped of surrounding white space; blank ones are counted as `blank`. Bytes that are invalid in the charset become
+    U+FFFD; a UTF-8 or UTF-16 byte order mark overrides it. Faults: `truncated`, `damaged`; `too_large` and `empty_text`
+    (a blank file) are expected. Uncompressed files with many documents are split between them.
     """
 
     document: Literal["file", "paragraph", "article"] = "file"
@@ -60,7 +60,7 @@ class Text:
                 f'document must be one of {", ".join(kinds)}, got "{self.document}"{did_you_mean(self.document, kinds)}'
             )
         if self.separator is not None and (self.separator == "" or self.document != "file"):
-            raise RecipeError('separator must not be empty, and stands alone: leave "document" out')
+            raise RecipeError('separator must not be empty, and replaces "document": leave that out')
         if self.max_mb <= 0:
             raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
         try:
@@ -68,7 +68,7 @@ class Text:
         except LookupError as error:
             raise RecipeError(f'charset "{self.charset}" is not known') from error
         if many:
-            raise RecipeError(f"files in {self.charset} can be read as one document each, not cut")
+            raise RecipeError(f"files in {self.charset} can only be read as one document each")
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         pieces: list[Piece] = []
@@ -83,7 +83,7 @@ class Text:
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         else:
-            for position, data in self._found(piece, int(self.max_mb * 1e6)):
+            for position, data in self._documents(piece, int(self.max_mb * 1e6)):
                 if isinstance(data, RecordError):
                     kind = KINDS[type(data)]
                     docs.dead(position, kind, str(data), expected=kind == "too_large")
@@ -106,7 +106,7 @@ class Text:
     def _separator(self) -> bytes:
         return (self.separator or "\n").encode(self.charset)
 
-    def _found(self, piece: Piece, limit: int) -> Found:
+    def _documents(self, piece: Piece, limit: int) -> Located:
         if self.document == "paragraph":
             return _groups(piece, limit, lambda before, line: bool(line.strip()) and not before.strip())
         if self.document == "article":
@@ -115,7 +115,7 @@ class Text:
 
 
 def content(piece: Piece, limit: int) -> bytes | RecordError:
-    """All of a file, inflated; or what is wrong with it."""
+    """The whole of a file, decompressed, or the error."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -130,7 +130,7 @@ def content(piece: Piece, limit: int) -> bytes | RecordError:
 
 
 def decode(data: bytes, charset: str) -> str:
-    """Text of bytes; a byte order mark has the last word."""
+    """Decode bytes; a byte order mark overrides the charset."""
     if data.startswith(codecs.BOM_UTF8):
         return data[3:].decode("utf-8", "replace")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -139,7 +139,7 @@ def decode(data: bytes, charset: str) -> str:
 
 
 def strip_gutenberg(text: str) -> str:
-    """A book without the head and tail of Project Gutenberg; text that has neither as it is."""
+    """A book without the header and footer of Project Gutenberg; other text unchanged."""
     start = START_OF_EBOOK.search(text)
     begin = start.end() if start else 0
     end = END_OF_EBOOK.search(text, begin)
@@ -147,24 +147,24 @@ def strip_gutenberg(text: str) -> str:
 
 
 def overlaps(separator: bytes) -> bool:
-    """Whether an occurrence can begin inside another: then where documents begin depends on all that stands before."""
+    """Whether one occurrence can begin inside another: then where documents begin depends on all text before."""
     return any(separator.endswith(separator[:size]) for size in range(1, len(separator)))
 
 
-def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) -> Found:
-    """(offset, lines) of the documents that begin in a piece; `begins` says so of a line and the one before it.
+def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) -> Located:
+    """(offset, lines) of the documents that begin in a piece.
 
-    Lines at the beginning of a file are a document even if `begins` does not say so.
+    begins   (previous line, line) -> whether the line begins a document; the first line of a file always does
     """
     look = max(0, piece.start - LOOK_BACK)
-    before = b"" if look == 0 else b"text"  # of the line that holds the byte at `look`, all that is certain
-    group: list[bytes] | None = [] if piece.start == 0 else None  # None: the lines belong to the piece before
+    before = b"" if look == 0 else b"text"  # stands for the line that holds the byte at `look`
+    group: list[bytes] | None = [] if piece.start == 0 else None  # None: the lines belong to the previous piece
     at = size = 0
-    for position, found in lines(Piece(piece.file, look), limit):
-        if isinstance(found, Truncated | Damaged):
-            yield at if group else position, found
+    for position, item in lines(Piece(piece.file, look), limit):
+        if isinstance(item, Truncated | Damaged):
+            yield at if group else position, item
             return
-        line = b"text" if isinstance(found, RecordError) else found
+        line = b"text" if isinstance(item, RecordError) else item
         if position >= piece.start and begins(before, line):
             if group:
                 yield at, _joined(group, size, limit)
@@ -175,7 +175,7 @@ def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) ->
             return
         before = line
         if group is not None:
-            size += limit + 1 if isinstance(found, RecordError) else len(line) + 1
+            size += limit + 1 if isinstance(item, RecordError) else len(line) + 1
             if size <= limit or not group:
                 group.append(line)
     if group:

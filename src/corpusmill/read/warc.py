@@ -1,4 +1,4 @@
-"""Pages of web archives: WARC, and ARC as it was before."""
+"""Pages of web archives: WARC, and its predecessor ARC."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,23 +16,23 @@ STEP = "read/warc"
 HTML_BEGINS = re.compile(
     rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
 )
-UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # says nothing: look at the page
+UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # the page itself must tell
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Warc:
-    """HTML pages as they were served, from WARC 0.17 to 1.1 and ARC 1 files; gzip or zstd by record, or plain.
+    """HTML pages as served, from WARC 0.17 to 1.1 and ARC 1 files; plain, or gzip or zstd per record.
 
-    A `response` record (and a `resource` record that is HTML) with status 200 is a document: `raw` has the page with
-    transfer and content codings undone, `charset` what the HTTP header says, `url` and `date` what the record says. The
-    text is made by an `extract/…` step. `metadata` keeps the record's id, and why the crawler cut it, if it did.
+    A `response` record with status 200 (or a `resource` record that is HTML) is a document: `raw` is the page with
+    transfer and content codings undone, `charset` comes from the HTTP header, `url` and `date` from the record. An
+    `extract/…` step makes the text. `metadata` keeps the record's id, and why the crawler truncated it, if it did.
 
-    Other responses are dead letters that are expected: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
-    `truncated` and `damaged` (a record, or the part of the file that is unreadable) and `bad_encoding`. Requests,
-    metadata, revisits and the like could not be documents and are counted as `warc_request` and so on.
+    Other responses are expected dead letters: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
+    `truncated` and `damaged` (a record, or the unreadable part of the file) and `bad_encoding`. Requests, metadata,
+    revisits and the like could not be documents and are counted as `warc_request` and so on.
 
-    Files are cut at record starts; a file in one single gzip member, in bz2, xz or lz4 is one piece.
+    Files are split at record starts; a file in a single gzip member, bz2, xz or lz4 is one piece.
     """
 
     types: tuple[str, ...] = ("text/html", "application/xhtml+xml")  # media types that are pages
@@ -66,10 +66,10 @@ class Warc:
         return _http.media_type(record.fields.get("content-type", "")) in self.types
 
     def _page(self, record: Record, docs: Documents, limit: int) -> None:
-        """The document of a record, or the dead letter that says why it is none."""
+        """Add the document of a record, or a dead letter that says why it is not one."""
         at, url = record.offset, record.fields.get("warc-target-uri")
         response = _http.parse(record.body)
-        if response is None:  # stored without its HTTP header: the record's own header describes the page
+        if response is None:  # stored without an HTTP header: the record's own header describes the page
             stated = record.fields.get("arc-type") or record.fields.get("content-type", "")
             stated = "" if stated.startswith("application/http") else stated
             response = _http.Response(200, {"content-type": stated}, record.body)
@@ -102,7 +102,7 @@ class Warc:
 
 
 def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-    """Byte ranges of plain, gzip and zstd archives, one piece of any other."""
+    """Byte ranges of plain, gzip and zstd archives; one piece per file of any other kind."""
     pieces: list[Piece] = []
     for file in files:
         cut = file.size > target_bytes and packing(file.path) in ("", "gzip", "zstd")
@@ -111,13 +111,13 @@ def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
 
 
 def date(record: Record) -> str | None:
-    """WARC-Date where it is a date."""
-    found = record.fields.get("warc-date", "")
-    return found if DATE.fullmatch(found) else None
+    """WARC-Date, if it is a date."""
+    given = record.fields.get("warc-date", "")
+    return given if DATE.fullmatch(given) else None
 
 
 def metadata(record: Record) -> bytes | None:
-    """What is worth keeping of a record's header."""
+    """The fields of a record's header that are kept."""
     kept = {
         "warc_record_id": record.fields.get("warc-record-id"),
         "warc_truncated": record.fields.get("warc-truncated"),

@@ -1,4 +1,4 @@
-"""Text that a crawl has extracted already: the WET files of Common Crawl."""
+"""Text that was extracted from a crawl: the WET files of Common Crawl."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ STEP = "read/wet"
 class Wet:
     """The `conversion` records of WET files.
 
-    `text` is the record's body; bytes that are no UTF-8 become U+FFFD. `metadata` keeps the record's id and the
-    languages that the crawl saw. A record without text is a dead letter, `empty_text`, that is expected; so is one of
-    more than `max_mb`, `too_large`. Faults are `truncated` and `damaged`. Other records are counted as `warc_<type>`.
+    `text` is the record's body; bytes that are not UTF-8 become U+FFFD. `metadata` keeps the record's id and the
+    languages that the crawl identified. A record without text is an expected dead letter, `empty_text`; so is one of more
+    than `max_mb`, `too_large`. Faults are `truncated` and `damaged`. Other records are counted as `warc_<type>`.
     """
 
     max_mb: float = 256.0  # of one record

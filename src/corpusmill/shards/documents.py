@@ -1,4 +1,4 @@
-"""The documents of finished shards, one after the other, however they were packed."""
+"""The documents of finished shards in order, however they were packed."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -11,14 +11,14 @@ from corpusmill.shards.layout import PADDING
 from corpusmill.shards.reader import Shards
 from corpusmill.tokens.packing import Int64s
 
-BLOCK = 1 << 22  # tokens; a block ends with the document that brings it there
+BLOCK = 1 << 22  # tokens; a block ends with the document that reaches this size
 
 
 class Documents(NamedTuple):
     """Neighbouring documents.
 
     first     number of the first
-    ids       (tokens,) all their tokens, each document with EOS at its end
+    ids       (tokens,) all their tokens, EOS at the end of each document
     lengths   (documents,) tokens of each
     """
 
@@ -31,13 +31,13 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
     """Every document once, in order of their numbers, without padding. Holds one block in memory, and the spans of one
     shard.
 
-    A document that goes on in the next shard comes whole. Only the last one may lack its end: where the packer dropped
-    the remainder of the stream.
+    A document that continues in the next shard is joined. Only the last one may lack its end: if the packer dropped the
+    remainder of the stream.
 
-    Raises ShardError if the spans do not hold the documents in order; `verify` says more.
+    Raises ShardError if the spans do not hold the documents in order; `verify` reports details.
     """
     expected = 0
-    held: Documents | None = None  # the beginning of a document that goes on in the next shard
+    held: Documents | None = None  # the beginning of a document that continues in the next shard
     for number in range(len(shards.index.shards)):
         tokens, runs = shards.mapped(number), shards.runs(number)
         length = np.append(runs.start[1:], len(tokens)) - runs.start
@@ -51,11 +51,11 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
         if first != expected or not np.array_equal(who[head], np.arange(first, first + len(head))):
             raise ShardError(
                 f"{shards.folder}: documents from {expected} on were expected in shard {number}; it holds {len(head)} "
-                f"from {first} on. Look with: corpusmill verify {shards.folder}"
+                f"from {first} on. For details: corpusmill verify {shards.folder}"
             )
         if int(runs.offset[pieces[0]]) != (int(held.lengths[0]) if held else 0):
             raise ShardError(
-                f"{shards.folder}: document {first} does not go on in shard {number} where it stopped. Look with: "
+                f"{shards.folder}: document {first} does not continue in shard {number} where it stopped. For details: "
                 f"corpusmill verify {shards.folder}"
             )
         sizes = np.add.reduceat(length, head)
@@ -66,15 +66,15 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
             target = int(total[low] - sizes[low]) + block
             high = min(len(head), 1 + int(np.searchsorted(total, target)))
             a, b = int(head[low]), int(ends[high - 1])
-            found = Documents(first + low, gathered(tokens, start[a:b], length[a:b]), sizes[low:high])
+            part = Documents(first + low, gathered(tokens, start[a:b], length[a:b]), sizes[low:high])
             if held is not None:
-                found = _joined(held, found)
+                part = _joined(held, part)
                 held = None
             low = high
-            if low == len(head) and found.ids[-1] != shards.index.eos_id:
-                found, held = _without_last(found)
-            if len(found.lengths):
-                yield found
+            if low == len(head) and part.ids[-1] != shards.index.eos_id:
+                part, held = _without_last(part)
+            if len(part.lengths):
+                yield part
         expected = first + len(head) - (1 if held is not None else 0)
         shards.release()
     if held is not None:
@@ -94,7 +94,7 @@ def _joined(head: Documents, rest: Documents) -> Documents:
     return Documents(rest.first, np.concatenate([head.ids, rest.ids]), lengths)
 
 
-def _without_last(found: Documents) -> tuple[Documents, Documents]:
-    cut = len(found.ids) - int(found.lengths[-1])
-    last = Documents(found.first + len(found.lengths) - 1, found.ids[cut:], found.lengths[-1:])
-    return Documents(found.first, found.ids[:cut], found.lengths[:-1]), last
+def _without_last(documents: Documents) -> tuple[Documents, Documents]:
+    cut = len(documents.ids) - int(documents.lengths[-1])
+    last = Documents(documents.first + len(documents.lengths) - 1, documents.ids[cut:], documents.lengths[-1:])
+    return Documents(documents.first, documents.ids[:cut], documents.lengths[:-1]), last

@@ -1,4 +1,4 @@
-"""What stands in a folder of training shards: names, the index, and the spans of a shard. FORMAT.md is the contract.
+"""The contents of a folder of training shards: file names, the index, the spans of a shard. FORMAT.md is the contract.
 
 Needs NumPy and the standard library only, so that a training loop can read shards without the rest of the package.
 """
@@ -19,7 +19,7 @@ VERSION = 1
 
 MAGIC = b"CMSPANS1"
 HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
-LATER = ("bos", "bos_id", "split_at")  # keys of the index that are there where they say something
+LATER = ("bos", "bos_id", "split_at")  # keys of the index that are left out when null
 
 PADDING = -1  # as a document number: the span belongs to no document
 
@@ -56,7 +56,7 @@ class Spans(NamedTuple):
 
     @staticmethod
     def map(path: Path, tokens: int) -> "Spans":
-        """The spans of a file, mapped and not read. Raises ShardError if `to_bytes` did not make it for `tokens`."""
+        """The spans of a file, mapped and not read. Raises ShardError unless `to_bytes(tokens)` wrote it."""
         try:
             size = path.stat().st_size
             with path.open("rb") as file:
@@ -64,14 +64,14 @@ class Spans(NamedTuple):
         except OSError as error:
             raise ShardError(f"{path}: {error.strerror}. Copy the shards again, or run again.") from error
         if len(head) < HEADER or head[:8] != MAGIC:
-            raise ShardError(f"{path}: begins with {head[:8]!r}, not {MAGIC!r}; the file is damaged. Copy it again.")
+            raise ShardError(f"{path}: begins with {head[:8]!r}, not {MAGIC!r}: the file is damaged. Copy it again.")
         count, covered, _ = np.frombuffer(head, "<i8", 3, 8).tolist()
         if size != HEADER + 24 * count or count < 0:
             raise ShardError(
-                f"{path}: has {size} bytes, its head says {HEADER + 24 * count}; it was cut. Copy it again."
+                f"{path}: has {size} bytes, its header says {HEADER + 24 * count}: it was truncated. Copy it again."
             )
         if covered != tokens:
-            raise ShardError(f"{path}: covers {covered} tokens, its shard has {tokens}; they are not of one run.")
+            raise ShardError(f"{path}: covers {covered} tokens, its shard has {tokens}: they are from different runs.")
         if not count:
             return Spans(*(np.empty(0, np.int64) for _ in range(3)))
         columns = np.memmap(path, "<i8", "r", HEADER, (3, count))
@@ -80,24 +80,24 @@ class Spans(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """What the index says of one shard."""
+    """One shard in the index."""
 
     number: int
-    tokens: int  # in the file, padding too
+    tokens: int  # in the file, padding included
     padding: int
     rows: int
     spans: int
     first_document: int  # number of the first document that starts here …
     documents: int  # … and how many do
-    cut_documents: int  # of these, those that stand in more than one row, or lost their end
+    cut_documents: int  # of these, those that are in more than one row, or lost their end
     tokens_xxh3_128: str
     spans_xxh3_128: str
-    table_xxh3_128: str | None = None  # of the table of documents; None where there is none
+    table_xxh3_128: str | None = None  # of the table of documents; None without one
 
 
 @dataclass(frozen=True)
 class Index:
-    """What index.json says. Field names are its keys."""
+    """The content of index.json. Field names are its keys."""
 
     tokenizer: str
     tokenizer_sha256: str
@@ -109,22 +109,22 @@ class Index:
     packing: str  # "concat" or "best_fit"
     sequence_length: int
     remainder: str  # "keep", "pad" or "drop"
-    documents: int  # given to the packer
-    discarded_documents: int  # of these, those without a token in any shard: the last ones
+    documents: int  # input of the packer
+    discarded_documents: int  # of these, the last ones, without a token in any shard
     discarded_tokens: int
     shards: tuple[Entry, ...]
-    bos: str | None = None  # what every document begins with, if anything
+    bos: str | None = None  # the token that every document begins with, if any
     bos_id: int | None = None
     split_at: str | None = None  # "paragraph" or "sentence"
 
     @property
     def whole(self) -> bool:
-        """Whether a row was filled with regard to what stands in it, so that rows of another length would cut that."""
+        """Whether rows were packed so that documents are not cut, which rows of another length would undo."""
         return self.packing == "best_fit" or self.split_at is not None
 
     @property
     def tokens(self) -> int:
-        """Tokens in all files, padding too."""
+        """Tokens in all files, padding included."""
         return sum(shard.tokens for shard in self.shards)
 
     @property
@@ -132,7 +132,7 @@ class Index:
         return sum(shard.padding for shard in self.shards)
 
     def to_bytes(self) -> bytes:
-        """The file, the same for the same index. Totals are written for people; a reader computes them."""
+        """The content of the file, deterministic. Totals are for human readers; programs compute them."""
         totals = {
             "tokens": self.tokens - self.padding,
             "padding": self.padding,
@@ -142,20 +142,20 @@ class Index:
         }
         record = {"format": FORMAT, "version": VERSION, **asdict(self), "totals": totals}
         record = {name: value for name, value in record.items() if name not in LATER or value is not None}
-        record["shards"] = record.pop("shards")  # last: the long part
+        record["shards"] = record.pop("shards")  # the long part last
         return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
 
     @staticmethod
     def read(path: Path) -> "Index":
-        """Raises ShardError if the file is missing, is no index, or is of another version."""
+        """Raises ShardError if the file is missing, is not an index, or has another version."""
         try:
             record = json.loads(path.read_bytes())
         except OSError as error:
             raise ShardError(
-                f"{path}: {error.strerror}. A folder of shards has an {INDEX}, written last: was the run finished?"
+                f"{path}: {error.strerror}. A folder of shards has an {INDEX}, written last: did the run finish?"
             ) from error
         except ValueError as error:
-            raise ShardError(f"{path}: not JSON ({error}); the file is damaged. Copy it again.") from error
+            raise ShardError(f"{path}: not JSON ({error}): the file is damaged. Copy it again.") from error
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ShardError(f'{path}: not an index of shards: "format" is not "{FORMAT}". Name a folder of shards.')
         if record.get("version") != VERSION:
@@ -169,7 +169,7 @@ class Index:
             index = Index(**known | {"shards": tuple(Entry(**entry) for entry in known["shards"])})
         except (KeyError, TypeError) as error:
             raise ShardError(
-                f"{path}: an entry is missing or too many ({error}); it was changed. Copy it again."
+                f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."
             ) from error
         if index.dtype not in ("uint16", "uint32"):
             raise ShardError(f'{path}: dtype is "{index.dtype}", must be "uint16" or "uint32". Copy it again.')
@@ -177,5 +177,5 @@ class Index:
 
 
 def stored(dtype: str) -> np.dtype[Any]:
-    """The type of ids in a file: little-endian whatever the machine."""
+    """The type of ids in a file: little-endian on every machine."""
     return np.dtype(dtype).newbyteorder("<")

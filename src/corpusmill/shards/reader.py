@@ -14,7 +14,7 @@ from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored
 
 
 class Place(NamedTuple):
-    """Where a token comes from."""
+    """The origin of a token."""
 
     document: int  # its number in the stream
     offset: int  # tokens of the document before it
@@ -25,8 +25,8 @@ class Place(NamedTuple):
 def open_shards(path: str | Path) -> "Shards":
     """Open a folder of training shards.
 
-    Looks at the index and at the sizes of the files, not at their content: `verify` does that.
-    Raises ShardError if something is missing, cut, or not a folder of shards.
+    Checks the index and the sizes of the files, not their content: `verify` does that.
+    Raises ShardError if a file is missing or truncated, or this is not a folder of shards.
     """
     folder = Path(path)
     folder = folder.parent if folder.name == INDEX else folder
@@ -37,17 +37,17 @@ def open_shards(path: str | Path) -> "Shards":
         try:
             size = file.stat().st_size
         except OSError as error:
-            raise ShardError(f"{file}: {error.strerror}. The index names it; copy the shards again.") from error
+            raise ShardError(f"{file}: {error.strerror}. The index lists it; copy the shards again.") from error
         if size != entry.tokens * width:
             raise ShardError(
                 f"{file}: has {size} bytes, the index says {entry.tokens * width} ({entry.tokens} tokens of {width} "
-                "bytes). It was cut or changed; copy it again."
+                "bytes). It was truncated or changed; copy it again."
             )
     return Shards(folder, index)
 
 
 class Shards:
-    """Training shards as one array of tokens, padding included. `len` is how many there are."""
+    """Training shards as one array of `len` tokens, padding included."""
 
     def __init__(self, folder: Path, index: Index) -> None:
         self.folder = folder
@@ -60,15 +60,15 @@ class Shards:
         return self.index.tokens
 
     def tokens(self, start: int, stop: int) -> NDArray[Any]:
-        """The tokens [start, stop): a view of the mapped file where they lie in one shard, else a copy.
+        """The tokens [start, stop): a view of the mapped file if they are in one shard, else a copy.
 
-        Raises ShardError where that is not within the tokens that there are.
+        Raises ShardError for a range outside the shards.
         """
         parts = [self._files.tokens(entry)[a:b] for entry, a, b, _ in self._parts(start, stop)]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, self.dtype), *parts])
 
     def spans(self, start: int, stop: int) -> Spans:
-        """Which document the tokens [start, stop) belong to: runs, the first from `start`, counted from `start`."""
+        """Which document each of the tokens [start, stop) belongs to; positions are counted from `start`."""
         columns: list[list[NDArray[np.int64]]] = [[], [], []]
         for entry, a, b, before in self._parts(start, stop):
             runs = self._files.spans(entry)
@@ -83,7 +83,7 @@ class Shards:
         return Spans(*(np.concatenate([none, *column]) for column in columns))
 
     def rows(self, length: int | None = None) -> Iterator[NDArray[Any]]:
-        """All tokens in rows of `length` (the sequence length of the index if not given); the last may be short."""
+        """All tokens in rows of `length`, by default the sequence length of the index; the last row may be short."""
         step = length or self.index.sequence_length
         for start in range(0, len(self), step):
             yield self.tokens(start, min(start + step, len(self)))
@@ -97,28 +97,30 @@ class Shards:
         return Place(int(document), int(offset), entry.number, token // self.index.sequence_length)
 
     def provenance(self, document: int) -> dict[str, Any]:
-        """What the table of documents says of one: document, id, source, file, position, url, tokens.
+        """The row of a document in the table of documents: document, id, source, file, position, url, tokens.
 
-        Raises ShardError if the shards were written without tables, or hold no such document.
+        Raises ShardError if the shards were written without tables, or do not hold the document.
         """
         import pyarrow.parquet as pq
 
         for entry in self.index.shards:
             if entry.first_document <= document < entry.first_document + entry.documents:
                 if entry.table_xxh3_128 is None:
-                    raise ShardError(f"{self.folder}: written without tables of documents, so {document} has no name.")
+                    raise ShardError(
+                        f"{self.folder}: written without tables of documents, so the origin of {document} is unknown."
+                    )
                 table = pq.ParquetFile(self.folder / table_name(entry.number))
                 row = document - entry.first_document
                 for group in range(table.num_row_groups):
                     rows = table.metadata.row_group(group).num_rows
                     if row < rows:
-                        found: dict[str, Any] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
-                        return found
+                        record: dict[str, Any] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
+                        return record
                     row -= rows
-        raise ShardError(f"{self.folder}: no document {document}; there are {self.index.documents}, from 0.")
+        raise ShardError(f"{self.folder}: no document {document}; the shards hold 0 to {self.index.documents - 1}.")
 
     def verify(self) -> list[str]:
-        """Read everything and say what is wrong; an empty list is a proof of what FORMAT.md promises."""
+        """Read everything and return all problems; an empty list means that all FORMAT.md promises holds."""
         from corpusmill.shards.verify import problems
 
         return list(problems(self._files))
@@ -128,7 +130,7 @@ class Shards:
         return all(entry.table_xxh3_128 is not None for entry in self.index.shards)
 
     def mapped(self, shard: int) -> NDArray[Any]:
-        """All tokens of a shard, by its place in the index."""
+        """All tokens of a shard, by its position in the index."""
         return self._files.tokens(self.index.shards[shard])
 
     def release(self) -> None:
@@ -142,7 +144,7 @@ class Shards:
     def _parts(self, start: int, stop: int) -> list[tuple[Entry, int, int, int]]:
         """(shard, first and last token in it, tokens in the shards before it) of a range."""
         if not 0 <= start <= stop <= len(self):
-            raise ShardError(f"{self.folder}: asked for tokens {start} to {stop}; there are {len(self)}.")
+            raise ShardError(f"{self.folder}: tokens {start} to {stop} are out of range; there are {len(self)}.")
         parts = []
         first = int(np.searchsorted(self._edges, start, "right")) - 1
         for entry, edge in zip(self.index.shards[first:], self._edges[first:].tolist()):

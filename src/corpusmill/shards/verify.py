@@ -14,13 +14,13 @@ CHUNK = 1 << 22  # tokens
 
 
 def problems(files: ShardFiles) -> Iterator[str]:
-    """Every problem as a sentence that begins with the file: what was found, what was promised.
+    """Every problem as a sentence that begins with the file and gives the actual and the promised value.
 
-    Reads each file twice. A shard whose files are not what was written is not looked into: its other problems would only
-    repeat that one.
+    Reads each file twice. A shard with a wrong checksum is not checked further: its other problems would only repeat that
+    one.
     """
     index = files.index
-    document, offset = 0, 0  # the next token expected: this one of this document
+    document, offset = 0, 0  # of the next token that is expected
     for entry in index.shards:
         damage = list(_damage(files, entry))
         yield from damage
@@ -29,8 +29,8 @@ def problems(files: ShardFiles) -> Iterator[str]:
             continue
         runs = files.spans(entry)
         yield from _ids(files, entry, runs)
-        found, document, offset = _order(files, entry, runs, document, offset)
-        yield from found
+        order, document, offset = _order(files, entry, runs, document, offset)
+        yield from order
         if entry.table_xxh3_128 is not None:
             yield from _table(files, entry, runs)
     if document + (offset > 0) != index.documents - index.discarded_documents and offset >= 0:
@@ -49,12 +49,12 @@ def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
     for name, promised in checksums:
         path: Path = files.folder / name
         try:
-            found = checksum(path)
+            actual = checksum(path)
         except CorpusmillError as error:
             yield str(error)
             continue
-        if found != promised:
-            yield f"{path}: XXH3-128 is {found[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
+        if actual != promised:
+            yield f"{path}: XXH3-128 is {actual[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
     try:
         runs = files.spans(entry)
     except ShardError as error:
@@ -65,8 +65,8 @@ def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
 
 
 def _ids(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
-    """Ids are in the vocabulary, EOS stands at the ends of documents and nowhere else, BOS, if there is one, at their
-    beginnings and nowhere else, padding is padding."""
+    """Ids are in the vocabulary; EOS is at the end of each document and nowhere else; BOS, if there is one, at the
+    beginning of each and nowhere else; padding is the padding token."""
     path = files.folder / tokens_name(entry.number)
     index = files.index
     tokens = files.tokens(entry)
@@ -83,27 +83,27 @@ def _ids(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
         bos += 0 if index.bos_id is None else int((chunk == index.bos_id).sum())
     for a, b in zip(runs.start[padding].tolist(), ends[padding].tolist()):
         if (tokens[a:b] != index.pad_id).any():
-            yield f"{path}: the spans call tokens {a} to {b} padding, and they are not all {index.pad_id}"
+            yield f"{path}: the spans mark tokens {a} to {b} as padding, and they are not all {index.pad_id}"
             return
     if index.pad_id == index.eos_id:
         eos -= int((ends - runs.start)[padding].sum())
     closed = int((tokens[ends[~padding] - 1] == index.eos_id).sum())
     if eos != closed:
-        yield f"{path}: {eos - closed} end-of-document tokens stand inside documents"
+        yield f"{path}: {eos - closed} end-of-document tokens are inside documents"
     if index.bos_id is not None:
         begins = runs.start[~padding & (runs.offset == 0)]
         opened = int((tokens[begins] == index.bos_id).sum())
         if opened != len(begins) or bos != opened:
             yield (
-                f"{path}: {len(begins)} documents start here, {opened} of them with the token that begins documents, "
-                f"which stands here {bos} times"
+                f"{path}: {len(begins)} documents start here, {opened} of them with the BOS token, which occurs {bos} "
+                "times"
             )
 
 
 def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: int) -> tuple[list[str], int, int]:
-    """Every document is there once, from its first token to its EOS; a document may go on in the next shard.
+    """Every document occurs once, from its first token to its EOS; one may continue in the next shard.
 
-    Takes and returns the next token expected: (document, offset); an offset below 0 means that it is not known.
+    Takes and returns the (document, offset) of the next token that is expected; an offset below 0 means unknown.
     """
     path = files.folder / spans_name(entry.number)
     ends = np.append(runs.start[1:], entry.tokens)
@@ -117,43 +117,44 @@ def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: 
     if not len(who):
         return [], document, offset
     if offset >= 0 and (int(who[0]), int(since[0])) != (document, offset):
-        found = f"begins with token {since[0]} of document {who[0]}, expected was {offset} of {document}"
-        return [f"{path}: {found}"], entry.first_document + entry.documents, -1
-    # After a piece comes either the rest of its document, or, if it ended with EOS, the next document.
+        problem = f"begins with token {since[0]} of document {who[0]}, expected token {offset} of document {document}"
+        return [f"{path}: {problem}"], entry.first_document + entry.documents, -1
+    # A piece is followed by the rest of its document or, if it ends with EOS, by the next document.
     goes_on = (who[1:] == who[:-1]) & (since[1:] == since[:-1] + length[:-1]) & ~last[:-1]
     next_one = (who[1:] == who[:-1] + 1) & (since[1:] == 0) & last[:-1]
     wrong = np.flatnonzero(~(goes_on | next_one))
     if len(wrong):
         i = int(wrong[0])
         tail = "" if last[i] else " without its end-of-document token"
-        found = (
-            f"after document {who[i]} to token {since[i] + length[i]}{tail} comes token {since[i + 1]} of {who[i + 1]}"
+        problem = (
+            f"document {who[i]} up to token {since[i] + length[i]}{tail} is followed by token {since[i + 1]} of document "
+            f"{who[i + 1]}"
         )
-        return [f"{path}: {found}"], entry.first_document + entry.documents, -1
+        return [f"{path}: {problem}"], entry.first_document + entry.documents, -1
     starting = int((since == 0).sum())
-    told = []
+    problems = []
     if starting != entry.documents or (starting and int(who[since == 0][0]) != entry.first_document):
-        told.append(f"{path}: {starting} documents start here, the index says {entry.documents}")
+        problems.append(f"{path}: {starting} documents start here, the index says {entry.documents}")
     if last[-1]:
-        return told, int(who[-1]) + 1, 0
-    return told, int(who[-1]), int(since[-1] + length[-1])
+        return problems, int(who[-1]) + 1, 0
+    return problems, int(who[-1]), int(since[-1] + length[-1])
 
 
 def _table(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
-    """The table names the documents that start here, with as many tokens as stand in the shards."""
+    """The table lists the documents that start here, with their number of tokens in the shards."""
     import pyarrow.parquet as pq
 
     path = files.folder / table_name(entry.number)
     table = pq.read_table(path, columns=["document", "tokens"], use_threads=False)
     numbers, tokens = table["document"].to_numpy(), table["tokens"].to_numpy()
     if not np.array_equal(numbers, np.arange(entry.first_document, entry.first_document + entry.documents)):
-        yield f"{path}: does not name the {entry.documents} documents from {entry.first_document}, each once, in order"
+        yield f"{path}: does not list the {entry.documents} documents from {entry.first_document}, each once, in order"
         return
     mine = (runs.document >= entry.first_document) & (runs.document < entry.first_document + entry.documents)
     lengths = (np.append(runs.start[1:], entry.tokens) - runs.start)[mine]
     held = np.zeros(entry.documents, np.int64)
     np.add.at(held, runs.document[mine] - entry.first_document, lengths)
-    # The last document may go on in the next shard, or have lost its end.
+    # The last document may continue in the next shard, or have lost its end.
     if not np.array_equal(held[:-1], tokens[:-1]) or (len(held) and held[-1] > tokens[-1]):
         row = int(np.argmax(held != tokens))
         yield f"{path}: document {numbers[row]} has {tokens[row]} tokens, its shard holds {held[row]}"

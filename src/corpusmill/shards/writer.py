@@ -19,19 +19,19 @@ from corpusmill.tokens.packing import Int64s
 
 DOCUMENTS = pa.schema(
     [
-        ("document", pa.int64()),  # its number in the stream, which the spans name
+        ("document", pa.int64()),  # its number in the stream, as in the spans
         ("id", pa.string()),
         ("source", pa.string()),
         ("file", pa.string()),
         ("position", pa.int64()),
         ("url", pa.string()),
-        ("tokens", pa.int64()),  # its end-of-document token counted
+        ("tokens", pa.int64()),  # EOS included
     ]
 )
 
 
 def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
-    """Write one shard to two open files, and say what was written. Holds 2 M tokens in memory."""
+    """Write one shard to two open files and return its entry in the index. Holds 2 M tokens in memory."""
     digest = xxhash.xxh3_128()
     for part in packed.stretches():
         block = part.astype(stored(packed.dtype.name), copy=False).data
@@ -58,9 +58,9 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
 
     batches   exactly these documents, in order, with at least the columns id, source, file, position and url
     first     the number of the first
-    lengths   (documents,) tokens of each, EOS counted: `Packed.lengths`
+    lengths   (documents,) tokens of each, EOS included: `Packed.lengths`
 
-    Raises ShardError if there are more or fewer documents than lengths.
+    Raises ShardError unless there are as many documents as lengths.
     """
     done = 0
     with TableWriter(path, DOCUMENTS) as table:
@@ -73,9 +73,7 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
                 table.write(pa.RecordBatch.from_arrays(columns, schema=DOCUMENTS))
             done += len(batch)
     if done != len(lengths):
-        raise ShardError(
-            f"{path}: {len(lengths)} documents were packed, and {done} were given for the table. Run again."
-        )
+        raise ShardError(f"{path}: {len(lengths)} documents were packed, and the table was given {done}. Run again.")
     return checksum(path)
 
 
@@ -86,7 +84,7 @@ def make_index(
 
     documents, tokens   of the stream that `cuts` cuts into shards
 
-    Raises ShardError if a shard is missing or one too many.
+    Raises ShardError unless exactly the planned shards were written.
     """
     shards = tuple(sorted(entries, key=lambda entry: entry.number))
     held = cuts.held(tokens)
@@ -117,9 +115,9 @@ def make_index(
 
 
 def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Tokenizer, pad_id: int | None = None) -> Index:
-    """Write all shards of a plan one after the other, without tables of documents; the index comes last.
+    """Write all shards of a plan, without tables of documents; the index is written last.
 
-    pad_id   what stands in padding; EOS if not given
+    pad_id   the padding token; EOS by default
     """
     pad = tokenizer.eos_id if pad_id is None else pad_id
     folder.mkdir(parents=True, exist_ok=True)

@@ -125,10 +125,10 @@ def candidates(
     lanes = sketches.shape[1]
     least, enough = int(np.ceil(low * lanes - 1e-9)), int(np.ceil(high * lanes - 1e-9))
     while True:
-        found = int(_candidates(bucket, buckets, at, sketches, least, enough, left, right, share))
-        if found <= len(left):
-            return left[:found], right[:found], share[:found]
-        left, right, share = np.empty(found, np.int64), np.empty(found, np.int64), np.empty(found, np.float32)
+        count = int(_candidates(bucket, buckets, at, sketches, least, enough, left, right, share))
+        if count <= len(left):
+            return left[:count], right[:count], share[:count]
+        left, right, share = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float32)
 
 
 @kernel
@@ -146,7 +146,7 @@ def _candidates(
     lanes = sketches.shape[1]
     leaders = np.full((buckets, LEADERS), -1, np.int64)
     count = np.zeros(buckets, np.int32)
-    found = 0
+    pairs = 0
     for i in range(len(bucket)):
         b = bucket[i]
         certain = False
@@ -159,16 +159,16 @@ def _candidates(
             for lane in range(lanes):
                 equal += sketches[at[i], lane] == sketches[at[j], lane]
             if equal >= least:
-                if found < len(left):
-                    left[found], right[found], share[found] = j, i, equal / lanes
-                found += 1
+                if pairs < len(left):
+                    left[pairs], right[pairs], share[pairs] = j, i, equal / lanes
+                pairs += 1
             if equal >= enough:
                 certain = True
                 break
         if not certain and count[b] < LEADERS:
             leaders[b, count[b]] = i
             count[b] += 1
-    return found
+    return pairs
 
 
 def jaccard(

@@ -198,15 +198,15 @@ def _clean(
         if end_word - word < rules.min_words:
             lines[FEW_WORDS] += 1
             continue
-        found = _phrases_in(out, line, q)
-        if rules.lorem_ipsum and found & LOREM_BIT:
+        phrases = _phrases_in(out, line, q)
+        if rules.lorem_ipsum and phrases & LOREM_BIT:
             return begin, LOREM_IPSUM
-        if rules.javascript and found & JAVASCRIPT_BIT:
+        if rules.javascript and phrases & JAVASCRIPT_BIT:
             lines[JAVASCRIPT] += 1
             continue
         if rules.curly_bracket and _has(out, line, q, CURLY):
             return begin, CURLY_BRACKET
-        if rules.policy and found & ~(LOREM_BIT | JAVASCRIPT_BIT):
+        if rules.policy and phrases & ~(LOREM_BIT | JAVASCRIPT_BIT):
             lines[POLICY] += 1
             continue
         lines[KEPT] += 1
@@ -296,7 +296,7 @@ def _is_ending(byte: Any, apostrophe: bool) -> Any:
 @kernel
 def _phrases_in(text: NDArray[np.uint8], start: int, end: int) -> int:
     """Which PHRASES occur in text[start:end], as bits."""
-    found = 0
+    phrases = 0
     for block in range(start, end, 64):
         (rare,) = _rare_masks(text, block)
         rare &= below(min(end - block, 64))
@@ -307,8 +307,8 @@ def _phrases_in(text: NDArray[np.uint8], start: int, end: int) -> int:
             while candidates != NO_BITS:
                 k = lowest_bit(candidates)
                 candidates &= candidates - ONE
-                found |= _is_phrase(text, start, at - _BEFORE[k], end, k) << k
-    return found
+                phrases |= _is_phrase(text, start, at - _BEFORE[k], end, k) << k
+    return phrases
 
 
 @inlined
@@ -328,10 +328,10 @@ def _is_phrase(text: NDArray[np.uint8], start: int, at: int, end: int, k: int) -
 
 @kernel
 def _has(text: NDArray[np.uint8], start: int, end: int, byte: int) -> bool:
-    found = False
+    present = False
     for i in range(start, end):
-        found |= text[i] == byte
-    return found
+        present |= text[i] == byte
+    return present
 
 
 @kernel

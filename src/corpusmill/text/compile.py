@@ -130,16 +130,16 @@ def _file_of(module: str) -> Path | None:
 @cache
 def _with_imports(module: str) -> set[Path]:
     """The sources of a module and of all modules of ours that it imports, directly or not."""
-    found: set[Path] = set()
+    sources: set[Path] = set()
     waiting = [module]
     while waiting:
         path = _file_of(waiting.pop())
-        if path is None or path in found:
+        if path is None or path in sources:
             continue
-        found.add(path)
+        sources.add(path)
         for package, names in IMPORT.findall(path.read_text("utf-8")):
             waiting += [package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))]
-    return found
+    return sources
 
 
 def _kernel_sources() -> list[tuple[Path, bytes]]:
@@ -151,11 +151,11 @@ def _kernel_sources() -> list[tuple[Path, bytes]]:
 
 def kernel_modules() -> list[str]:
     """The modules that hold kernels. A `warm_up()` of theirs calls each that no other module's `warm_up` does."""
-    found = []
+    modules = []
     for path, source in _kernel_sources():
         if b"\n@kernel" in source:
-            found.append(".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)))
-    return found
+            modules.append(".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)))
+    return modules
 
 
 def imported_kernels() -> list[str]:

@@ -31,14 +31,14 @@ def folded_words(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray
 
 @kernel
 def _folded_words(text: Text, folding: Folding, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
-    found = 0
+    words = 0
     for d in range(len(offsets) - 1):
-        found = _words_of(text.data, text.offsets[d], text.offsets[d + 1], folding, spans, found)
-        offsets[d + 1] = found
+        words = _words_of(text.data, text.offsets[d], text.offsets[d + 1], folding, spans, words)
+        offsets[d + 1] = words
 
 
 @kernel
-def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDArray[np.int64], found: int) -> int:
+def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDArray[np.int64], words: int) -> int:
     """Add the words of data[lo:hi]; returns how many there are then."""
     start: Any = lo
     written: Any = 0  # bytes that the word folds to: a combining mark alone is no word
@@ -58,8 +58,8 @@ def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDAr
             continue
         if kind & GAP:
             if written > 0:
-                spans[found, 0], spans[found, 1] = start - lo, at - lo
-                found += 1
+                spans[words, 0], spans[words, 1] = start - lo, at - lo
+                words += 1
             written = 0
             at += size
             start = at
@@ -68,9 +68,9 @@ def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDAr
         written += f.places[where] & 0xFF if mapped else size
         at += size
     if written > 0:
-        spans[found, 0], spans[found, 1] = start - lo, hi - lo
-        found += 1
-    return found
+        spans[words, 0], spans[words, 1] = start - lo, hi - lo
+        words += 1
+    return words
 
 
 def warm_up() -> None:

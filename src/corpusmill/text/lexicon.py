@@ -93,7 +93,7 @@ def read_words(path: Path) -> Words:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise AssetError(f"{path}: no list of words: {error}") from error
-    found: set[str] = set()
+    words: set[str] = set()
     for number, line in enumerate(lines, 1):
         for word in line.partition("#")[0].lower().split():
             if not (word.isascii() and word.isalpha()):
@@ -104,10 +104,10 @@ def read_words(path: Path) -> Words:
                 raise AssetError(
                     f'{path}:{number}: "{word}" must have {SHORTEST} to {LONGEST} letters, and no more than {STRETCHED} of one in a row'
                 )
-            found.add(word)
-    if not found:
+            words.add(word)
+    if not words:
         raise AssetError(f"{path}: a list without a word")
-    return make_words(sorted(found))
+    return make_words(sorted(words))
 
 
 def make_words(words: list[str]) -> Words:
@@ -136,13 +136,13 @@ def find_words(texts: pa.LargeStringArray, words: Words) -> tuple[NDArray[np.int
     text = view(texts)
     counts = np.zeros(len(text.offsets) - 1, np.int64)
     hits = np.empty((int(text.offsets[-1] - text.offsets[0]) // SHORTEST + 1, 3), np.int64)
-    found = _find(text, words, classes(), counts, hits)
-    return hits[:found].copy(), counts
+    count = _find(text, words, classes(), counts, hits)
+    return hits[:count].copy(), counts
 
 
 @kernel
 def _find(text: Text, words: Words, classes: Classes, counts: NDArray[np.int64], hits: NDArray[np.int64]) -> int:
-    found = 0
+    total = 0
     form = np.empty(ROOM, np.uint8)
     data = text.data
     for d in range(len(counts)):
@@ -182,10 +182,10 @@ def _find(text: Text, words: Words, classes: Classes, counts: NDArray[np.int64],
                 start, end = _as_written(data, start, end, form, words)
                 hit = start < end
             if hit:
-                hits[found, 0], hits[found, 1], hits[found, 2] = d, start - base, end - base
-                found += 1
+                hits[total, 0], hits[total, 1], hits[total, 2] = d, start - base, end - base
+                total += 1
         counts[d] = count
-    return found
+    return total
 
 
 @inlined
@@ -293,16 +293,16 @@ def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint
     between = load8(data, start + 1)
     if between not in (BLANK, DOT, DASH, UNDERSCORE):
         return 1, False
-    found = 0
+    characters = 0
     at = start
     while at < hi and _MEANS[np.intp(load8(data, at))] != _NOTHING and not _goes_on(data, at + 1, hi, classes):
-        if found < ROOM:
-            form[found] = _small(load8(data, at))
-        found += 1
+        if characters < ROOM:
+            form[characters] = _small(load8(data, at))
+        characters += 1
         if at + 1 >= hi or load8(data, at + 1) != between:
             break
         at += 2
-    return max(found, 1), found <= ROOM
+    return max(characters, 1), characters <= ROOM
 
 
 @inlined

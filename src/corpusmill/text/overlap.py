@@ -117,8 +117,8 @@ def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int)
     begins = np.append(True, runs[1:] != runs[:-1])[: len(runs)]
     run = np.cumsum(begins) - 1
     another = begins | np.append(True, item[1:] != item[:-1])[: len(runs)]
-    found: NDArray[np.bool_] = np.bincount(run, another)[run] > common
-    return found
+    boilerplate: NDArray[np.bool_] = np.bincount(run, another)[run] > common
+    return boilerplate
 
 
 def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
@@ -127,15 +127,15 @@ def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
     N-grams of one item that are no further apart than the item is long make one passage.
     """
     text = view(folded)
-    found = np.empty(1 << 12, FOUND)
+    matches = np.empty(1 << 12, FOUND)
     parts: list[NDArray[Any]] = []
     document = 0
     while document < len(folded):
-        document, count = _find(text, index, document, found)
+        document, count = _find(text, index, document, matches)
         if count:
-            parts.append(found[:count].copy())
+            parts.append(matches[:count].copy())
         else:
-            found = np.empty(4 * len(found), FOUND)  # what is found in one document has no room
+            matches = np.empty(4 * len(matches), FOUND)  # what is found in one document has no room
     if not parts:
         return np.empty(0, PASSAGE)
     rows = np.concatenate(parts)
@@ -235,11 +235,11 @@ def _entry(index: Index, key: Bits) -> Any:
 
 
 @inlined
-def _add(index: Index, entry: Any, document: int, word: int, found: Any, count: Any) -> Any:
+def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count: Any) -> Any:
     """Note all places of a run; returns how many would be noted if there were room."""
     for place in range(index.first[entry], index.first[entry + 1]):
-        if count < len(found):
-            row = found[count]
+        if count < len(matches):
+            row = matches[count]
             row["document"], row["item"] = document, index.item[place]
             row["word"], row["at"] = word, index.at[place]
         count += 1
@@ -247,7 +247,7 @@ def _add(index: Index, entry: Any, document: int, word: int, found: Any, count: 
 
 
 @kernel
-def _find(text: Text, index: Index, document: int, found: Any) -> Any:
+def _find(text: Text, index: Index, document: int, matches: Any) -> Any:
     """Note what stands in documents from `document` on; returns the first one that has no room, and the rows noted."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
@@ -261,7 +261,7 @@ def _find(text: Text, index: Index, document: int, found: Any) -> Any:
             if i + index.n <= words:
                 entry = _entry(index, _hash_run(prefix, powers, i, index.n))
                 if entry >= 0:
-                    count = _add(index, entry, d, i, found, count)
+                    count = _add(index, entry, d, i, matches, count)
             if index.shortest == index.n:
                 continue
             seed = _entry(index, _hash_run(prefix, powers, i, index.shortest))
@@ -271,8 +271,8 @@ def _find(text: Text, index: Index, document: int, found: Any) -> Any:
                 if (index.lengths[seed] >> U(length)) & ONE:
                     entry = _entry(index, _hash_run(prefix, powers, i, length))
                     if entry >= 0:
-                        count = _add(index, entry, d, i, found, count)
-        if count > len(found):
+                        count = _add(index, entry, d, i, matches, count)
+        if count > len(matches):
             return d, before
     return len(text.offsets) - 1, count
 

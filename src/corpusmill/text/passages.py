@@ -143,8 +143,8 @@ def cut_tokens(
     left = int(_merge(document, start, stop))
     spans = np.empty((left, 3), np.int64)
     tokens, cut = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
-    found = int(_cut(text, document[:left], start[:left], stop[:left], classes(), spans, tokens, cut))
-    if found < left:
+    count = int(_cut(text, document[:left], start[:left], stop[:left], classes(), spans, tokens, cut))
+    if count < left:
         raise ValueError("a range must lie inside its document")
     return Cut(spans, tokens, cut)
 

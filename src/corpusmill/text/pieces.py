@@ -54,23 +54,23 @@ def pieces(texts: pa.LargeStringArray, of: Literal["lines", "paragraphs"]) -> Pi
     most = int(_line_breaks(text)) + len(texts)
     start, end = np.empty(most, np.int64), np.empty(most, np.int64)
     offsets = np.zeros(len(text.offsets), np.int64)
-    found = _find(text, of == "paragraphs", classes(), start, end, offsets)
-    return Pieces(start[:found], end[:found], offsets)
+    count = _find(text, of == "paragraphs", classes(), start, end, offsets)
+    return Pieces(start[:count], end[:count], offsets)
 
 
-def piece_hashes(texts: pa.LargeStringArray, found: Pieces, folded: bool, shortest: int) -> Hashed:
+def piece_hashes(texts: pa.LargeStringArray, pieces: Pieces, folded: bool, shortest: int) -> Hashed:
     """What pieces hash to: stripped, or folded as by `fold.fold`.
 
     found      `pieces(texts, ...)`
     shortest   characters that a piece needs to be `long`, counted as it is compared; those that are not have no hash
     """
     text = view(texts)
-    made = Hashed(np.zeros((len(found.start), 2), np.uint64), np.zeros(len(found.start), bool))
-    _hash(text, found, folded, folding(), classes(), shortest, made)
-    return made
+    hashed = Hashed(np.zeros((len(pieces.start), 2), np.uint64), np.zeros(len(pieces.start), bool))
+    _hash(text, pieces, folded, folding(), classes(), shortest, hashed)
+    return hashed
 
 
-def spans_without(texts: pa.LargeStringArray, found: Pieces, gone: NDArray[np.bool_]) -> NDArray[np.int64]:
+def spans_without(texts: pa.LargeStringArray, pieces: Pieces, dropped: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The spans that go with some of the pieces.
 
     found     `pieces(texts, ...)`
@@ -83,8 +83,8 @@ def spans_without(texts: pa.LargeStringArray, found: Pieces, gone: NDArray[np.bo
     keeps no piece, all goes.
     """
     text = view(texts)
-    spans = np.empty((2 * int(np.count_nonzero(gone)), 3), np.int64)
-    return spans[: _without(text, found, gone, spans)]
+    spans = np.empty((2 * int(np.count_nonzero(dropped)), 3), np.int64)
+    return spans[: _without(text, pieces, dropped, spans)]
 
 
 @kernel
@@ -160,23 +160,23 @@ def _is_blank(data: NDArray[np.uint8], line: int, at: int, classes: Classes) -> 
 
 @kernel
 def _hash(
-    text: Text, found: Pieces, folded: bool, folding: Folding, classes: Classes, shortest: int, made: Hashed
+    text: Text, pieces: Pieces, folded: bool, folding: Folding, classes: Classes, shortest: int, out: Hashed
 ) -> None:
     data = text.data
     room = np.empty(GROWTH * longest(text.offsets) + SLACK + PAD if folded else 0, np.uint8)
-    for d in range(len(found.offsets) - 1):
+    for d in range(len(pieces.offsets) - 1):
         base = text.offsets[d]
-        for i in range(found.offsets[d], found.offsets[d + 1]):
-            lo, hi = strip(data, base + found.start[i], base + found.end[i], classes)
+        for i in range(pieces.offsets[d], pieces.offsets[d + 1]):
+            lo, hi = strip(data, base + pieces.start[i], base + pieces.end[i], classes)
             if folded:
                 hi = fold_document(data, lo, hi, folding, room, 0)
-                made.long[i] = _has_characters(room, 0, hi, shortest)
-                if made.long[i]:
-                    made.hashes[i, 0], made.hashes[i, 1] = _both(room, 0, hi)
+                out.long[i] = _has_characters(room, 0, hi, shortest)
+                if out.long[i]:
+                    out.hashes[i, 0], out.hashes[i, 1] = _both(room, 0, hi)
             else:
-                made.long[i] = _has_characters(data, lo, hi, shortest)
-                if made.long[i]:
-                    made.hashes[i, 0], made.hashes[i, 1] = _both(data, lo, hi)
+                out.long[i] = _has_characters(data, lo, hi, shortest)
+                if out.long[i]:
+                    out.hashes[i, 0], out.hashes[i, 1] = _both(data, lo, hi)
 
 
 @inlined
@@ -194,15 +194,15 @@ def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, wanted: int) -> b
 
 
 @kernel
-def _without(text: Text, found: Pieces, gone: NDArray[np.bool_], spans: NDArray[np.int64]) -> int:
+def _without(text: Text, pieces: Pieces, dropped: NDArray[np.bool_], spans: NDArray[np.int64]) -> int:
     n = 0
-    start, end = found.start, found.end
-    for d in range(len(found.offsets) - 1):
-        base, first, last = text.offsets[d], found.offsets[d], found.offsets[d + 1]
+    start, end = pieces.start, pieces.end
+    for d in range(len(pieces.offsets) - 1):
+        base, first, last = text.offsets[d], pieces.offsets[d], pieces.offsets[d + 1]
         i = first
         while i < last:
             j = i
-            while j < last and gone[j]:
+            while j < last and dropped[j]:
                 j += 1
             if j == i:
                 i += 1
@@ -275,7 +275,7 @@ def _occurrences(
 
 def warm_up() -> None:
     texts = pa.array(["a line\n\nanother one"], pa.large_string())
-    found = pieces(texts, "lines")
-    piece_hashes(texts, found, True, 1)
-    spans_without(texts, found, np.array([True, False]))
+    lines = pieces(texts, "lines")
+    piece_hashes(texts, lines, True, 1)
+    spans_without(texts, lines, np.array([True, False]))
     occurrences(np.zeros(2, np.int32), 1, np.arange(2), np.ones(2, np.int64))

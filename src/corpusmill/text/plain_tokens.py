@@ -54,8 +54,8 @@ def token_spans(text: str) -> list[tuple[int, int]]:
     """
     buffer = view(pa.array([text], pa.large_string()))
     spans = np.empty((int(buffer.offsets[-1]), 2), np.int64)
-    found = _spans(buffer, classes(), spans)
-    return [(start, end) for start, end in spans[:found].tolist()]
+    count = _spans(buffer, classes(), spans)
+    return [(start, end) for start, end in spans[:count].tolist()]
 
 
 @kernel
@@ -72,15 +72,15 @@ def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
 
 @kernel
 def _spans(text: Text, classes: Classes, spans: NDArray[np.int64]) -> int:
-    found = 0
+    tokens = 0
     at: Any = text.offsets[0]
     base = at
     while True:
         start, at = next_token(text.data, at, text.offsets[1], classes)
         if start == at:
-            return found
-        spans[found, 0], spans[found, 1] = start - base, at - base
-        found += 1
+            return tokens
+        spans[tokens, 0], spans[tokens, 1] = start - base, at - base
+        tokens += 1
 
 
 @inlined

@@ -58,12 +58,12 @@ SCRIPTS = tuple(RANGES)
 
 def _spans() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """First, last + 1 and script of each range, sorted."""
-    found = []
+    spans = []
     for number, ranges in enumerate(RANGES.values()):
         for part in ranges.split():
             first, _, last = part.partition("-")
-            found.append((int(first, 16), int(last or first, 16) + 1, number))
-    table = np.array(sorted(found), np.int32)
+            spans.append((int(first, 16), int(last or first, 16) + 1, number))
+    table = np.array(sorted(spans), np.int32)
     return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
 
 

@@ -134,14 +134,14 @@ def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
     """`secret_spans` of documents that are viewed already: a view can be a copy."""
     wanted = sum(1 << FAMILIES.index(family) for family in set(families))
     places = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 10), 3), np.int64)
-    while (found := _propose_all(text, wanted, places)) < 0:
+    while (count := _propose_all(text, wanted, places)) < 0:
         places = np.empty((2 * len(places), 3), np.int64)
-    if not found:
+    if not count:
         return np.empty((0, 4), np.int64)
     spans = np.empty((0, 4), np.int64)
     whole = text.data.data
     for family in (SECRET, WALLET, CREDENTIAL):
-        here = places[:found][places[:found, 2] == family]
+        here = places[:count][places[:count, 2] == family]
         here = np.unique(here[:, 0] << 31 | here[:, 1])  # a document has less than 2**31 bytes
         spans = merged(_confirmed(whole, text.offsets, here, family), spans)
     return spans
@@ -162,7 +162,7 @@ def _confirmed(
     whole: memoryview, offsets: NDArray[np.int64], places: NDArray[np.int64], family: int
 ) -> NDArray[np.int64]:
     """The spans at those places (document << 31 | byte, in order) where the family's expression matches."""
-    found, before, done = [], -1, 0
+    spans, before, done = [], -1, 0
     for document, place in zip((places >> 31).tolist(), (places & (1 << 31) - 1).tolist()):
         if document != before:
             before, done = document, 0
@@ -170,9 +170,9 @@ def _confirmed(
         if place < done or not (match := EXPRESSIONS[family].match(whole, base + place, int(offsets[document + 1]))):
             continue
         if span := span_of(match, family):
-            found.append((document, family, span[0] - base, span[1] - base))
+            spans.append((document, family, span[0] - base, span[1] - base))
             done = match.end() - base
-    return np.array(found, np.int64).reshape(-1, 4)
+    return np.array(spans, np.int64).reshape(-1, 4)
 
 
 def span_of(match: re.Match[bytes], family: int) -> tuple[int, int] | None:

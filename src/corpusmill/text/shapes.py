@@ -79,11 +79,11 @@ def _measure_line(data: NDArray[np.uint8], lo: int, begin: int, hi: int, classes
         if byte == LF:
             break
         if byte < 0x80:
-            found = classes.blocks[np.intp(byte)]
+            kind = classes.blocks[np.intp(byte)]
         else:
             code_point, size = decode(data, at)
-            found = class_of(classes, code_point)
-        if found & SPACE:
+            kind = class_of(classes, code_point)
+        if kind & SPACE:
             inside = False
         else:
             if not inside:
@@ -92,9 +92,9 @@ def _measure_line(data: NDArray[np.uint8], lo: int, begin: int, hi: int, classes
                 words += 1
                 inside = True
             chars += 1
-            letters += (found & ALPHA) != 0
-            capitals += (found & UPPER) != 0
-            digits += (found & DIGIT) != 0
+            letters += (kind & ALPHA) != 0
+            capitals += (kind & UPPER) != 0
+            digits += (kind & DIGIT) != 0
             stop = min(at + size, hi)
         at = min(at + size, hi)
     out.begin, out.end, out.start, out.stop = begin - lo, at - lo, start - lo, stop - lo

@@ -1,8 +1,8 @@
 """Where the words and lines of a document are.
 
-The bytes are read once, 64 at a time, into bit maps (one bit a byte); the ends of words and lines are then read off
-the maps by counting trailing zeros. Bit maps also answer "how many characters, or words, begin before byte x" in
-constant time, which is how everything later counts in characters while it works in bytes.
+The bytes are read once, 64 at a time, into bit maps (one bit per byte); the ends of words and lines are then read from the
+maps by counting trailing zeros. Bit maps also give the number of characters, or words, that begin before byte x in
+constant time, so later kernels work in bytes and still count in characters.
 
 All positions are bytes from the beginning of the document.
 """
@@ -44,7 +44,7 @@ class Scratch(NamedTuple):
     start end                 of each word
     line_break                first byte of each character that str.splitlines() breaks at
     size chars flags hash     of each word (see `words`)
-    table head times          a hash table and what it knows of its keys
+    table head times          a hash table, and of each key where it first occurs and how often
     pos name slot             of n-grams (see `grams`)
     """
 
@@ -72,7 +72,7 @@ class Scratch(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Of one document, as `find_spans` counts them; the last four are of ASCII characters only."""
+    """Counts of one document by `find_spans`; the last four count ASCII characters only."""
 
     words: int
     breaks: int
@@ -98,30 +98,30 @@ def make_scratch(size: int) -> Scratch:
     """Scratch for documents of up to `size` bytes."""
     i32, u64 = np.int32, np.uint64
     blocks = size // 64 + 3
-    words = size // 2 + 2  # between two words there is a space
+    words = size // 2 + 2  # two words are separated by a space
     slots = room_for(words)
     return Scratch(
-        np.zeros(blocks, u64),
-        np.zeros(blocks, u64),
-        np.zeros(blocks, u64),
-        np.zeros(blocks, u64),
-        np.zeros(blocks, u64),
-        np.zeros(blocks, u64),
-        np.zeros(blocks, i32),
-        np.zeros(blocks, i32),
-        np.empty(words, i32),
-        np.empty(words, i32),
-        np.empty(size + 1, i32),
-        np.empty(words, i32),
-        np.empty(words, i32),
-        np.empty(words, np.uint8),
-        np.empty(words, u64),
-        np.empty(slots, u64),
-        np.empty(slots, i32),
-        np.empty(slots, i32),
-        np.empty(words, i32),
-        np.empty(words, i32),
-        np.empty(words, i32),
+        letter=np.zeros(blocks, u64),
+        upper=np.zeros(blocks, u64),
+        digit=np.zeros(blocks, u64),
+        wide=np.zeros(blocks, u64),
+        opens=np.zeros(blocks, u64),
+        lead=np.zeros(blocks, u64),
+        words_before=np.zeros(blocks, i32),
+        chars_before=np.zeros(blocks, i32),
+        start=np.empty(words, i32),
+        end=np.empty(words, i32),
+        line_break=np.empty(size + 1, i32),
+        size=np.empty(words, i32),
+        chars=np.empty(words, i32),
+        flags=np.empty(words, np.uint8),
+        hash=np.empty(words, u64),
+        table=np.empty(slots, u64),
+        head=np.empty(slots, i32),
+        times=np.empty(slots, i32),
+        pos=np.empty(words, i32),
+        name=np.empty(words, i32),
+        slot=np.empty(words, i32),
     )
 
 
@@ -164,7 +164,7 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
     words = ends = breaks = chars = hashes = ellipses = upper_case = digits = marks = special = 0
     dots, last_dot = 0, -2
     inside = NO_BITS  # the byte before this block is part of a word
-    spill = NO_BITS  # bytes of this block that belong to a wide space from the block before
+    spill = NO_BITS  # bytes of this block that belong to a wide space of the previous block
     for block in range(0, hi - lo, 64):
         here = lo + block
         valid = below(min(hi - here, 64))
@@ -180,17 +180,17 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
             if code_point == ELLIPSIS:
                 ellipses += 1
                 continue
-            found = class_of(classes, code_point)
-            if found & SPACE:
+            kind = class_of(classes, code_point)
+            if kind & SPACE:
                 run = below(size)
                 space |= run << U(k)
                 if k + size > 64:
                     spill = run >> U(64 - k)
-                if found & BREAK:
+                if kind & BREAK:
                     brk |= ONE << U(k)
         space |= ~valid
         dot &= valid
-        while dot != NO_BITS:  # "...." is one ellipsis, "......" two, as str.count has it
+        while dot != NO_BITS:  # "...." is one ellipsis, "......" two, as for str.count
             k = block + lowest_bit(dot)
             dot &= dot - ONE
             dots = dots + 1 if k == last_dot + 1 else 1

@@ -46,8 +46,8 @@ def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
                 inside = (letters >> U(63)) != NO_BITS
                 at += 64
             else:
-                found, at, inside = _count_wide(text.data, at, hi, inside, classes)
-                words += found
+                begun, at, inside = _count_wide(text.data, at, hi, inside, classes)
+                words += begun
         counts[d] = words
 
 

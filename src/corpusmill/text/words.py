@@ -49,11 +49,11 @@ def _flags_of_wide(data: NDArray[np.uint8], start: int, end: int, classes: Class
     at = start
     while at < end:
         code_point, size = decode(data, at)
-        found = np.int64(class_of(classes, code_point))
-        seen |= found
+        kind = np.int64(class_of(classes, code_point))
+        seen |= kind
         if size > 1:
             for k in range(len(COUNTED)):
-                counts[k] += (found & np.int64(COUNTED[k])) != 0
+                counts[k] += (kind & np.int64(COUNTED[k])) != 0
         at += size
     return flags_of(seen)
 

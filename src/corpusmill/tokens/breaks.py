@@ -17,38 +17,38 @@ INSIDE = -1  # a token that ends within a character
 
 
 def pieces_of(texts: pa.LargeStringArray, at: SplitAt) -> Pieces:
-    """The paragraphs (between blank lines), or the sentences (a line end is the end of one), of each document."""
+    """The paragraphs (separated by blank lines) or sentences (a line feed ends one) of each document."""
     if at == "paragraph":
         return pieces(texts, "paragraphs")
     spans, offsets = sentence_spans(texts)
     return Pieces(np.ascontiguousarray(spans[:, 0]), np.ascontiguousarray(spans[:, 1]), offsets)
 
 
-def breaks(found: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s]:
-    """The places between tokens at which one piece is over and the next has not begun.
+def breaks(pieces: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s]:
+    """The boundaries between tokens that are also boundaries between pieces.
 
-    found      the pieces of each document
-    ends       (tokens,) bytes of its document up to the end of each token; INSIDE for one that ends in a character
+    pieces     of each document
+    ends       (tokens,) bytes of the document up to the end of each token; INSIDE if that is within a character
     offsets    (documents + 1,) the tokens of each document
-    returns    (breaks,) the document of each, and how many of its tokens stand before it: fewer than all of them
+    returns    (breaks,) the document of each, and how many of its tokens are before it: fewer than all of them
 
-    There is at most one between two pieces: the last, so that white space stands before it. There is none where a token
-    reaches from one piece into the next.
+    There is at most one between two pieces: the last, so that white space comes before it. There is none if a token reaches
+    from one piece into the next.
     """
-    document, before = np.empty(len(found.start), np.int64), np.empty(len(found.start), np.int64)
-    n = _breaks(found, ends, offsets, document, before)
+    document, before = np.empty(len(pieces.start), np.int64), np.empty(len(pieces.start), np.int64)
+    n = _breaks(pieces, ends, offsets, document, before)
     return document[:n], before[:n]
 
 
 @kernel
-def _breaks(found: Pieces, ends: Int64s, offsets: Int64s, document: Int64s, before: Int64s) -> Any:
+def _breaks(pieces: Pieces, ends: Int64s, offsets: Int64s, document: Int64s, before: Int64s) -> Any:
     n = 0
     for d in range(len(offsets) - 1):
-        token, stop = offsets[d], offsets[d + 1] - 1  # after the last token there is nothing to cut off
-        for piece in range(found.offsets[d], found.offsets[d + 1] - 1):
+        token, stop = offsets[d], offsets[d + 1] - 1  # nothing follows the last token
+        for piece in range(pieces.offsets[d], pieces.offsets[d + 1] - 1):
             best = np.int64(-1)
-            while token < stop and ends[token] <= found.start[piece + 1]:
-                if ends[token] >= found.end[piece]:
+            while token < stop and ends[token] <= pieces.start[piece + 1]:
+                if ends[token] >= pieces.end[piece]:
                     best = token
                 token += 1
             if best >= 0:
@@ -59,10 +59,10 @@ def _breaks(found: Pieces, ends: Int64s, offsets: Int64s, document: Int64s, befo
 
 
 def token_ends(ids: NDArray[Any], offsets: Int64s, sizes: Int64s) -> tuple[Int64s, Int64s]:
-    """(tokens,) bytes of its document up to the end of each token, and (documents,) bytes of all its tokens.
+    """(tokens,) bytes of the document up to the end of each token, and (documents,) bytes of all tokens of each.
 
-    ids       of all documents, one after the other
-    offsets   (documents, 2) first token of each document that stands for text, and the end of these
+    ids       of all documents
+    offsets   (documents, 2) first and end of the tokens of each document that stand for text
     sizes     (vocabulary,) bytes that each token stands for
     """
     ends = np.empty(int((offsets[:, 1] - offsets[:, 0]).sum()), np.int64)
@@ -84,7 +84,7 @@ def _sum(ids: NDArray[Any], offsets: Int64s, sizes: Int64s, ends: Int64s, totals
 
 
 def of_documents(positions: Int64s, lengths: Int64s, chosen: NDArray[np.bool_]) -> Int64s:
-    """Breaks of a stream of documents, in the stream of only some of them.
+    """The breaks of a stream of documents, in the stream of some of these documents.
 
     positions   (breaks,) tokens before each, rising
     lengths     (documents,) tokens of each
@@ -92,14 +92,14 @@ def of_documents(positions: Int64s, lengths: Int64s, chosen: NDArray[np.bool_]) 
     """
     ends = np.cumsum(lengths)
     document = np.searchsorted(ends, positions, "right")
-    gone = np.cumsum(np.where(chosen, 0, lengths))  # tokens that are missing up to the end of each document
-    moved: Int64s = (positions - gone[document])[chosen[document]]
+    dropped = np.cumsum(np.where(chosen, 0, lengths))  # tokens that are left out up to the end of each document
+    moved: Int64s = (positions - dropped[document])[chosen[document]]
     return moved
 
 
 def warm_up() -> None:
     """Compile the kernels."""
-    found = pieces_of(pa.array(["A b. C"], pa.large_string()), "sentence")
+    sentences = pieces_of(pa.array(["A b. C"], pa.large_string()), "sentence")
     for dtype in (np.uint16, np.uint32):
         ends, _ = token_ends(np.zeros(3, dtype), np.array([[0, 3]]), np.array([2]))
-    breaks(found, ends, np.array([0, 3]))
+    breaks(sentences, ends, np.array([0, 3]))

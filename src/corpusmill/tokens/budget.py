@@ -1,4 +1,4 @@
-"""How many tokens a model wants: the estimates of scaling laws.
+"""How many tokens to train a model on: the estimates of scaling laws.
 
 C = 6 N D: training takes 6 floating-point operations for each parameter and token (Kaplan et al. 2020,
 arXiv:2001.08361, section 2.1).
@@ -9,26 +9,28 @@ import re
 from typing import Literal, NamedTuple
 
 SCALE = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
-TWENTY = 20.0  # tokens a parameter: 20.0 to 21.2 for models of 0.4 to 1,000 B parameters in table 3 of Hoffmann et al.
+TWENTY = (
+    20.0  # tokens per parameter: 20.0 to 21.2 for models of 0.4 to 1,000 B parameters in table 3 of Hoffmann et al.
+)
 Given = Literal["params", "tokens", "flops"]
 
 
 def amount(written: str | float) -> float:
-    """A number as people write large ones: "7B", "1.5T", "400k", "1e23", 20000.
+    """Parse a large number: "7B", "1.5T", "400k", "1e23", 20000.
 
-    k is a thousand, M a million, B or G a billion, T a trillion. Raises ValueError for anything else, and for what is
-    not above 0.
+    k is a thousand, M a million, B or G a billion, T a trillion. Raises ValueError for anything else, and for a number
+    that is not above 0.
 
     >>> amount("1.5T"), amount("7B"), amount(20000)
     (1500000000000.0, 7000000000.0, 20000.0)
     """
-    found = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(written))
+    match = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(written))
     try:
-        value = float(re.sub("[,_]", "", found[1])) * SCALE[found[2].lower()] if found else math.nan
+        value = float(re.sub("[,_]", "", match[1])) * SCALE[match[2].lower()] if match else math.nan
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise ValueError(f'"{written}" is no amount above 0; write it as 20000, "7B", "1.5T" or 1e23')
+        raise ValueError(f'"{written}" is not an amount above 0; write it as 20000, "7B", "1.5T" or 1e23')
     return value
 
 
@@ -44,12 +46,12 @@ class Model(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Tokens a parameter."""
+        """Tokens per parameter."""
         return self.tokens / self.params
 
 
 def with_ratio(given: Given, value: float, ratio: float) -> Model:
-    """The model of which one quantity is given, and how many tokens a parameter it is trained on."""
+    """The model with one given quantity, trained on `ratio` tokens per parameter."""
     params = {"params": value, "tokens": value / ratio, "flops": math.sqrt(value / 6 / ratio)}[given]
     return Model(params, ratio * params)
 
@@ -63,7 +65,7 @@ class Law(NamedTuple):
     beta: float
 
     def optimal(self, given: Given, value: float) -> Model:
-        """The model of the lowest loss for its operations, of which one quantity is given.
+        """The compute-optimal model with one given quantity: no other has a lower loss for the same operations.
 
         With C = 6 N D, the loss is lowest where N = G (C / 6) ** (beta / (alpha + beta)) and
         D = (C / 6) ** (alpha / (alpha + beta)) / G, with G = (alpha A / (beta B)) ** (1 / (alpha + beta)): equation 4
@@ -79,12 +81,12 @@ class Law(NamedTuple):
         return Model(g * sixth ** (self.beta / both), sixth ** (self.alpha / both) / g)
 
 
-# The third of the approaches of Hoffmann et al. 2022, arXiv:2203.15556, section 3.3. It disagrees with their other two.
+# Approach 3 of Hoffmann et al. 2022, arXiv:2203.15556, section 3.3. It disagrees with their other two.
 HOFFMANN = Law(a=406.4, b=410.7, alpha=0.34, beta=0.28)
-# The same fit to the same data, done again: Besiroglu et al. 2024, arXiv:2404.10102. It agrees with the other two.
+# A replication of that fit on the same data: Besiroglu et al. 2024, arXiv:2404.10102. It agrees with the other two.
 BESIROGLU = Law(a=482.01, b=2085.43, alpha=0.3478, beta=0.3658)
 
-KNOWN = {  # what others have trained on, as published
+KNOWN = {  # published training runs
     "Chinchilla 70B": Model(70e9, 1.4e12),  # Hoffmann et al. 2022, arXiv:2203.15556
     "LLaMA 65B": Model(65.2e9, 1.4e12),  # Touvron et al. 2023, arXiv:2302.13971, table 2
     "LLaMA 7B": Model(6.7e9, 1.0e12),

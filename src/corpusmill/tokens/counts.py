@@ -1,4 +1,4 @@
-"""Loops over token ids: how often each occurs, and documents with their ends."""
+"""Loops over token ids: how often each occurs, and documents with BOS and EOS."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from corpusmill.text.compile import kernel
 
 @kernel
 def count_ids(ids: NDArray[Any], counts: NDArray[np.int64]) -> None:
-    """Add to `counts`, (vocabulary,), how often each of `ids`, (tokens,), occurs; every id is below the vocabulary.
+    """Add to `counts`, (vocabulary,), the occurrences of each of `ids`, (tokens,); every id is below the vocabulary.
 
-    np.bincount would make 64 bits of every id first, and takes ten times as long for ids of 16.
+    np.bincount would convert every id to 64 bits first, and takes ten times as long for ids of 16 bits.
     """
     for i in ids:
         counts[i] += 1
@@ -20,8 +20,8 @@ def count_ids(ids: NDArray[Any], counts: NDArray[np.int64]) -> None:
 
 @kernel
 def lay_out(ids: NDArray[np.uint32], offsets: NDArray[np.int64], bos: int, eos: int, out: NDArray[Any]) -> None:
-    """Write the ids of each document, ids[offsets[d]:offsets[d + 1]], to `out`, `bos` before (none if it is below 0) and
-    `eos` after them. `out` has as many places as that takes."""
+    """Write the ids of each document, ids[offsets[d]:offsets[d + 1]], to `out`, with `bos` before (unless it is negative)
+    and `eos` after them. The size of `out` is exactly what that takes."""
     at = 0
     for d in range(len(offsets) - 1):
         if bos >= 0:

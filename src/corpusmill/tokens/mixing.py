@@ -1,4 +1,4 @@
-"""How much each source gives to a mix, and which documents make it up."""
+"""How many tokens each source contributes to a mixture, and how often each document is drawn."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,12 +10,12 @@ from corpusmill.tokens.packing import Int64s
 
 
 class Quota(NamedTuple):
-    """What a source is to give, in tokens, or in what else the mix counts.
+    """The contribution of a source, in tokens or another unit of the mixture.
 
-    documents   that it has
-    there       tokens of these
-    share       of all that is drawn
-    wanted      tokens to draw; beyond `there`, documents come again
+    documents   in the source
+    there       tokens in the source
+    share       of all tokens drawn
+    wanted      tokens to draw; if more than `there`, documents are repeated
     """
 
     source: str
@@ -26,22 +26,21 @@ class Quota(NamedTuple):
 
     @property
     def epochs(self) -> float:
-        """How often its tokens come, on average."""
+        """How often each token is drawn, on average."""
         return self.wanted / self.there if self.there else 0.0
 
 
 def normalised(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights as shares, whose sum is 1. At least one weight must be above 0."""
+    """Weights as shares that sum to 1. At least one weight must be above 0."""
     total = sum(weights.values())
     return {source: weight / total for source, weight in weights.items()}
 
 
 def by_temperature(available: Mapping[str, int], temperature: float) -> dict[str, float]:
-    """Shares that are in proportion to tokens ** (1 / temperature).
+    """Shares proportional to tokens ** (1 / temperature).
 
-    1 leaves the sources as large as they are, infinity makes them equal. XLM-R (Conneau et al. 2020, arXiv:1911.02116,
-    section 3.1) and mT5 (Xue et al. 2021, arXiv:2010.11934, section 3.2) have an exponent of 0.3, so a temperature of
-    3.33.
+    At 1 shares are proportional to size, at infinity they are equal. XLM-R (Conneau et al. 2020, arXiv:1911.02116,
+    section 3.1) and mT5 (Xue et al. 2021, arXiv:2010.11934, section 3.2) use an exponent of 0.3, a temperature of 3.33.
 
     >>> by_temperature({"en": 8100, "is": 100}, 2)
     {'en': 0.9, 'is': 0.1}
@@ -53,7 +52,7 @@ def by_temperature(available: Mapping[str, int], temperature: float) -> dict[str
 
 
 def largest_budget(available: Mapping[str, int], shares: Mapping[str, float], epochs: Mapping[str, float]) -> int:
-    """The most tokens that can be drawn so that no source comes more than `epochs` times."""
+    """The most tokens that can be drawn without repeating any source more than `epochs` times."""
     return int(min(epochs[source] * available[source] / share for source, share in shares.items() if share))
 
 
@@ -62,19 +61,19 @@ def copies(lengths: Int64s, order: Int64s, wanted: int) -> Int64s:
 
     lengths   (documents,) tokens of each, 1 or more
     order     (documents,) the documents in the order in which they are drawn
-    wanted    tokens to draw, 0 or more; 0 where there are no documents
+    wanted    tokens to draw, 0 or more; 0 if there are no documents
 
-    All documents come as often as they can all come; for the rest, each document in turn is taken once more if it fits.
-    So never more is drawn than wanted, and less by less than the tokens of any document that could come once more.
+    All documents are drawn as many whole times as fit; for the rest, each document in turn is drawn once more if it fits.
+    So never more than `wanted` is drawn, and the shortfall is smaller than every document that was not drawn once more.
     """
     full, rest = divmod(wanted, max(int(lengths.sum()), 1))
-    found = np.full(len(lengths), full, np.int64)
-    found[order[fitting(lengths[order], rest)]] += 1
-    return found
+    times = np.full(len(lengths), full, np.int64)
+    times[order[fitting(lengths[order], rest)]] += 1
+    return times
 
 
 def fitting(lengths: Int64s, room: int) -> NDArray[np.bool_]:
-    """(documents,) which are taken, if each in turn is taken that fits into the room that is left."""
+    """(documents,) which documents are taken, if each in turn is taken that fits into the remaining room."""
     taken = np.zeros(len(lengths), bool)
     start = 0
     while start < len(lengths):

@@ -1,14 +1,14 @@
-"""How documents stand in rows of equal length: one after the other, or whole where they fit.
+"""Packing documents into rows of equal length: concatenated, or whole where they fit.
 
-    concat     the documents make one stream, which is cut into rows. Nothing is lost and nothing is padded, but
-               documents are cut where a row ends, and a row begins in the middle of one.
-    best_fit   every document that fits a row stays whole; what stays free in a row is padding (Ding et al. 2024,
+    concat     the documents are concatenated, and the stream is cut into rows. Nothing is lost and nothing is padded,
+               but documents are cut where rows end, and rows begin in the middle of documents.
+    best_fit   every document that fits a row is kept whole; the free room in a row is padding (Ding et al. 2024,
                arXiv:2404.10830, section 3). Only documents longer than a row are cut.
 
-A document's length counts its end-of-document token, so no document is empty.
+The length of a document includes EOS, so no document is empty.
 
-Where a document must be cut, it can be cut at the end of a paragraph or a sentence (`breaks`, from `tokens.breaks`): the
-last that still fits, which costs padding. What is longer than a row without such an end is cut where the row ends.
+A document that must be cut can be cut at the end of a paragraph or a sentence (`breaks`, from `tokens.breaks`): the last
+that still fits, at the cost of padding. If there is none within a row, the cut is where the row ends.
 """
 
 from dataclasses import dataclass
@@ -26,26 +26,26 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Report:
-    """What packing did to documents. Reports of parts add up to the report of the whole."""
+    """Statistics of packing. Reports of parts add up to the report of the whole."""
 
     rows: int = 0
     tokens: int = 0  # of documents, in rows
     padding: int = 0  # tokens that belong to no document
-    cut_documents: int = 0  # documents that stand in more than one row, or lost their end
+    cut_documents: int = 0  # documents in more than one row, or without their end
     discarded_tokens: int = 0  # tokens of documents, in no row
-    context: int = 0  # over all tokens: those of the same document that stand before it in its row, summed
+    context: int = 0  # summed over all tokens: the tokens of the same document before it in its row
 
     @property
     def utilisation(self) -> float:
-        """The share of the room in rows that tokens of documents take; 1 where there are no rows."""
+        """The share of row capacity used by tokens of documents; 1 without rows."""
         return self.tokens / (self.tokens + self.padding) if self.rows else 1.0
 
     @property
     def mean_context(self) -> float:
-        """How many tokens of its own document a token has before it in its row, on average; 0 where there are no tokens.
+        """Mean in-document context: the tokens of its own document that a token has before it in its row; 0 without tokens.
 
-        What a model can learn from if it sees no other document: the average context length of Pouransari et al. 2024,
-        arXiv:2405.13226.
+        That is what a model can condition on if attention does not cross documents: the average context length of
+        Pouransari et al. 2024, arXiv:2405.13226.
         """
         return self.context / self.tokens if self.tokens else 0.0
 
@@ -62,14 +62,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the pieces of documents stand, sorted by where they start. Room that no piece takes is padding.
+    """The positions of the pieces of documents, sorted by start. The gaps between them are padding.
 
     start      (pieces,) the first token of the piece, counted from the start of the first row
     document   (pieces,) index of the document
     offset     (pieces,) where in the document the piece begins
     length     (pieces,) tokens
-    size       tokens of all rows with their padding; no multiple of the row only where a short last row was kept
-    report     what that did to documents
+    size       tokens of all rows, padding included; a multiple of the row unless a short last row is kept
+    report     statistics
     """
 
     start: Int64s
@@ -81,11 +81,11 @@ class Layout:
 
 
 def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> Layout:
-    """One document after the other, without gaps: a piece is a document, whichever rows it crosses.
+    """Documents concatenated without gaps: a piece is a document, whichever rows it crosses.
 
     lengths     (documents,) tokens per document, each >= 1
     row         tokens in a row
-    remainder   what becomes of a last row that is not full: it is kept short, filled with padding, or dropped
+    remainder   a last row that is not full is kept short ("keep"), filled with padding ("pad"), or dropped ("drop")
     """
     _check(lengths, row)
     total = int(lengths.sum())
@@ -107,13 +107,13 @@ def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> Layout:
 
 
 def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
-    """One document after the other, but each row ends where one ends, or at a break: the last that fits.
+    """Documents concatenated, but each row ends with a document or at a break: the last that fits.
 
     lengths   (documents,) tokens per document, each >= 1
     row       tokens in a row
-    breaks    (breaks,) tokens before each, in all documents put end to end; rising
+    breaks    (breaks,) tokens before each, in the concatenation of all documents; rising
 
-    The end of a row behind that is padding. Where neither a document ends nor a break is within `row` tokens, the row is
+    The rest of a row is padding. If there is neither the end of a document nor a break within `row` tokens, the row is
     filled and the document is cut there.
     """
     _check(lengths, row)
@@ -132,27 +132,27 @@ def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
 
 
 def context(start: Int64s, length: Int64s, row: int) -> int:
-    """For pieces that may cross rows, the sum over their tokens of how many of the piece stand before in the same row."""
+    """For pieces that may cross rows: summed over all tokens, how many tokens of the piece are before it in the same row."""
     first = np.minimum(length, row - start % row)
     rows, last = np.divmod(length - first, row)
     return int((first * (first - 1) // 2 + rows * (row * (row - 1) // 2) + last * (last - 1) // 2).sum())
 
 
 def crossing(start: Int64s, lengths: Int64s, row: int) -> NDArray[np.bool_]:
-    """(documents,) which documents end in another row than they start in, in a stream cut every `row` tokens."""
+    """(documents,) which documents cross a row boundary, in a stream cut every `row` tokens."""
     return np.asarray(start // row != (start + lengths - 1) // row)
 
 
 def best_fit_rows(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layout:
-    """Documents whole where they fit a row; a longer one is split, and its pieces are placed as documents are.
+    """Documents that fit a row are kept whole; longer ones are split, and their pieces placed like documents.
 
     lengths   (documents,) tokens per document, each >= 1
     row       tokens in a row
-    breaks    (breaks,) where a longer one is split: tokens before each, in all documents put end to end, rising. Without
-              them it is split into full rows and a rest
+    breaks    (breaks,) where longer ones are split: tokens before each, in the concatenation of all documents, rising.
+              Without them they are split into full rows and a rest
 
-    Pieces stand in a row in the order of their documents, padding after them; rows in the order of the first piece
-    that they hold, so that the order of rows follows the order of documents and not their lengths.
+    Pieces are in the order of their documents within a row, followed by padding; rows are in the order of their first
+    pieces, so that the order of rows follows the order of documents and not their lengths.
     """
     document, offset, length = split(lengths, row) if breaks is None else split_at(lengths, row, breaks)
     placed = best_fit(length, row)
@@ -185,9 +185,9 @@ def split(lengths: Int64s, most: int) -> tuple[Int64s, Int64s, Int64s]:
 def split_at(lengths: Int64s, most: int, breaks: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Cut documents longer than `most` at breaks: (pieces,) document, offset in it, length.
 
-    breaks   (breaks,) tokens before each, in all documents put end to end; rising
+    breaks   (breaks,) tokens before each, in the concatenation of all documents; rising
 
-    A piece ends at the last break that leaves it at most `most` tokens; where there is none, it has as many.
+    A piece ends at the last break within `most` tokens; without one, it has `most` tokens.
 
     >>> [column.tolist() for column in split_at(np.array([3, 9]), 4, np.array([6, 11]))]
     [[0, 1, 1, 1], [0, 0, 3, 7], [3, 3, 4, 2]]
@@ -213,7 +213,7 @@ def _merged(a: Int64s, b: Int64s) -> Int64s:
 
 def _cuts(starts: Int64s, stops: Int64s, most: int, breaks: Int64s) -> Int64s:
     """Where consecutive ranges [start, stop) are cut into pieces of at most `most` tokens."""
-    # Two pieces that follow each other have more than `most` tokens, or they would be one.
+    # Two consecutive pieces have more than `most` tokens together, or they would be one.
     room = int((2 * (stops - starts) // most + 2).sum())
     out = np.empty(room, np.int64)
     return out[: _cut(starts, stops, most, np.ascontiguousarray(breaks, np.int64), out)]
@@ -225,8 +225,8 @@ def best_fit(lengths: Int64s, capacity: int) -> Int64s:
     lengths   (documents,) tokens per document, each in 1..capacity
     returns   (documents,) row per document; rows are numbered 0, 1, … by the first document in them
 
-    The longest document is placed first (of equals, the first), in the fullest row that still has room for it (of
-    equals, the one that was added to last), or else in a new row. O(documents + rows log capacity).
+    Documents are placed by decreasing length (of equals, the first), each in the fullest row that still has room for it
+    (of equals, the one that was added to last), or else in a new row. O(documents + rows log capacity).
     Raises ValueError if a length is outside 1..capacity.
     """
     _check(lengths, capacity)
@@ -244,7 +244,7 @@ def _check(lengths: Int64s, row: int) -> None:
     if row < 1:
         raise ValueError(f"a row must have room for 1 token or more, got {row}")
     if len(lengths) and lengths.min() < 1:
-        raise ValueError(f"every document has 1 token or more, its end; got {lengths.min()}")
+        raise ValueError(f"every document has 1 token or more (EOS), got {lengths.min()}")
 
 
 @kernel
@@ -270,9 +270,9 @@ def _cut(starts: Int64s, stops: Int64s, most: int, breaks: Int64s, out: Int64s) 
 def _place(lengths: Int64s, capacity: int, row: Int64s) -> int:
     """Fill `row` and return the number of rows, which are numbered in the order in which they are opened.
 
-    Rows that still have room wait in one stack for each size of the room: head[room] is the top, under[row] the row
-    below it. `any_room` is a binary tree over the sizes: its leaf size + room says whether the stack is empty, and each
-    node whether one of its leaves is not, so the smallest room that suffices is found in log2(capacity) steps.
+    Rows with room left are kept in one stack per size of the room: head[room] is the top, under[row] the row below it.
+    `any_room` is a binary tree over the sizes: leaf size + room is true if that stack is not empty, an inner node if any
+    of its leaves is, so the smallest sufficient room is found in log2(capacity) steps.
     """
     order = _longest_first(lengths, capacity)
     head = np.full(capacity + 1, -1, np.int64)
@@ -313,7 +313,7 @@ def _place(lengths: Int64s, capacity: int, row: Int64s) -> int:
 
 @kernel
 def _longest_first(lengths: Int64s, capacity: int) -> Int64s:
-    """(documents,) a stable counting sort by falling length."""
+    """(documents,) a stable counting sort by decreasing length."""
     at = np.zeros(capacity + 2, np.int64)
     for length in lengths:
         at[capacity - length + 1] += 1
@@ -328,11 +328,11 @@ def _longest_first(lengths: Int64s, capacity: int) -> Int64s:
 
 @kernel
 def _smallest_room(any_room: NDArray[np.bool_], size: int, need: int) -> int:
-    """The smallest room >= need in which a row waits; 0 if there is none."""
+    """The smallest room >= need of any row; 0 if there is none."""
     node = size + need
     if any_room[node]:
         return need
-    # Up until a right neighbour holds something, then down to its leftmost leaf.
+    # Up until there is a true right neighbour, then down to its leftmost true leaf.
     while node > 1 and (node & 1 or not any_room[node + 1]):
         node >>= 1
     if node <= 1:

@@ -1,12 +1,12 @@
-"""Weights of sources for a mixture, learnt with two small models: DoReMi (Xie et al. 2023, arXiv:2305.10429, Algorithm 1).
+"""Weights of the sources of a mixture from two small models: DoReMi (Xie et al. 2023, arXiv:2305.10429, Algorithm 1).
 
-A reference model is trained with equal weights. A proxy model of the same size is trained after it, with weights that
-rise for the sources on which it is still worse than the reference: that is where there is something left to learn. What
-cannot be learnt, and what is learnt at once, loses weight. The result is the mean of the weights over the steps.
+A reference model is trained with equal weights. Then a proxy model of the same size is trained with weights that increase
+for the sources on which it is still worse than the reference: there is something left to learn. Sources that cannot be
+learned, or are learned at once, lose weight. The result is the mean of the weights over the steps.
 
-Departures from the paper: every batch holds equally many rows of each source (the paper draws sources uniformly, which is
-the same in the mean and leaves sources out of small batches); ids that occur in no source are left out of the models'
-vocabulary; a row holds documents of one source, kept apart by the attention mask.
+Departures from the paper: every batch holds the same number of rows of each source (the paper draws sources uniformly,
+which is the same in expectation but misses sources in small batches); ids that do not occur are left out of the models'
+vocabulary; a row holds documents of one source, separated by the attention mask.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,14 +30,21 @@ from corpusmill.train.gpt import GPT, Shape, best_device, losses
 
 Floats = NDArray[np.float64]
 WARM_UP = 0.06  # share of the steps over which the learning rate rises; the paper's
-LAST = 0.25  # share of the steps, the last ones, over which losses are told
+LAST = 0.25  # share of the steps, at the end, over which losses are averaged
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """steps: of each model. length: tokens of a row. rows: of each source in a batch. step_size, smoothing: eta and c
-    of the paper. rate: learning rate, which falls to a tenth. width, layers, heads: of the models. seed: of weights and
-    rows."""
+    """Training parameters.
+
+    steps                  of each model
+    length                 tokens in a row
+    rows                   of each source in a batch
+    step_size, smoothing   eta and c of the paper
+    rate                   learning rate, which decays to a tenth
+    width, layers, heads   of the models
+    seed                   of initial weights and of the order of rows
+    """
 
     steps: int = 1000
     length: int = 256
@@ -64,12 +71,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Mixture:
-    """What was learnt.
+    """The result of DoReMi.
 
     sources     names
-    weights     (sources,) shares of the tokens, which add up to 1
-    history     (steps, sources) the weights after each step, of which `weights` is the mean
-    reference   (sources,) loss of the reference model over the last quarter of its steps, nats a token …
+    weights     (sources,) shares of the tokens, which sum to 1
+    history     (steps, sources) the weights after each step; `weights` is their mean
+    reference   (sources,) loss of the reference model over the last quarter of its steps, in nats per token …
     proxy       … and of the proxy model
     """
 
@@ -80,7 +87,7 @@ class Mixture:
     proxy: Floats
 
     def shares(self) -> dict[str, float]:
-        """The weights, rounded to four places so that they add up to 1: for mix/sources."""
+        """The weights for mix/sources, rounded to four decimal places so that they sum to 1."""
         parts = 10_000
         exact = self.weights * parts
         counts = np.floor(exact).astype(int)
@@ -92,7 +99,7 @@ class Mixture:
 def updated(weights: Floats, excess: Floats, step_size: float, smoothing: float) -> Floats:
     """The weights after a step: exponentiated gradient ascent, then mixed with equal weights.
 
-    excess   (sources,) nats a token that the proxy is worse than the reference, each token counted from 0
+    excess   (sources,) excess loss of the proxy over the reference in nats per token, clipped at 0 for each token
     """
     raised = np.log(weights) + step_size * excess
     raised = np.exp(raised - raised.max())
@@ -103,20 +110,20 @@ def learn(
     sources: Sequence[Source],
     settings: Settings,
     device: str | None = None,
-    tell: Callable[[str, int, Mapping[str, float]], None] = lambda model, step, weights: None,
+    on_step: Callable[[str, int, Mapping[str, float]], None] = lambda model, step, weights: None,
 ) -> Mixture:
     """Train both models and return the weights.
 
-    device   as torch names it; a GPU if there is one, else the CPU
-    tell     is called after each step with "reference" or "proxy", the steps done, and the weights
+    device    a name of PyTorch's; by default a GPU if there is one, else the CPU
+    on_step   called after each step with "reference" or "proxy", the number of steps done, and the weights
 
-    The same sources and settings give the same weights on the same machine; on another the last digits may differ,
-    as sums of floating-point numbers do. Raises InputError for fewer than two sources, or one with too few tokens.
+    The same sources and settings give the same weights on the same machine; on another the last digits may differ, as
+    floating-point sums do. Raises InputError for fewer than two sources, or one with too few tokens.
     """
     where = torch.device(device) if device else best_device()
     names = tuple(source.name for source in sources)
     if len(sources) < 2:
-        raise InputError(f"a mixture wants two sources or more, got {', '.join(names) or 'none'}")
+        raise InputError(f"a mixture needs two sources or more, got {', '.join(names) or 'none'}")
     batches = Batches(sources, settings)
     equal = np.full(len(sources), 1 / len(sources))
 
@@ -141,7 +148,7 @@ def learn(
         mean = each.sum((1, 2)) / targets
         optimiser.step(mean.mean())
         first[step] = mean.detach().cpu().numpy()
-        tell("reference", step + 1, dict(zip(names, equal.tolist())))
+        on_step("reference", step + 1, dict(zip(names, equal.tolist())))
 
     reference.eval().requires_grad_(False)
     proxy = model()
@@ -156,14 +163,14 @@ def learn(
         mean = each.sum((1, 2)) / targets
         optimiser.step((torch.tensor(weights, dtype=mean.dtype, device=where) * mean).sum())
         second[step], history[step] = mean.detach().cpu().numpy(), weights
-        tell("proxy", step + 1, dict(zip(names, weights.tolist())))
+        on_step("proxy", step + 1, dict(zip(names, weights.tolist())))
 
     last = slice(settings.steps - max(1, round(settings.steps * LAST)), None)
     return Mixture(names, history.mean(0), history, first[last].mean(0), second[last].mean(0))
 
 
 class Optimiser:
-    """AdamW with a linear rise and a cosine fall of the learning rate."""
+    """AdamW with linear warm-up and cosine decay of the learning rate."""
 
     def __init__(self, model: GPT, settings: Settings) -> None:
         self.model = model
@@ -187,7 +194,7 @@ class Optimiser:
 
 
 class Batches:
-    """Rows of every source, in the order of `loader.order`: each goes through all its rows before it repeats one."""
+    """Rows of every source, in the order of `loader.order`: all rows of a source are used before any is repeated."""
 
     def __init__(self, sources: Sequence[Source], settings: Settings) -> None:
         self.settings = settings
@@ -195,20 +202,20 @@ class Batches:
         for source in sources:
             if len(source.tokens) <= settings.length:
                 raise InputError(
-                    f"{source.name}: has {len(source.tokens)} tokens, which is no row of {settings.length}. Leave it out "
-                    "of what is mixed, or take shorter rows."
+                    f"{source.name}: has {len(source.tokens)} tokens, too few for a row of {settings.length}. Leave the "
+                    "source out, or use shorter rows."
                 )
         largest = max(int(source.tokens.max()) for source in sources) + 1
         used = sum(np.bincount(source.tokens, minlength=largest) for source in sources)
         self.vocabulary = np.flatnonzero(used)
-        self.number = np.zeros(largest, np.int64)  # of an id among those that occur
+        self.number = np.zeros(largest, np.int64)  # id -> its index in `vocabulary`
         self.number[self.vocabulary] = np.arange(len(self.vocabulary))
         self.orders = [
             Order(((len(source.tokens) - 1) // settings.length,), (1.0,), settings.seed) for source in sources
         ]
 
     def losses(self, model: GPT, step: int, device: Any) -> tuple[Any, Any]:
-        """(sources, rows, length) loss of each token, 0 where there is no target; (sources,) how many have one."""
+        """(sources, rows, length) loss of each token, 0 without a target; (sources,) the number of targets."""
         tokens, targets, positions = (torch.from_numpy(column).to(device) for column in self.at(step))
         each = losses(model(tokens, positions), targets)
         shape = (len(self.sources), self.settings.rows, self.settings.length)
@@ -234,9 +241,9 @@ class Batches:
 
 
 def card(mixture: Mixture, settings: Settings, tokens: Mapping[str, int]) -> dict[str, Any]:
-    """What is said of a mixture beside its weights.
+    """The card of a mixture: all that is reported beside its weights.
 
-    tokens   of each source, that the models could see
+    tokens   of each source, available to the models
     """
     rows = zip(mixture.sources, mixture.reference.tolist(), mixture.proxy.tolist(), mixture.history[-1].tolist())
     return {

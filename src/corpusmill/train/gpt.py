@@ -1,7 +1,7 @@
-"""A small GPT whose tokens see their own document only: for proxy models, for the examples, and to check masks with.
+"""A small GPT that attends within documents only: for proxy models, for the examples, and to check masks with.
 
-Decoder as of GPT-2 (Radford et al. 2019): learned positions, layer norm before each part, GELU, tied embeddings. No
-dropout: a proxy model sees little twice.
+The decoder of GPT-2 (Radford et al. 2019): learned positions, pre-layer norm, GELU, tied embeddings. No dropout: a proxy
+model sees little data twice.
 """
 
 import math
@@ -18,13 +18,13 @@ try:
 except ImportError:
     raise MissingExtraError("corpusmill.train.gpt", "torch") from None
 
-# Queries, keys and values, each (rows, heads, length, width / heads), to what is attended to, of the same shape.
+# (queries, keys, values) -> output of attention, each (rows, heads, length, width / heads).
 Attend = Callable[[Any, Any, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """vocabulary: ids are below. length: tokens of a row at most. width is divided among the heads."""
+    """vocabulary: every id is below it. length: the maximum of tokens in a row. width: divided among the heads."""
 
     vocabulary: int
     length: int
@@ -34,7 +34,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         if min(self.vocabulary, self.length, self.width, self.layers, self.heads) < 1 or self.width % self.heads:
-            raise InputError(f"a model needs sizes of 1 or more, and a width that its heads divide; got {self}")
+            raise InputError(f"a model needs sizes of 1 or more, and a width divisible by its heads; got {self}")
 
 
 class GPT(nn.Module):  # type: ignore[misc]
@@ -48,12 +48,12 @@ class GPT(nn.Module):  # type: ignore[misc]
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
         for name, weight in self.named_parameters():
-            if weight.dim() == 2:  # what is added to the residual stream starts smaller, the more is added to it
+            if weight.dim() == 2:  # projections into the residual stream start smaller, the more of them there are
                 last = name.endswith(("out.weight", "down.weight"))
                 nn.init.normal_(weight, std=0.02 / math.sqrt(2 * shape.layers) if last else 0.02)
 
     def forward(self, tokens: Any, position_ids: Any, attend: Attend | None = None) -> Any:
-        """attend   how documents are kept apart; `within_documents(position_ids)` if not given"""
+        """attend   how attention is limited to documents; by default `within_documents(position_ids)`"""
         attend = attend or within_documents(position_ids)
         x = self.tokens(tokens) + self.positions(position_ids)
         for block in self.blocks:
@@ -79,9 +79,9 @@ class Block(nn.Module):  # type: ignore[misc]
 
 
 def within_documents(position_ids: Any) -> Attend:
-    """Each token attends to itself and to earlier tokens of its piece, by a mask of length × length bytes a row.
+    """Each token attends to itself and to earlier tokens of its piece, by a mask of length × length bytes per row.
 
-    The mask is `loader.masks.block_mask`, made on the tensor's device.
+    The mask is that of `loader.masks.block_mask`, computed on the tensor's device.
     """
     piece = (position_ids == 0).cumsum(dim=1)
     mask = (piece[:, :, None] == piece[:, None, :]).tril()[:, None]

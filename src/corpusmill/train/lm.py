@@ -1,15 +1,15 @@
 """Train an n-gram language model: interpolated modified Kneser-Ney smoothing.
 
-Chen and Goodman 1999, "An empirical study of smoothing techniques for language modeling", section 3: the highest order
-is counted as it occurs, the lower ones by how many different words stand before them (n-grams that begin a sentence as
-they occur); three discounts an order, from the counts of counts; what they free goes to the next lower order, at the
-end to all words alike, the unknown word among them.
+Chen and Goodman 1999, "An empirical study of smoothing techniques for language modeling", section 3: n-grams of the
+highest order are counted by occurrences, those of lower orders by the number of distinct words before them (by occurrences
+if they begin a sentence); each order has three discounts, from the counts of counts; the discounted mass is given to the
+next lower order, and finally to all words uniformly, including the unknown word.
 
-Words that are too rare are one unknown word, whose probability they share alike: a text full of unknown words is not what
-was to be expected.
+Words that are too rare are replaced by the unknown word, and share its probability equally, so that a text full of unknown
+words is improbable.
 
-n-grams that are pruned are taken out after the discounts are known, and what they had goes to the lower order as well,
-so that probabilities add up to 1.
+n-grams are pruned after the discounts are computed, and their mass is given to the lower order as well, so that
+probabilities add up to 1.
 """
 
 from collections.abc import Mapping
@@ -37,8 +37,12 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """order: words of an n-gram, the last one counted. min_count: rarer words are the unknown word. prune: n-grams of
-    three words and more that occur so often or less are left out, unless a longer one that stays needs them."""
+    """Training parameters.
+
+    order       words of the longest n-grams
+    min_count   rarer words are replaced by the unknown word
+    prune       n-grams of three words or more with at most this count are left out, unless a longer one needs them
+    """
 
     order: int = 3
     min_count: int = 2
@@ -46,26 +50,26 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.order <= MOST:
-            raise InputError(f"order is from 1 to {MOST}, got {self.order}")
+            raise InputError(f"order must be from 1 to {MOST}, got {self.order}")
         if self.min_count < 1 or self.prune < 0:
             raise InputError(f"need min_count >= 1 and prune >= 0, got {self.min_count} and {self.prune}")
 
 
 def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, Any]) -> NgramModel:
-    """A model of the sentences of texts: every line is one.
+    """A model of the sentences of texts, which are their lines.
 
-    about   what the card says of the data: paths, licence
+    about   copied to the card: paths of the data, its licence
 
-    Memory: about 60 bytes a word and order. Raises InputError if there are no words.
+    Memory: about 60 bytes per word and order. Raises InputError if there are no words.
     """
     folded, _ = sentences(texts)
     words = np.empty(int(_words(view(folded), np.empty(0, U))), U)
     _words(view(folded), words)
     if len(words) <= 2 * len(folded) or not len(folded):
-        raise InputError("there is no word to learn from in these texts")
+        raise InputError("there are no words to train on in these texts")
     names, numbers, counts = np.unique(words, return_inverse=True, return_counts=True)
     rare = (counts < settings.min_count) & ~np.isin(names, np.array([START, END]))
-    unknown = max(1, int(rare.sum()))  # words that share what the unknown word gets
+    unknown = max(1, int(rare.sum()))  # words that share the probability of the unknown word
     words = np.where(rare[numbers], UNKNOWN, words)
     del names, numbers, counts
     orders = _orders(words, settings.order)
@@ -104,8 +108,9 @@ class Order:
     context  key without the last word; 0 for single words
     starts   whether the first word is <s>
     unknown  whether the last word is the unknown one
-    counts   as they occur, then as `_adjust` says
-    The others are found by `_probabilities`.
+    counts   occurrences, then as `_adjust` defines them
+
+    `_probabilities` computes the others.
     """
 
     keys: Words
@@ -116,8 +121,8 @@ class Order:
     counts: NDArray[np.int64]
     before_pruning: tuple[Words, NDArray[np.int64]] | None = None  # contexts and counts
     probability: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    weight: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # as a context, of what is shorter
-    uniform: float = 0.0  # of single words: what each gets without having been seen
+    weight: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # back-off weight, as a context
+    uniform: float = 0.0  # of single words: the probability of each without any occurrence
 
     @property
     def log(self) -> NDArray[np.float32]:
@@ -134,8 +139,8 @@ class Order:
 
 
 def _orders(words: Words, order: int) -> list[Order]:
-    found = []
-    keys = np.zeros(len(words), U)  # of the n - 1 words that end at each place; 0 where a sentence begins in between
+    orders = []
+    keys = np.zeros(len(words), U)  # of the n - 1 words that end at each position; 0 across the beginning of a sentence
     for n in range(1, order + 1):
         longer = _extended(words, keys, n)
         ends = np.flatnonzero(longer)
@@ -146,14 +151,14 @@ def _orders(words: Words, order: int) -> list[Order]:
         context = keys[at - 1] if n > 1 else np.zeros(len(at), U)
         suffix = keys[at] if n > 1 else np.zeros(len(at), U)
         starts = words[at - n + 1] == START
-        found.append(Order(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
+        orders.append(Order(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
         keys = longer
-    return found
+    return orders
 
 
 @kernel
 def _extended(words: Words, keys: Words, n: int) -> Words:
-    """The keys of the n words that end at each place; 0 where there are not so many in the sentence."""
+    """The keys of the n words that end at each position; 0 if the sentence has fewer up to there."""
     out = np.zeros(len(words), U)
     for at in range(n - 1, len(words)):
         if n == 1:
@@ -165,13 +170,13 @@ def _extended(words: Words, keys: Words, n: int) -> Words:
 
 @kernel
 def _words(text: Text, out: Words) -> int:
-    """All sentences with <s> and </s>, as hashes of words; how many there are. With no room, they are only counted."""
-    found = 0
+    """Write the words of all sentences as hashes, with <s> and </s>; returns how many. An empty `out` only counts."""
+    count = 0
     for s in range(len(text.offsets) - 1):
         at, end = text.offsets[s], text.offsets[s + 1]
         if len(out):
-            out[found] = START
-        found += 1
+            out[count] = START
+        count += 1
         while True:
             while at < end and load8(text.data, at) == SPACE:
                 at += 1
@@ -181,35 +186,35 @@ def _words(text: Text, out: Words) -> int:
             while at < end and load8(text.data, at) != SPACE:
                 at += 1
             if len(out):
-                out[found] = xxh64(text.data, begin, at, NO_BITS)
-            found += 1
+                out[count] = xxh64(text.data, begin, at, NO_BITS)
+            count += 1
         if len(out):
-            out[found] = END
-        found += 1
-    return found
+            out[count] = END
+        count += 1
+    return count
 
 
 def _adjust(orders: list[Order]) -> None:
-    """Count the n-grams of lower orders by the different words before them, but for those that begin a sentence."""
+    """Count the n-grams of lower orders by the distinct words before them, except those that begin a sentence."""
     for lower, higher in pairwise(orders):
         before = np.bincount(np.searchsorted(lower.keys, higher.suffix), minlength=len(lower.keys))
         lower.counts = np.where(lower.starts, lower.counts, before)
 
 
 def _discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
-    """For counts of 1, 2, and 3 or more. Where the counts of counts are too few for the formula, 0.5, 1 and 1.5."""
+    """For counts of 1, 2, and 3 or more; 0.5, 1 and 1.5 if the counts of counts are too small for the formula."""
     n1, n2, n3, n4 = (int((counts == n).sum()) for n in (1, 2, 3, 4))
     if not (n1 and n2 and n3):
         return 0.5, 1.0, 1.5
     y = n1 / (n1 + 2 * n2)
-    found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
-    if not all(0 < d < n for n, d in enumerate(found, 1)):
+    discounts = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+    if not all(0 < d < n for n, d in enumerate(discounts, 1)):
         return 0.5, 1.0, 1.5
-    return found
+    return discounts
 
 
 def _prune(orders: list[Order], most: int) -> None:
-    """Take out rare n-grams of three words and more, but not what longer ones that stay consist of."""
+    """Remove rare n-grams of three words and more, but not parts of longer ones that are kept."""
     needed = np.empty(0, U)
     for n in range(len(orders), 2, -1):
         one = orders[n - 1]
@@ -226,7 +231,7 @@ def _probabilities(orders: list[Order], discounts: list[tuple[float, float, floa
         total = np.bincount(where, counts)
         mine = np.searchsorted(contexts, one.context)
         share = (one.counts - np.array(discount)[np.minimum(one.counts, 3) - 1]) / total[mine]
-        left = 1 - np.bincount(mine, share, len(contexts))  # of each context, for what is shorter
+        left = 1 - np.bincount(mine, share, len(contexts))  # of each context, for the lower order
         if n == 1:
             one.uniform = float(left[0]) / (len(one.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), one.keys)))
             one.probability = share + one.uniform
@@ -234,7 +239,7 @@ def _probabilities(orders: list[Order], discounts: list[tuple[float, float, floa
         lower = orders[n - 2]
         one.probability = share + left[mine] * lower.probability[np.searchsorted(lower.keys, one.suffix)]
         if n == 2:
-            # <s> is the context of a first word, and never a next word: its own probability is never asked for.
+            # <s> is the context of a first word, but never a next word, so its own probability is never used.
             lower.keys = np.append(lower.keys, start)
             lower.probability = np.append(lower.probability, 1.0)
         lower.weight = np.ones(len(lower.keys))

@@ -1,4 +1,4 @@
-"""Train a model that tells good documents from bad ones, and say how well it does on documents it has not seen."""
+"""Train a classifier of good and bad documents, and evaluate it on held-out ones."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,21 +17,21 @@ from corpusmill.text.hashing import hash64, hash128
 from corpusmill.text.unicode import classes
 
 THRESHOLDS = tuple(round(0.05 * i, 2) for i in range(1, 20))
-LEAST = 2  # documents of each kind: one to learn from, one to judge by
-SQUARED = 1e-3  # AdaGrad's sums begin here, so that the first documents do not take full steps
+LEAST = 2  # documents of each kind: one to train on, one to evaluate on
+SQUARED = 1e-3  # AdaGrad's sums start here, so that the first documents do not take full steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to train.
+    """Training parameters.
 
-    bits       2**bits weights; 18 are 0.5 MB. More of them for more data: 22 for gigabytes
-    epochs     how often each document is looked at
+    bits       2**bits weights; 18 are 0.5 MB. More for more data: 22 for gigabytes
+    epochs     passes over the documents
     rate       step of AdaGrad (Duchi et al. 2011)
-    decay      how strongly weights are drawn to 0
-    length     learn from the length of documents, too
-    held_out   share of the documents of each kind that are kept for judging
-    seed       of the order of documents, and of which are held out
+    decay      weight decay
+    length     use the length of documents as a feature, too
+    held_out   share of the documents of each kind that is held out for evaluation
+    seed       of the order of documents, and of the choice of held-out ones
     """
 
     bits: int = 18
@@ -44,21 +44,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not BITS[0] <= self.bits <= BITS[1]:
-            raise RecipeError(f"bits is from {BITS[0]} to {BITS[1]}, got {self.bits}")
+            raise RecipeError(f"bits must be from {BITS[0]} to {BITS[1]}, got {self.bits}")
         if self.epochs < 1 or not self.rate > 0 or not self.decay >= 0:
             raise RecipeError(
                 f"need epochs >= 1, rate > 0 and decay >= 0, got {self.epochs}, {self.rate} and {self.decay}"
             )
         if not 0 < self.held_out < 1:
-            raise RecipeError(f"held_out is a share between 0 and 1, got {self.held_out}")
+            raise RecipeError(f"held_out must be between 0 and 1, got {self.held_out}")
 
 
 @dataclass(frozen=True)
 class Sets:
     """Documents of both kinds, each text once.
 
-    repeated   documents left out because their text was there before
-    disputed   texts left out because they are among both the good and the bad
+    repeated   documents left out as duplicates
+    disputed   texts left out because they are both among the good and the bad
     """
 
     texts: pa.LargeStringArray
@@ -69,12 +69,12 @@ class Sets:
 
 @dataclass(frozen=True)
 class Scores:
-    """How well held-out documents are told apart.
+    """Evaluation on held-out documents.
 
-    auc          the chance that a good document scores above a bad one; a tie counts half
-    length_auc   the same for the number of bytes as the score
+    auc          the probability that a good document scores above a bad one; a tie counts half
+    length_auc   the same with the number of bytes as the score
     table        by threshold: `good_kept` and `bad_kept`, shares of the documents that score at least that; `precision`,
-                 what share of the kept is good where as many are good as bad; `f1` of that and `good_kept`
+                 the share of good ones among the kept if there are as many good as bad; `f1` of that and `good_kept`
     """
 
     documents: int
@@ -89,11 +89,11 @@ def train(
 ) -> QualityModel:
     """A model that scores texts like `good` high and texts like `bad` low.
 
-    about   goes into the card as it is: where the data is from, its licence
+    about   copied to the card: the origin of the data, its licence
 
-    The same texts give the same model, byte for byte, in whatever order they come. Both kinds count the same in all,
-    however many documents each has. The model is trained without the held-out documents, and its scores on them
-    are those of the card. Raises InputError if too few documents are left of a kind.
+    The same texts give the same model, byte for byte, in any order. Both kinds have the same total weight, however many
+    documents each has. The card has the model's scores on the held-out documents, which it is not trained on. Raises
+    InputError if too few documents of a kind are left.
     """
     sets = together(good, bad)
     held = hold_out(sets, settings)
@@ -112,14 +112,14 @@ def train(
     }
     judged = sets.texts.filter(pa.array(held))
     model = QualityModel({}, learned)
-    found = judge(model.scores(judged), judged, sets.good[held])
-    return QualityModel({**card, "held_out": rounded(asdict(found))}, learned)
+    metrics = judge(model.scores(judged), judged, sets.good[held])
+    return QualityModel({**card, "held_out": rounded(asdict(metrics))}, learned)
 
 
 def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
-    """Both kinds in one array, sorted by a hash of their text, so that the order they came in does not count.
+    """Both kinds in one array, sorted by a hash of their text, so that the order of the input does not matter.
 
-    Raises InputError if a kind has fewer than LEAST texts of its own.
+    Raises InputError if a kind has fewer than LEAST texts that the other does not have.
     """
     texts = pa.concat_arrays([good, bad])
     is_good = np.arange(len(texts)) < len(good)
@@ -135,16 +135,16 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
     sets = Sets(texts.take(pa.array(order[stays])), is_good[stays], int(len(keys) - groups), int(both.sum()))
     for kind, count, given in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
         if count < LEAST:
-            why = f" ({sets.disputed} are among both, {sets.repeated} are repeats)" if given > count else ""
+            why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if given > count else ""
             raise InputError(
-                f"{given} {kind} documents, and {count} texts of their own{why}; need {LEAST} at least. A text file is one "
-                f"document: --documents paragraph makes one of each paragraph, --documents line of each line."
+                f"{given} {kind} documents give {count} usable texts{why}; need at least {LEAST}. By default a text file "
+                f"is one document: use --documents paragraph or --documents line for one per paragraph or line."
             )
     return sets
 
 
 def hold_out(sets: Sets, settings: Settings) -> NDArray[np.bool_]:
-    """(documents,) which are held out: of each kind the share with the lowest hashes, one at least and not all."""
+    """(documents,) which are held out: of each kind the share with the lowest hashes, at least one and not all."""
     held = np.zeros(len(sets.good), bool)
     draw = hash64(sets.texts, settings.seed)
     for kind in (sets.good, ~sets.good):
@@ -155,7 +155,7 @@ def hold_out(sets: Sets, settings: Settings) -> NDArray[np.bool_]:
 
 
 def fit(texts: pa.LargeStringArray, good: NDArray[np.bool_], settings: Settings) -> Any:
-    """The weights: logistic regression by AdaGrad, one document at a time, in an order that hashes of the texts give."""
+    """The weights: logistic regression by AdaGrad, one document at a time, in the order of hashes of the texts."""
     text = view(texts)
     share = np.where(good, good.mean(), 1 - good.mean())
     importance = (0.5 / share).astype(np.float32)
@@ -173,7 +173,7 @@ def fit(texts: pa.LargeStringArray, good: NDArray[np.bool_], settings: Settings)
 
 
 def judge(scores: NDArray[np.float32], texts: pa.LargeStringArray, good: NDArray[np.bool_]) -> Scores:
-    """How well scores tell documents apart. A text without a token scores 0."""
+    """Evaluate scores. A text without tokens scores 0."""
     score = np.nan_to_num(scores, nan=0.0)
     rows = []
     for threshold in THRESHOLDS:
@@ -187,7 +187,7 @@ def judge(scores: NDArray[np.float32], texts: pa.LargeStringArray, good: NDArray
 
 
 def auc(scores: NDArray[Any], good: NDArray[np.bool_]) -> float:
-    """Area under the ROC curve: the chance that a good one scores above a bad one, a tie counting half.
+    """Area under the ROC curve: the probability that a good one scores above a bad one; a tie counts half.
 
     >>> auc(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False]))
     0.875
@@ -199,7 +199,7 @@ def auc(scores: NDArray[Any], good: NDArray[np.bool_]) -> float:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers of a card to four digits after the point."""
+    """The numbers of a card, rounded to four decimal places."""
     if isinstance(value, Mapping):
         return {key: rounded(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

@@ -18,10 +18,10 @@ from corpusmill.shards.layout import INDEX, PADDING, table_name
 
 @dataclass(frozen=True)
 class Source:
-    """Documents of a source, one after the other.
+    """The documents of a source, concatenated.
 
     tokens   (tokens,) ids
-    first    (tokens,) bool, True where a document begins, or goes on that was interrupted in the shards
+    first    (tokens,) bool, True where a document begins, or continues after a gap in the shards
     """
 
     name: str
@@ -30,14 +30,14 @@ class Source:
 
 
 def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]:
-    """The sources in runs and folders of shards, in the order in which they first occur. The same source in several
-    folders is one.
+    """The sources of runs and folders of shards, in the order in which they first occur. A source in several folders is
+    one source.
 
-    paths   folders; NAME=FOLDER makes one source NAME of all that is in a folder
-    most    tokens of a source to take: where it has more, documents are chosen by a hash of seed and number
+    paths   folders; NAME=FOLDER makes one source NAME of a whole folder
+    most    tokens to take of a source: if it has more, documents are chosen by a hash of seed and number
 
-    Memory: about 4 bytes a token. Raises ShardError if a folder is none of shards, if shards are of different
-    tokenizers or were written without tables of documents, and InputError if a path is given twice.
+    Memory: about 4 bytes per token. Raises ShardError if a folder is not one of shards, if shards have different tokenizers
+    or were written without tables of documents, and InputError if a path is given twice.
     """
     folders: dict[str, tuple[str | None, Shards]] = {}
     for path in paths:
@@ -45,7 +45,7 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]
         root = Path(folder)
         root = root if (root / INDEX).exists() else root / "output" / "shards"
         if str(root) in folders:
-            raise InputError(f"{folder}: named twice")
+            raise InputError(f"{folder}: given twice")
         folders[str(root)] = name or None, open_shards(root)
     same_tokenizer({folder: shards for folder, (_, shards) in folders.items()})
     held: dict[str, int] = {}
@@ -57,15 +57,15 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]
     for number, (given, shards) in enumerate(folders.values()):
         sources = np.concatenate([sources for sources, _ in _documents(given, shards)])
         shares = np.array([min(1.0, most / max(held[source], 1)) for source in sources.tolist()])
-        chosen = _chance(len(sources), seed, number) < shares
+        chosen = _draws(len(sources), seed, number) < shares
         for source in dict.fromkeys(sources[chosen].tolist()):
             parts[source] += _tokens(shards, chosen & (sources == source))
-    found = []
+    result = []
     for name, pieces in parts.items():
         if pieces:
             tokens, first = (np.concatenate(column) for column in zip(*pieces))
-            found.append(Source(name, tokens, first))
-    return found
+            result.append(Source(name, tokens, first))
+    return result
 
 
 def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
@@ -73,26 +73,26 @@ def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any],
     for entry in shards.index.shards:
         if entry.table_xxh3_128 is None and name is None:
             raise ShardError(
-                f"{shards.folder}: written without tables of documents, so their sources are not known. Name the one "
-                f"source that it is: NAME={shards.folder}"
+                f"{shards.folder}: written without tables of documents, so their sources are unknown. To use the folder as "
+                f"one source, give it a name: NAME={shards.folder}"
             )
         if name is None:
             table = pq.read_table(shards.folder / table_name(entry.number), columns=["source", "tokens"])
             yield np.array(table["source"].to_pylist(), object), table["tokens"].to_numpy().astype(np.int64)
         else:
             tokens = np.zeros(entry.documents, np.int64)
-            tokens[:1] = entry.tokens - entry.padding  # only the sum counts
+            tokens[:1] = entry.tokens - entry.padding  # only the sum matters
             yield np.array([name] * entry.documents, object), tokens
 
 
-def _chance(documents: int, seed: int, folder: int) -> NDArray[np.float64]:
-    """(documents,) from 0 to 1, by the number of the document."""
+def _draws(documents: int, seed: int, folder: int) -> NDArray[np.float64]:
+    """(documents,) uniform in [0, 1), the same for the same document."""
     return np.random.Generator(np.random.Philox(key=mixed(seed, folder))).random(documents)
 
 
 def _tokens(shards: Shards, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
-    """Tokens of the documents that are wanted, and where they begin, shard by shard."""
-    last, reached = PADDING, 0  # the document that the shard before ended in, and how far
+    """Tokens of the wanted documents, and where they begin, shard by shard."""
+    last, reached = PADDING, 0  # the last document of the previous shard, and its tokens so far
     for number, entry in enumerate(shards.index.shards):
         runs = shards.runs(number)
         mine = (runs.document != PADDING) & wanted[np.maximum(runs.document, 0)]

@@ -1,4 +1,4 @@
-"""The documents of files of any format that can be read, for training."""
+"""The documents of files of any readable format, for training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ PIECE_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Texts:
-    """What was found.
+    """The documents of some files.
 
-    texts    (documents,) large_string, files by name and documents in their order; none is null
+    texts    (documents,) large_string without nulls, in the order of files by name and of documents in them
     files    how many were read
     faults   records that should have been documents and could not be read
     """
@@ -36,17 +36,17 @@ class Texts:
 
 
 def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
-    """All documents below some paths. Of HTML pages and WARC files, the text of the pages.
+    """All documents of some paths; for HTML and WARC files, the text of the pages.
 
-    paths       files, folders or patterns, as in a recipe; the reader goes by a file's suffix
-    documents   what a document of a text file is: a `line`, or as for read/text
+    paths       files, folders or patterns, as in a recipe; the suffix of a file selects the reader
+    documents   the unit in text files: a `line`, or as for read/text
 
-    Raises InputError if a path names nothing, or a file that is named has no suffix of any reader.
+    Raises InputError if a path matches nothing, or no reader has the suffix of a file.
     """
     of_text = {"separator": "\n"} if documents == "line" else {"document": documents}
     readers = [read.find(name)(**(of_text if name == "text" else {})) for name in read.names()]
     suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
-    counts, found = ReadCounts(), []
+    counts, parts = ReadCounts(), []
     files = expand(list(paths), suffixes)
     for file in files:
         reader = reader_of(file, readers)
@@ -55,14 +55,14 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
                 counts.drain()
                 pages = batch["raw"].null_count < len(batch)
                 texts = (Resiliparse().transform(batch) if pages else batch)["text"]
-                found.append(texts.drop_null())
+                parts.append(texts.drop_null())
         counts.drain()
-    texts = pa.chunked_array(found, pa.large_string()).combine_chunks()
+    texts = pa.chunked_array(parts, pa.large_string()).combine_chunks()
     return Texts(texts, len(files), counts.faults)
 
 
 def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:
-    """The reader with the longest suffix that a file's name ends in: `.warc.wet.gz` before `.gz`."""
+    """The reader with the longest matching suffix: `.warc.wet.gz` before `.gz`."""
     ends = [
         (len(suffix), number)
         for number, reader in enumerate(readers)
@@ -71,5 +71,5 @@ def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:
     ]
     if not ends:
         known = sorted({suffix.split(".")[1] for reader in readers for suffix in reader.suffixes})
-        raise InputError(f"{file.path}: no reader for such a name. It should end in one of: {', '.join(known)}")
+        raise InputError(f"{file.path}: no reader for this file name. Known suffixes: {', '.join(known)}")
     return readers[max(ends)[1]]

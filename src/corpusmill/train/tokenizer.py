@@ -1,4 +1,4 @@
-"""Train a byte-level BPE tokenizer, and say how few tokens it needs for text that it has not seen."""
+"""Train a byte-level BPE tokenizer, and measure its tokens per character on held-out text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,20 +19,20 @@ from corpusmill.train.texts import Documents, read_texts
 
 Pattern = Literal["gpt2", "cl100k", "o200k"]
 PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K}
-ROWS = 1024  # documents that are in memory at a time
-MOST_HELD = 64 << 20  # bytes of documents that are held out and looked at
+ROWS = 1024  # documents in memory at a time
+MOST_HELD = 64 << 20  # bytes of held-out documents that are evaluated
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to train.
+    """Training parameters.
 
-    vocab_size   tokens, special ones and the 256 bytes counted; fewer if the text has no more to merge
+    vocab_size   tokens, including special ones and the 256 bytes; fewer if there is nothing left to merge
     special      special tokens, with the ids 0, 1, …; the first one ends documents
-    pattern      how text is split before it is merged: as for GPT-2, or as in tiktoken's cl100k_base or o200k_base, which
-                 have three digits at most in a token
-    min_count    pairs that are rarer are not merged
-    held_out     share of the documents that is not learned from; which ones is chosen by a hash of their text
+    pattern      how text is split before merging: as for GPT-2, or as in tiktoken's cl100k_base or o200k_base, which allow
+                 at most three digits in a token
+    min_count    rarer pairs are not merged
+    held_out     share of the documents that is not trained on, chosen by a hash of their text
     """
 
     vocab_size: int
@@ -44,11 +44,11 @@ class Settings:
     def __post_init__(self) -> None:
         least = 256 + len(self.special)
         if self.vocab_size < least:
-            raise InputError(f"vocab_size is {least} or more (256 bytes and {len(self.special)} special tokens)")
+            raise InputError(f"vocab_size must be {least} or more (256 bytes and {len(self.special)} special tokens)")
         if not self.special or "" in self.special or len(set(self.special)) != len(self.special):
-            raise InputError("give one special token or more, each once and none empty; the first one ends documents")
+            raise InputError("need one special token or more, distinct and not empty; the first one ends documents")
         if self.pattern not in get_args(Pattern):
-            raise InputError(f"pattern is one of {', '.join(get_args(Pattern))}, got {self.pattern!r}")
+            raise InputError(f"pattern must be one of {', '.join(get_args(Pattern))}, got {self.pattern!r}")
         if self.min_count < 1 or not 0 < self.held_out < 1:
             raise InputError(
                 f"need min_count >= 1 and held_out between 0 and 1, got {self.min_count} and {self.held_out}"
@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass
 class Seen:
-    """What went by. `held` are documents that were held out, 64 MB of them at most."""
+    """The training data; `held` are held-out documents, at most 64 MB."""
 
     documents: int = 0
     bytes: int = 0
@@ -66,7 +66,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Rate:
-    """How a tokenizer does on documents that were held out."""
+    """The size of held-out documents in tokens, characters and bytes."""
 
     tokens: int
     characters: int
@@ -82,12 +82,12 @@ class Rate:
 
 
 def train(batches: Iterable[pa.Array], settings: Settings, out: Path) -> Seen:
-    """Write the tokenizer.json that was learned from these texts; says what was seen.
+    """Write a tokenizer.json trained on these texts.
 
-    The same texts give the same file, in whatever order and however often they are cut into batches. Memory: the
-    distinct words of all texts, and what is held out.
+    The same texts give the same file, in any order and any batches. Memory: the distinct words of all texts, and the
+    held-out documents.
 
-    Raises InputError if there are no texts to learn from.
+    Raises InputError if there are no texts to train on.
     """
     from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
     from tokenizers import Tokenizer as Native
@@ -109,26 +109,26 @@ def train(batches: Iterable[pa.Array], settings: Settings, out: Path) -> Seen:
     seen = Seen()
     native.train_from_iterator(_learned(batches, settings.held_out, seen), trainer)
     if not seen.documents:
-        raise InputError("there are no texts to learn from")
+        raise InputError("there are no texts to train on")
     write_atomic(str(out), native.to_str(pretty=True).encode())
     return seen
 
 
 def rate(tokenizer: Tokenizer, held: Sequence[str]) -> Rate:
-    """How many tokens, without the ends of documents, a tokenizer needs for texts."""
+    """The size of texts under a tokenizer, without EOS."""
     texts = pa.array(held, pa.large_string())
     characters, size = (int(pc.sum(count(texts)).as_py() or 0) for count in (pc.utf8_length, pc.binary_length))
     return Rate(int(tokenizer.count(texts).sum()), characters, size)
 
 
 def rates(out: Path, settings: Settings, held: Sequence[str]) -> dict[str, Rate]:
-    """The trained tokenizer and GPT-2's on what was held out, by name."""
+    """The trained tokenizer and GPT-2's on the held-out documents, by name."""
     mine = load(out, eos=settings.special[0])
     return {out.name: rate(mine, held), "gpt2": rate(load("gpt2"), held)}
 
 
 def _learned(batches: Iterable[pa.Array], share: float, seen: Seen) -> Iterator[list[str]]:
-    """The texts that are not held out. A text is held out by its hash, wherever and however often it comes."""
+    """The texts that are not held out. The hash of a text decides, so duplicates are held out together."""
     bound, size = int(share * 2**64), 0
     for batch in batches:
         learned = []
@@ -145,11 +145,11 @@ def _learned(batches: Iterable[pa.Array], share: float, seen: Seen) -> Iterator[
 
 
 def texts_of(sources: Sequence[str], documents: Documents = "file") -> Iterator[pa.Array]:
-    """The texts of runs, which are the documents that stay, and of all other paths, a batch at a time.
+    """The texts of runs (their kept documents) and of all other paths, in batches.
 
-    sources   folders of finished runs; files, folders or patterns, as `texts.read_texts` takes them
+    sources   folders of finished runs; files, folders or patterns, as for `texts.read_texts`
 
-    Raises InputError if a path names nothing, ResumeError for a run that is not finished.
+    Raises InputError if a path matches nothing, ResumeError for a run that is not finished.
     """
     for run in (source for source in sources if is_run(source)):
         files = RunFiles(Path(run))
