@@ -271,7 +271,7 @@ def without_sums(folder, target):
     [
         (lambda f: (f / "00000.bin").write_bytes((f / "00000.bin").read_bytes()[:-2]), "00000.idx says"),
         (lambda f: (f / "00000.bin").unlink(), "is not there, and 00000.idx describes it"),
-        (lambda f: (f / "00000.idx").write_bytes(b"no"), "no index of Megatron-LM"),
+        (lambda f: (f / "00000.idx").write_bytes(b"no"), "not an index of Megatron-LM"),
         (lambda f: change(f / "00000.idx", -1, 9), "not every sequence is one document"),
         (lambda f: change(f / "00000.idx", -1 - 8 * 2 - (index_size(f) * 8), 9), "do not begin where the ones before"),
     ],

@@ -37,6 +37,6 @@ def check(
     for name, found in sources.items():
         print(f"  read {name}: {number(found['files'])} files, {size(found['bytes'])}")
     for info in plan.passes:
-        print(f"  {info.stage}: {' → '.join(info.labels) or 'documents and verdicts'}")
+        print(f"  {info.stage}: {' → '.join(info.labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(stages)}")
     print(f"  folder: {loaded.folder}")

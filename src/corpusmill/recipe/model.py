@@ -1,4 +1,4 @@
-"""A recipe: what to read, what to do to it, what to write. Said once, in Python or in YAML."""
+"""A recipe: what to read, what to do with it, what to write. Written once, in Python or in YAML."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ Executor = Literal["serial", "processes"]
 class Source:
     """Where documents come from.
 
-    reader   what understands the files: read.jsonl.Jsonl(), …
+    reader   of the format of the files: read.jsonl.Jsonl(), …
     paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
-             Text alone is one path
-    source   what the run calls it; the reader's name if not given. No two sources of a recipe have the same
+             A single string is one path
+    source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe
     """
 
     reader: Any
@@ -39,13 +39,13 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How to run, which never changes what comes out.
+    """How to run; none of it changes the output.
 
-    workers        processes at work; None: one a core
-    executor       "processes", or "serial" for all in this one, as a debugger wants it
-    folder         where the run keeps everything; None: runs/NAME
-    unit_mb        megabytes of input that one worker takes at a time
-    error_budget   records that may be bad before the run stops: a share of them (0.01), or a count (100)
+    workers        number of processes; None: one per core
+    executor       "processes", or "serial" for everything in this process, for debugging
+    folder         of the run and all of its files; None: runs/NAME
+    unit_mb        megabytes of input per unit of work
+    error_budget   how many records may be bad before the run stops: a share (0.01), or a count (100)
     """
 
     workers: int | None = None
@@ -56,11 +56,11 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one a core")
+            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one per core")
         if self.executor not in get_args(Executor):
             near = did_you_mean(self.executor, get_args(Executor)) or ";"
             raise RecipeError(
-                f'there is no executor "{self.executor}"{near} take one of {", ".join(get_args(Executor))}'
+                f'there is no executor "{self.executor}"{near} use one of {", ".join(get_args(Executor))}'
             )
         if self.unit_mb < 1:
             raise RecipeError(f"need unit_mb >= 1, got {self.unit_mb}")
@@ -78,15 +78,15 @@ class RunSettings:
 class Recipe:
     """What a run does. Equal recipes do the same.
 
-    name    what the run's folder is called
-    seed    what all chance is drawn from, with the documents' ids
-    read    sources; where copies compete, the earlier source wins
-    steps   what happens to the documents, in order
-    write   what comes out; the run's folder holds the documents that stay in any case
-    run     how, not what: not part of the fingerprint
+    name    of the run's folder
+    seed    of all random draws, together with the ids of documents
+    read    sources; of duplicates, the one from the earlier source is kept
+    steps   applied to the documents in this order
+    write   output formats; the run's folder has the kept documents in any case
+    run     how to run; not part of the fingerprint
 
-    A sequence may be given as any sequence, and is kept as a tuple. Raises RecipeError if a part cannot be one.
-    Whether the parts fit together is for `check_order`.
+    Any sequence is accepted, and kept as a tuple. Raises RecipeError if a part is invalid. Whether the parts fit
+    together is checked by `check_order`.
     """
 
     read: Sequence[Source]
@@ -106,7 +106,7 @@ class Recipe:
         taken: set[str] = set()
         for index, source in enumerate(self.read):
             if not isinstance(source, Source):
-                raise RecipeError(f"read[{index}] is no source; write Source({type(source).__name__}(…), paths)")
+                raise RecipeError(f"read[{index}] is not a source; write Source({type(source).__name__}(…), paths)")
             if source.source in taken:
                 raise RecipeError(f"read[{index}]: {same_name(source.source)}")
             taken.add(source.source)
@@ -116,7 +116,7 @@ class Recipe:
 
     @property
     def folder(self) -> Path:
-        """Where the run keeps everything."""
+        """The folder of the run."""
         return Path(self.run.folder or f"runs/{self.name}")
 
     @classmethod
@@ -125,7 +125,7 @@ class Recipe:
 
         overrides   settings like "steps.gopher_quality.min_words=30", see `corpusmill.recipe.load.override`
 
-        Raises RecipeError with every problem that was found, each with its line.
+        Raises RecipeError with all problems, each with its line.
         """
         from corpusmill.recipe.load import load  # it makes recipes, so it imports this module
 
@@ -139,13 +139,13 @@ class Recipe:
         return parse(text, where, overrides)
 
     def dump(self) -> str:
-        """The recipe in YAML, without what is as by default: `Recipe.parse(recipe.dump()) == recipe`."""
+        """The recipe in YAML, without defaults: `Recipe.parse(recipe.dump()) == recipe`."""
         from corpusmill.recipe.dump import dump
 
         return dump(self)
 
     def fingerprint(self) -> str:
-        """64 hexadecimal digits that change with whatever changes what comes out, code of the steps included."""
+        """64 hexadecimal digits that change with everything that changes the output, the code of the steps included."""
         from corpusmill.recipe.fingerprint import recipe_fingerprint
 
         return recipe_fingerprint(self)
@@ -158,7 +158,9 @@ def home(path: str) -> str:
 
 def check_name(name: str) -> None:
     if not name or name.startswith(".") or any(c in name for c in "/\\\0") or not name.isprintable():
-        raise RecipeError(f"the name of a recipe names a folder, which {name!r} cannot; use letters, digits, - and _")
+        raise RecipeError(
+            f"the name of a recipe is that of its folder, which {name!r} cannot be; use letters, digits, - and _"
+        )
 
 
 def check_seed(seed: int) -> None:
@@ -168,13 +170,13 @@ def check_seed(seed: int) -> None:
 
 def same_name(source: str) -> str:
     return (
-        f'a second source is named "{source}"; give this one a name of its own, as in {{paths: …, source: {source}_2}}'
+        f'another source is named "{source}"; give this one a name of its own, as in {{paths: …, source: {source}_2}}'
     )
 
 
 def _check_made(thing: Any, what: str) -> None:
     if isinstance(thing, type):
-        raise RecipeError(f"{what} is the class {thing.__name__}; make one: {thing.__name__}()")
+        raise RecipeError(f"{what} is the class {thing.__name__}; it must be an instance: {thing.__name__}()")
     if not dataclasses.is_dataclass(thing):
         hint = "; names are for YAML, see Recipe.parse" if isinstance(thing, str) else ""
         raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}{hint}")
