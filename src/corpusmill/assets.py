@@ -40,7 +40,7 @@ def locate(name: str) -> Path:
     entry = manifest().get(name)
     path: Path
     if entry is None:
-        path = Path(name).expanduser()
+        path = _path(name)
         if path.exists():
             return path
         raise AssetError(
@@ -149,10 +149,15 @@ def matching(pattern: str) -> list[str]:
 
     Raises AssetError if there are none.
     """
-    path = Path(pattern).expanduser()
+    path = _path(pattern)
     if not any(mark in pattern for mark in "*?[") or path.exists():
         return [pattern]
     files = sorted(str(file) for file in Path(path.anchor).glob(str(path.relative_to(path.anchor))) if file.is_file())
     if not files:
         raise AssetError(f"{pattern}: no file matches")
     return files
+
+
+def _path(name: str) -> Path:
+    """The path, with `~` and `~user` replaced by the home folder; one of an unknown user is left as it is."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111  # Path.expanduser raises for an unknown user
