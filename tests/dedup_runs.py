@@ -67,7 +67,9 @@ class Found:
 
     def stages(self) -> dict[str, str]:
         """Stage -> the name of its results, which is another one if there is something to do anew."""
-        return {stage: ",".join((results.folder, *results.keys)) for stage, results in RunFiles(self.folder).stages.items()}
+        return {
+            stage: ",".join((results.folder, *results.keys)) for stage, results in RunFiles(self.folder).stages.items()
+        }
 
 
 def recipe(folder: Path, documents: Mapping[str, Any], *steps: Any, cuts: Sequence[int] = ()) -> Recipe:

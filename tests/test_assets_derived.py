@@ -52,5 +52,13 @@ def test_patterns_name_files_in_order(tmp_path, monkeypatch):
     assert assets.matching(str(tmp_path / "?.md")) == [str(tmp_path / "c.md")]
     assert assets.matching("[x].txt") == ["[x].txt"]  # a file of just that name
     assert assets.matching("none.txt") == ["none.txt"]
-    with pytest.raises(AssetError, match="no file has such a name"):
+    with pytest.raises(AssetError, match="no file matches"):
         assets.matching("z*.txt")
+
+
+def test_a_tilde_that_names_no_home_is_part_of_the_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssetError, match='there is no asset "~nobody-of-this-name"'):
+        assets.locate("~nobody-of-this-name")
+    (tmp_path / "~nobody-of-this-name.txt").touch()
+    assert assets.matching("~nobody-*.txt") == ["~nobody-of-this-name.txt"]

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill import steps
+from corpusmill.engine.batch import Batch
 from corpusmill.errors import MissingExtraError
 from corpusmill.keys import Keys
-from corpusmill.engine.batch import Batch
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform
 from corpusmill.steps.describe import describe, kinds

@@ -252,12 +252,12 @@ def test_damage_is_told_with_the_file(done, tmp_path, corpusmill, format, damage
 def test_a_file_that_was_not_written_is_told(done, tmp_path):
     folder = shutil.copytree(done.output / "megatron", tmp_path / "copy")
     (folder / "00099.bin").write_bytes(b"ab")
-    assert verify_folder(folder).problems == (f"{folder / '00099.bin'}: is not named in SHA256SUMS",)
+    assert verify_folder(folder).problems == (f"{folder / '00099.bin'}: is not listed in SHA256SUMS",)
     (folder / "00099.bin").unlink()
     sums = folder / "SHA256SUMS"
     sums.write_text(sums.read_text() + "nonsense\n")
     (problem,) = verify_folder(folder).problems
-    assert "is no checksum and name" in problem
+    assert "is not a checksum and a name" in problem
 
 
 def without_sums(folder, target):
@@ -271,7 +271,7 @@ def without_sums(folder, target):
     [
         (lambda f: (f / "00000.bin").write_bytes((f / "00000.bin").read_bytes()[:-2]), "00000.idx says"),
         (lambda f: (f / "00000.bin").unlink(), "is not there, and 00000.idx describes it"),
-        (lambda f: (f / "00000.idx").write_bytes(b"no"), "no index of Megatron-LM"),
+        (lambda f: (f / "00000.idx").write_bytes(b"no"), "not an index of Megatron-LM"),
         (lambda f: change(f / "00000.idx", -1, 9), "not every sequence is one document"),
         (lambda f: change(f / "00000.idx", -1 - 8 * 2 - (index_size(f) * 8), 9), "do not begin where the ones before"),
     ],

@@ -67,7 +67,10 @@ def test_a_run_in_an_object_store_writes_the_same_bytes(recipe, store, tmp_path)
     assert remote_output(store) == local_output(here.folder)
     assert {checked.format for checked in there.checked} == {"shards", "parquet", "jsonl"}
     fs = fsspec.filesystem("memory")
-    assert fs.exists("/bucket/run/report.html") and fs.cat_file("/bucket/run/report.html") == Path(here.report).read_bytes()
+    assert (
+        fs.exists("/bucket/run/report.html")
+        and fs.cat_file("/bucket/run/report.html") == Path(here.report).read_bytes()
+    )
 
 
 def test_it_is_resumed_there_and_looked_at_from_elsewhere(recipe, store, tmp_path, monkeypatch):
@@ -88,7 +91,7 @@ def test_a_killed_run_leaves_nothing_half_there(recipe, store):
     whole = remote_output(store)
     fs = fsspec.filesystem("memory")
     for name in list(fs.find("/bucket/run")):
-        if "/results/" in name or "/pass-2-" in name and "/commits/" in name:
+        if "/results/" in name or ("/pass-2-" in name and "/commits/" in name):
             fs.rm_file(name)
     again = corpusmill.run(recipe, folder=store, executor=Serial())
     assert again.units["pass-1"].done_now == 0 and again.units["pass-2"].done_now > 0

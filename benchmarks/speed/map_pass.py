@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.common import CRAWL, MB, NO_FILTERS, Figure, Workload, row, table, watching
-from corpusmill.execute.processes import Processes
 from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.lower import lower
+from corpusmill.execute.processes import Processes
 from corpusmill.run_folder import RunFolder
 
 BAR = 15.0  # MB/s

@@ -28,13 +28,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
-from corpusmill.execute.processes import Processes
 from benchmarks.speed.whole_run import wall_of
 from corpusmill.arrays import map_arrays
 from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.lower import PARTITION
 from corpusmill.engine.passes import COUNTED, KeyRequest, write_keys
 from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.execute.processes import Processes
 from corpusmill.keys import Keys, KeyStage
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder

@@ -1,6 +1,5 @@
 """How long questions take over a run of a million documents: what-if, explain, diff and sql, each as a process."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -14,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.common import CRAWL, MB, Figure, Workload, row, table
-from corpusmill.run_folder import RunFolder
 from corpusmill.report.run_files import RunFiles
+from corpusmill.run_folder import RunFolder
 from corpusmill.schema import document_id
 from corpusmill.tables import TableWriter
 from corpusmill.units import Output, Unit

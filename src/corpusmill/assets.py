@@ -1,9 +1,9 @@
-"""Read-only things that steps need, by name or path: models, tokenizers, word lists.
+"""Read-only inputs of steps, by name or path: models, tokenizers, word lists.
 
-A shipped asset has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and licence.
-Anything else is a path. An asset is loaded once a process, whichever steps ask for it.
+An asset that ships has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and
+licence. Every other asset is a path. An asset is loaded once per process, whichever steps ask for it.
 
-A key is an asset, too, so that a recipe and what a run writes down name it and do not hold it: `env:NAME`, the value of
+A key is an asset too, so that a recipe and the files of a run name it and do not contain it: `env:NAME`, the value of
 an environment variable, or the path of a file.
 """
 
@@ -26,33 +26,33 @@ T = TypeVar("T")
 @cache
 def manifest() -> dict[str, dict[str, Any]]:
     """name -> {file, sha256, source, licence, note} of every asset that ships."""
-    found = json.loads((FOLDER / "MANIFEST.json").read_text("utf-8"))
-    assert isinstance(found, dict)
-    return found
+    assets = json.loads((FOLDER / "MANIFEST.json").read_text("utf-8"))
+    assert isinstance(assets, dict)
+    return assets
 
 
 @cache
 def locate(name: str) -> Path:
-    """Where the asset is: the file of a shipped name, or a path that exists.
+    """The path of an asset: the file of a shipped name, or a path that exists.
 
-    Raises AssetError for an unknown name, a missing file, or a shipped file that is not what was shipped.
+    Raises AssetError for an unknown name, a missing file, or a shipped file that has changed.
     """
     entry = manifest().get(name)
     path: Path
     if entry is None:
-        path = Path(name).expanduser()
+        path = _path(name)
         if path.exists():
             return path
         raise AssetError(
-            f'no asset "{name}": it is neither a file nor one that ships{did_you_mean(name, manifest()) or "."} '
-            f"These ship: {', '.join(sorted(manifest()))}."
+            f'there is no asset "{name}": it is neither a file nor one that ships'
+            f"{did_you_mean(name, manifest()) or '.'} These ship: {', '.join(sorted(manifest()))}."
         )
     path = FOLDER / entry["file"]
     if not path.exists():
         raise AssetError(f"{path}: missing. The installation is damaged; install corpusmill again.")
-    if (found := fingerprint(path)) != entry["sha256"]:
+    if (actual := fingerprint(path)) != entry["sha256"]:
         raise AssetError(
-            f"{path}: sha256 is {found[:12]}…, was shipped as {entry['sha256'][:12]}…. Install corpusmill again."
+            f"{path}: sha256 is {actual[:12]}…, was shipped as {entry['sha256'][:12]}…. Install corpusmill again."
         )
     return path
 
@@ -69,7 +69,7 @@ def fingerprint(path: Path) -> str:
 
 
 def digest(name: str) -> str:
-    """What changes when an asset does, for the fingerprint of what is made with it. Of a key, a hash that tells nothing.
+    """A hash of an asset, for the fingerprint of what is made with it. That of a key does not reveal the key.
 
     Raises AssetError as `locate` and `key` do.
     """
@@ -83,7 +83,7 @@ SHORTEST_KEY = 16  # bytes
 
 
 def key(name: str) -> bytes:
-    """A key of 64 bytes, from `env:NAME` or a file; white space around what is there does not count.
+    """A key of 64 bytes, from `env:NAME` or a file, without surrounding white space.
 
     Raises AssetError if the variable or the file is missing, or holds less than 16 bytes.
     """
@@ -91,23 +91,23 @@ def key(name: str) -> bytes:
         variable = name.removeprefix(VARIABLE)
         if variable not in os.environ:
             raise AssetError(f"the environment variable {variable} is not set. Make a key: openssl rand -hex 32")
-        found = os.environb[variable.encode()] if os.supports_bytes_environ else os.environ[variable].encode()
+        secret = os.environb[variable.encode()] if os.supports_bytes_environ else os.environ[variable].encode()
     else:
-        found = locate(name).read_bytes()
-    found = found.strip()
-    if len(found) < SHORTEST_KEY:
+        secret = locate(name).read_bytes()
+    secret = secret.strip()
+    if len(secret) < SHORTEST_KEY:
         raise AssetError(
-            f"the key {name} has {len(found)} bytes; short ones can be guessed, and it takes {SHORTEST_KEY} or more. "
+            f"the key {name} has {len(secret)} bytes; short ones can be guessed, and it takes {SHORTEST_KEY} or more. "
             "Make one: openssl rand -hex 32"
         )
-    return hashlib.blake2b(found).digest()
+    return hashlib.blake2b(secret).digest()
 
 
 _loaded: dict[tuple[Callable[[Path], Any], Path], Any] = {}
 
 
 def load(name: str, loader: Callable[[Path], T]) -> T:
-    """`loader(path)` for the asset, called once a process. Raises AssetError if it is a folder or cannot be read."""
+    """`loader(path)` for the asset, called once per process. Raises AssetError if it is a folder or cannot be read."""
     path = locate(name)
     if (loader, path) not in _loaded:
         try:
@@ -115,12 +115,12 @@ def load(name: str, loader: Callable[[Path], T]) -> T:
         except OSError as error:
             why = "it is a folder" if path.is_dir() else error.strerror or str(error)
             raise AssetError(f"{name}: cannot be read: {why}") from error
-    found: T = _loaded[loader, path]
-    return found
+    asset: T = _loaded[loader, path]
+    return asset
 
 
 def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
-    """The folder `name` below `root`, made of other assets once a machine, and used again by every process and run.
+    """The folder `name` below `root`, made from other assets once per machine and reused by every process and run.
 
     root   where such folders are kept (`corpusmill.text.compile.cache_folder`); they can be removed at any time
     name   changes with everything that `make` depends on
@@ -129,13 +129,13 @@ def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
     Raises AssetError if there is no root.
     """
     if root is None:
-        raise AssetError(f"{name}: nowhere to keep it; set CORPUSMILL_CACHE to a folder that can be written")
+        raise AssetError(f"{name}: there is no folder to keep it in; set CORPUSMILL_CACHE to one that can be written")
     path = root / name
     if not path.exists():
         made = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=root))
         try:
             make(made)
-            made.rename(path)  # whole or not at all
+            made.rename(path)  # complete or not at all
         except OSError:
             if not path.exists():  # no other process was faster
                 raise
@@ -145,14 +145,19 @@ def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
 
 
 def matching(pattern: str) -> list[str]:
-    """The files that a path with `*`, `?` or `[…]` names, in order; of any other path, itself.
+    """The files that match a path with `*`, `?` or `[…]`, in order; any other path as it is.
 
     Raises AssetError if there are none.
     """
-    path = Path(pattern).expanduser()
+    path = _path(pattern)
     if not any(mark in pattern for mark in "*?[") or path.exists():
         return [pattern]
-    found = sorted(str(file) for file in Path(path.anchor).glob(str(path.relative_to(path.anchor))) if file.is_file())
-    if not found:
-        raise AssetError(f"{pattern}: no file has such a name")
-    return found
+    files = sorted(str(file) for file in Path(path.anchor).glob(str(path.relative_to(path.anchor))) if file.is_file())
+    if not files:
+        raise AssetError(f"{pattern}: no file matches")
+    return files
+
+
+def _path(name: str) -> Path:
+    """The path, with `~` and `~user` replaced by the home folder; one of an unknown user is left as it is."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111  # Path.expanduser raises for an unknown user

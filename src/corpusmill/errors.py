@@ -1,13 +1,13 @@
-"""Every error that the package raises on purpose, sorted by what the user must do.
+"""Every error that the package raises on purpose, sorted by what the user can do about it.
 
 CorpusmillError          catch this to catch them all
 ├─ RecipeError           the recipe is wrong and nothing ran: edit the recipe
 ├─ InputError            an input cannot be used at all: name another file, column or format
-├─ RecordError           one record of an input is bad: it goes to the dead letters, the run goes on
-├─ DocumentError         a step cannot process one document: the same
+├─ RecordError           one record of an input is bad: it becomes a dead letter, the run continues
+├─ DocumentError         a step cannot process one document: it becomes a dead letter, the run continues
 ├─ BudgetError           more records were bad than the run allows: look at the dead letters
 ├─ UnitError             a unit of work failed in every attempt: look at its traceback
-├─ RunError              a run does not add up: a fault of ours, to be reported
+├─ RunError              the counts of a run do not add up: a bug of corpusmill, please report it
 ├─ AssetError            a model or word list is missing, damaged or of the wrong kind
 ├─ ShardError            training shards are damaged or do not fit what was asked of them
 ├─ ResumeError           the run folder cannot be continued with this recipe or these inputs
@@ -48,7 +48,7 @@ class UnitError(CorpusmillError):
 
 
 class RunError(CorpusmillError):
-    """The counts of a run do not add up. This is a fault of corpusmill."""
+    """The counts of a run do not add up. This is a bug of corpusmill."""
 
 
 class AssetError(CorpusmillError):
@@ -75,7 +75,7 @@ class MissingExtraError(CorpusmillError, ImportError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "gopher_quality"?`, or an empty string where nothing known is near.
+    """`; did you mean "gopher_quality"?`, or an empty string if nothing known is similar.
 
     >>> did_you_mean("gofer_quality", ["gopher_quality", "exact"])
     '; did you mean "gopher_quality"?'

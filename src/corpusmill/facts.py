@@ -1,4 +1,4 @@
-"""Counts that a run keeps: nested dictionaries of numbers, summed over units."""
+"""Counts of a run: nested dictionaries of numbers, summed over units."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def add(facts: Facts, *path: str, count: int = 1) -> None:
 
 
 def total(many: Iterable[Mapping[str, Any]]) -> Facts:
-    """The sum of facts, branch by branch. Keys keep the order in which they first come.
+    """The sum of facts, branch by branch. Keys keep the order of their first occurrence.
 
     >>> total([{"a": 1, "b": {"c": 2}}, {"b": {"c": 3, "d": 1}}])
     {'a': 1, 'b': {'c': 5, 'd': 1}}

@@ -13,7 +13,7 @@ Family "stats" (Gopher: arXiv:2112.11446, A1.1 and table A1; FineWeb: arXiv:2406
 
     chars                           characters
     words                           words
-    content_words                   words that are more than punctuation: Gopher's word count as datatrove takes it
+    content_words                   words that are more than punctuation: Gopher's word count in datatrove
     mean_word_length                characters of content words / content words
     hash_ratio                      "#" / words
     ellipsis_ratio                  ("..." + "…") / words
@@ -29,7 +29,7 @@ Family "stats" (Gopher: arXiv:2112.11446, A1.1 and table A1; FineWeb: arXiv:2406
     duplicate_N_gram_char_ratio     characters in N-grams that occurred before, without overlap / chars; N = 5..10
     line_punctuation_ratio          lines ending in terminal punctuation / lines; non-blank lines of text.split("\\n")
     short_line_ratio                lines of at most 30 characters / lines; the same lines
-    repeated_line_char_ratio        characters of those lines that occurred before / characters that are no line feed
+    repeated_line_char_ratio        characters of those lines that occurred before / characters but line feeds
     newline_ratio                   line feeds / words
 
 Given the same words, thresholds on these decide as datatrove 0.10 does, except
@@ -39,21 +39,21 @@ Given the same words, thresholds on these decide as datatrove 0.10 does, except
       divides by zero;
     - duplicate N-grams are compared word by word here, and joined without spaces there ("can not" repeats "cannot").
 
-Family "contained": the same columns, but for the characters of n-grams, which are those of the paper
+Family "contained": the same columns, but the characters of n-grams are counted as in the paper
 
     top_N_gram_char_ratio           characters within occurrences of the most frequent N-gram / chars
-    duplicate_N_gram_char_ratio     characters within N-grams that occur more than once, the first occurrence too / chars
+    duplicate_N_gram_char_ratio     characters within N-grams that occur more than once, the first one included / chars
 
-    Both count a character once where occurrences overlap, and one between two words of an N-gram.
+    Both count a character once where occurrences overlap, and one character between two words of an N-gram.
 
 Family "basic"
 
     uppercase_word_ratio     words for which str.isupper() / words
     uppercase_char_ratio     characters for which str.isupper() / chars
-    special_char_ratio       characters that are no letter, number, combining mark or white space / chars
+    special_char_ratio       characters that are not a letter, number, combining mark or white space / chars
     digit_ratio              decimal digits / chars
     punctuation_ratio        characters of Unicode category P* and ASCII symbols / chars
-    distinct_word_ratio      different words / words
+    distinct_word_ratio      distinct words / words
     repeat_ratio             3-grams of words that occurred before / 3-grams
 """
 
@@ -118,7 +118,7 @@ def stats(s: NDArray[Any]) -> dict[str, pa.Array]:
 
 
 def basic(s: NDArray[Any]) -> dict[str, pa.Array]:
-    """Shares of characters and words of a kind; see the module."""
+    """Shares of certain characters and words; see the module."""
     chars, words = s["chars"], s["words"]
     columns = {
         "uppercase_word_ratio": ratio(s["upper_words"], words),

@@ -1,4 +1,4 @@
-"""The columns of a document while it travels through a run."""
+"""The columns of a document on its way through a run."""
 
 import pyarrow as pa
 import xxhash
@@ -6,15 +6,15 @@ import xxhash
 DOCUMENT = pa.schema(
     [
         ("id", pa.string()),  # 32 hexadecimal digits, see `document_id`
-        ("source", pa.string()),  # the recipe's name for the input that it came from
+        ("source", pa.string()),  # the recipe's name for the input that it is from
         ("file", pa.string()),  # the input file, as the recipe's pattern found it
-        ("position", pa.int64()),  # byte offset of the record, or row number: `file` and it are the address
+        ("position", pa.int64()),  # byte offset of the record, or row number: with `file`, its address
         ("url", pa.string()),  # null where unknown
         ("date", pa.string()),  # ISO 8601, null where unknown
         ("text", pa.large_string()),  # null until extracted
-        ("raw", pa.large_binary()),  # the page as it was served, null once extracted or when there is only text
-        ("charset", pa.string()),  # what the transport said of `raw`, null where it said nothing
-        ("metadata", pa.string()),  # every other column of the input, as one JSON object; null where there is none
+        ("raw", pa.large_binary()),  # the page as it was served; null once extracted, or if there is only text
+        ("charset", pa.string()),  # of `raw`, as the transport declared it, null if it did not
+        ("metadata", pa.string()),  # all other columns of the input, as one JSON object; null if there are none
     ]
 )
 STORED = pa.schema([field for field in DOCUMENT if field.name not in ("raw", "charset")])  # what a pass writes
@@ -28,8 +28,8 @@ DEAD = pa.schema(
         ("url", pa.string()),
         ("step", pa.string()),  # the reader or the step that failed
         ("kind", pa.string()),  # a short stable name: bad_json, truncated, no_text, step_failed …
-        ("reason", pa.string()),  # a sentence for people
-        ("expected", pa.bool_()),  # true: no fault (an image, a 404), and no charge to the run's error budget
+        ("reason", pa.string()),  # a sentence for the user
+        ("expected", pa.bool_()),  # true: not an error (an image, a 404), not counted in the run's error budget
     ]
 )
 

@@ -1,4 +1,4 @@
-"""SHA256SUMS: the checksums of a folder's files, in the form of `sha256sum`, written when all files are there.
+"""SHA256SUMS: the checksums of a folder's files, in the format of `sha256sum`, written after all files.
 
 `sha256sum -c SHA256SUMS` checks them without this package.
 """
@@ -22,45 +22,45 @@ def sha256(path: Path) -> str:
 def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> None:
     """Write the checksums of all files in a folder, sorted by name.
 
-    known   name -> SHA-256, of files that need not be read again
+    known   name -> SHA-256, for files that need not be read again
     """
-    found = dict(known or {})
-    lines = (f"{found.get(name) or sha256(folder / name)}  {name}\n" for name in files_in(folder))
+    sums = dict(known or {})
+    lines = (f"{sums.get(name) or sha256(folder / name)}  {name}\n" for name in files_in(folder))
     write_atomic(str(folder / SUMS), "".join(lines).encode())
 
 
 def sum_problems(folder: Path) -> Iterator[str]:
-    """What differs from SHA256SUMS: a sentence for each file that is missing, one too many, or not what was written."""
+    """The differences from SHA256SUMS: a sentence for each file that is missing, is not listed, or has changed."""
     path = folder / SUMS
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
-        yield f"{path}: there is none, and it is written last: was the folder written and copied to its end?"
+        yield f"{path}: it is missing; it is written last, so the folder may not have been written or copied completely"
         return
     except UnicodeDecodeError:
         yield f"{path}: it is damaged"
         return
-    promised: dict[str, str] = {}
+    listed: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
-        if found := LINE.fullmatch(line):
-            promised[found[2]] = found[1]
+        if match := LINE.fullmatch(line):
+            listed[match[2]] = match[1]
         else:
-            yield f"{path}: line {number} is no checksum and name: it was changed or damaged"
-    there = files_in(folder)
-    for name in there:
-        if name not in promised:
-            yield f"{folder / name}: is not named in {SUMS}"
-        elif (found_sum := sha256(folder / name)) != promised[name]:
+            yield f"{path}: line {number} is not a checksum and a name: it was changed or damaged"
+    files = files_in(folder)
+    for name in files:
+        if name not in listed:
+            yield f"{folder / name}: is not listed in {SUMS}"
+        elif (actual := sha256(folder / name)) != listed[name]:
             yield (
-                f"{folder / name}: SHA-256 is {found_sum[:12]}…, was written as {promised[name][:12]}…: it was cut, "
+                f"{folder / name}: SHA-256 is {actual[:12]}…, was written as {listed[name][:12]}…: it was cut, "
                 "changed or damaged"
             )
-    for name in promised:
-        if name not in there:
-            yield f"{folder / name}: {SUMS} names it, and it is not there"
+    for name in listed:
+        if name not in files:
+            yield f"{folder / name}: is listed in {SUMS}, but it is not there"
 
 
 def files_in(folder: Path) -> list[str]:
-    """Names of all files below a folder but SHA256SUMS, with `/`, sorted."""
+    """Names of all files below a folder except SHA256SUMS, with `/`, sorted."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(name for name in names if name != SUMS)

@@ -61,7 +61,9 @@ def test_sizes_are_those_of_the_text_in_compressed_files():
     assert unit_bytes([source(1024 * MEGABYTE, expands=3.9)], 128) == 32 * MEGABYTE
 
 
-@pytest.mark.parametrize("pack", [None, gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize(
+    "pack", [None, gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
+)
 def test_how_much_a_file_expands_is_measured(tmp_path, pack):
     path = tmp_path / "docs.jsonl"
     path.write_bytes(pack(TEXT) if pack else TEXT)
@@ -77,7 +79,9 @@ def test_expansion_of_columns(tmp_path):
     assert expansion(stat(str(tmp_path / "docs.arrow"))) == pytest.approx(1, rel=0.1)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd garbage", b"PAR1 garbage", b"ARROW1 garbage"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd garbage", b"PAR1 garbage", b"ARROW1 garbage"]
+)
 def test_what_is_damaged_is_left_to_the_reader(tmp_path, content):
     (tmp_path / "docs").write_bytes(content)
     assert 0.1 <= expansion(stat(str(tmp_path / "docs"))) <= 100
@@ -85,7 +89,12 @@ def test_what_is_damaged_is_left_to_the_reader(tmp_path, content):
 
 @pytest.mark.parametrize(
     ("name", "ending"),
-    [("a/b.warc.gz", ".warc.gz"), ("2024.05.jsonl.zst", ".jsonl.zst"), ("x.y/README", ""), ("part-1.parquet", ".parquet")],
+    [
+        ("a/b.warc.gz", ".warc.gz"),
+        ("2024.05.jsonl.zst", ".jsonl.zst"),
+        ("x.y/README", ""),
+        ("part-1.parquet", ".parquet"),
+    ],
 )
 def test_kinds_of_files_are_told_by_their_endings(name, ending):
     assert suffix(name) == ending
@@ -121,7 +130,7 @@ def test_one_more_file_moves_its_neighbourhood_only(sizes, at, size):
 
 def test_many_small_files_are_spread(tmp_path):
     for i in range(40):
-        (tmp_path / f"{i:02d}.jsonl").write_bytes((TEXT * 2)[: 700_000])
+        (tmp_path / f"{i:02d}.jsonl").write_bytes((TEXT * 2)[:700_000])
     sources = [Source(Jsonl(), [str(tmp_path)])]
     units = list(plan_inputs(sources, find_inputs(sources), 128))
     assert 6 <= len(units) <= 14  # 28 MB, by 4 MB or a little less

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pytest
 
+from corpusmill.engine.lower import lower
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
-from corpusmill.engine.lower import lower
 from corpusmill.runs import run
 from corpusmill.steps.annotate.language import Language
 from corpusmill.steps.dedup.exact import Exact
@@ -61,7 +61,7 @@ def test_steps_that_fit_have_nothing_to_say(recipe):
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ([where("basic.words > 3"), Basic()], 'leaves "basic.words"'),
+        ([where("basic.words > 3"), Basic()], 'leaves the signal "basic.words"'),
         ([Basic(), where("basic.wrds > 3")], 'did you mean "basic.words"'),
         ([Basic(), Exact(), where("basic.words > 3")], "put the condition above the dedup"),
         ([Basic(), where("basic.words like 'a'")], "No function matches"),
@@ -82,7 +82,12 @@ def test_a_step_that_cannot_take_an_empty_batch_is_found_before_the_run(recipe):
 
 
 def test_a_condition_chooses_by_the_signals_of_earlier_steps(recipe, tmp_path):
-    steps = [Basic(min_words=None), where("basic.words > 3 or position > 50"), Exact(), where("exact.duplicate_of is null")]
+    steps = [
+        Basic(min_words=None),
+        where("basic.words > 3 or position > 50"),
+        Exact(),
+        where("exact.duplicate_of is null"),
+    ]
     done = run(recipe(*steps), folder=tmp_path / "run", executor=Serial())
     assert [(row.step, row.documents_out, dict(row.reasons)) for row in done.waterfall.rows[1:]] == [
         ("keep_where", 2, {"condition": 1}),

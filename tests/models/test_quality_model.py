@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models import quality_score as kernels
 from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer, linear
 from corpusmill.text.buffers import view
 from corpusmill.text.plain_tokens import token_spans
 from corpusmill.text.unicode import classes
-from corpusmill.arrays import map_arrays, write_arrays
 
 MASK = 2**64 - 1
 K0, K1, K2, K3 = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill import assets
+from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.toxicity import TOXICITY_EN, Rater, ToxicityModel, make_bag
-from corpusmill.arrays import map_arrays, write_arrays
 
 TABLE = ["the", "river", "1998", "don", "josé", "a_b", "internationalisation", "竜龙"]
 RNG = np.random.default_rng(0)

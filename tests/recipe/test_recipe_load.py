@@ -124,7 +124,10 @@ def test_a_parameter_of_every_kind():
         ("read: {jsonl: x}\nsteps:\nwrite: parquet", 'web.yaml:2: "steps" is empty; name a step, or leave it out'),
         ("read: []", 'web.yaml:1: "read" is empty; name a reader and its paths'),
         ("read: {jsonl: x}\nname: 3", 'web.yaml:2: name wants text, got the number 3; write "3"'),
-        ("read: {jsonl: x}\nname: a/b", "web.yaml:2: name: the name of a recipe names a folder, which 'a/b' cannot"),
+        (
+            "read: {jsonl: x}\nname: a/b",
+            "web.yaml:2: name: the name of a recipe is that of its folder, which 'a/b' cannot be",
+        ),
         ("read: {jsonl: x}\nseed: 1.5", "web.yaml:2: seed wants a whole number, got the number 1.5"),
         ("read: {jsonl: x}\nseed: -1", "web.yaml:2: seed: need a seed from 0 to 2**64 - 1, got -1"),
         ("read: {jsonl: x}\nrun: 3", "web.yaml:2: run wants a mapping of settings, got the number 3"),
@@ -135,7 +138,7 @@ def test_a_parameter_of_every_kind():
         ),
         (
             "read: {jsonl: x}\nrun: {workers: 0}",
-            "web.yaml:2: run: need workers >= 1, got 0; leave it out for one a core",
+            "web.yaml:2: run: need workers >= 1, got 0; leave it out for one per core",
         ),
         (
             "read: {jsonl: x}\nrun: {executor: process}",
@@ -162,11 +165,11 @@ def test_a_parameter_of_every_kind():
         ),
         (
             "read:\n  - jsonl: x\n  - jsonl: y",
-            'web.yaml:3: jsonl: a second source is named "jsonl"; give this one a name of its own, as in',
+            'web.yaml:3: jsonl: another source is named "jsonl"; give this one a name of its own, as in',
         ),
         (
             "read:\n  - jsonl: x\n  - jsonl:\n      paths: y\n      source: jsonl",
-            'web.yaml:5: jsonl: a second source is named "jsonl"',
+            'web.yaml:5: jsonl: another source is named "jsonl"',
         ),
         ("read: {jsonl: x, wet: y}", "web.yaml:1: a reader is one name with its parameters, got 2 keys: jsonl, wet."),
         (

@@ -1,6 +1,5 @@
 """Recipes made in Python."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,16 +30,16 @@ def test_the_folder_is_named_for_the_recipe_unless_it_is_given():
     ("parts", "message"),
     [
         ({"read": []}, "a recipe needs at least one source to read"),
-        ({"read": [Lines()]}, r"read\[0\] is no source; write Source\(Lines\(…\), paths\)"),
-        ({"read": [Source(Lines(), "a"), Source(Lines(), "b")]}, r'read\[1\]: a second source is named "lines"'),
+        ({"read": [Lines()]}, r"read\[0\] is not a source; write Source\(Lines\(…\), paths\)"),
+        ({"read": [Source(Lines(), "a"), Source(Lines(), "b")]}, r'read\[1\]: another source is named "lines"'),
         (
             {"steps": [KeepShort(max_words=1), Everything]},
-            r"steps\[1\] is the class Everything; make one: Everything\(\)",
+            r"steps\[1\] is the class Everything; it must be an instance: Everything\(\)",
         ),
         ({"steps": ["filter/url"]}, r"steps\[0\] must be a frozen dataclass, got 'filter/url'; names are for YAML"),
         ({"write": [3]}, r"write\[0\] must be a frozen dataclass, got 3"),
-        ({"name": ""}, "the name of a recipe names a folder, which '' cannot"),
-        ({"name": "../x"}, "names a folder"),
+        ({"name": ""}, "the name of a recipe is that of its folder, which '' cannot be"),
+        ({"name": "../x"}, "is that of its folder"),
         ({"seed": 2**64}, r"need a seed from 0 to 2\*\*64 - 1, got 18446744073709551616"),
     ],
 )
@@ -54,7 +53,7 @@ def test_refuses_parts_that_cannot_be_one(parts: dict[str, Any], message):
     [
         ({"workers": 0}, "need workers >= 1"),
         ({"executor": "serail"}, 'there is no executor "serail"; did you mean "serial"'),
-        ({"executor": "x"}, 'there is no executor "x"; take one of serial, processes'),
+        ({"executor": "x"}, 'there is no executor "x"; use one of serial, processes'),
         ({"error_budget": float("nan")}, "error_budget is a share"),
     ],
 )

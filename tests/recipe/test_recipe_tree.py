@@ -86,7 +86,7 @@ def test_an_alias_is_the_value_that_it_names():
     [
         ("", 'web.yaml: the recipe is empty. It needs at least "read"'),
         ("# only a comment\n", "web.yaml: the recipe is empty"),
-        ("steps:\n\t- filter/url\n", "web.yaml:2: a tab indents this line; YAML wants spaces"),
+        ("steps:\n\t- filter/url\n", "web.yaml:2: this line is indented with a tab; YAML needs spaces"),
         ("a: 1\nb: c: d\n", "web.yaml:2: not YAML: mapping values are not allowed here"),
         ("a: [1, 2\n", "web.yaml:2: not YAML: expected ',' or ']'"),
         ("a: 1\n---\nb: 2\n", "web.yaml:2: not YAML: a file holds one recipe, and a second begins here"),

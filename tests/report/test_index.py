@@ -7,17 +7,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from made_run import unfinish
-
+from corpusmill.arrays import map_arrays
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.report.index import export
+from corpusmill.run_folder import RunFolder
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.storage import checksum
-from corpusmill.arrays import map_arrays
-from corpusmill.run_folder import RunFolder
 from dedup_runs import NAMES, dedup
+from made_run import unfinish
 
 TEXTS = {name: f"{name} " * 4 for name in ("ash", "birch", "cedar", "elm", "fir")}
 DOCUMENTS = {**TEXTS, "birch again": TEXTS["birch"], "last": "the last"}

@@ -7,12 +7,12 @@ from typer.testing import CliRunner
 
 import corpusmill
 from corpusmill.cli import app
+from corpusmill.engine.carry_out import Silent
 from corpusmill.execute.serial import Serial
 from corpusmill.report.explain import explain
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
-from corpusmill.engine.carry_out import Silent
 
 RECIPE = """
 name: mixed

@@ -6,8 +6,8 @@ import json
 import pkgutil
 import re
 import shutil
-from pathlib import Path
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest

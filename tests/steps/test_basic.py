@@ -2,8 +2,8 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.batch import Batch
+from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.basic import Basic
 
 PROSE = {

@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.batch import Batch
+from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.c4 import C4
 
 FIVE = "One line of prose.\nTwo lines of prose.\nThree lines of prose!\nFour lines of prose?\nFive lines of prose."

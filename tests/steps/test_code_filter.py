@@ -1,8 +1,8 @@
 import pytest
 
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.batch import Batch
+from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.code import Code
 
 PROSE = """If you let the string of a kite run out while it is high, it will return with a short dive; for that is

@@ -242,8 +242,8 @@ def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, cho
             {"id": 1, "question": HORSES, "target": ""},
             'b.jsonl:2: no field "answer". It has: id, question, target. Name the field with answer: …, or answer: null',
         ),
-        ({"id": 1, "question": None, "answer": ""}, 'b.jsonl:2: "question" is no text, but None'),
-        ({"id": 1, "question": HORSES, "answer": {}}, 'b.jsonl:2: "answer" leads to no text, but to {}'),
+        ({"id": 1, "question": None, "answer": ""}, 'b.jsonl:2: "question" is not text, but None'),
+        ({"id": 1, "question": HORSES, "answer": {}}, 'b.jsonl:2: "answer" is not text, but {}'),
         ([HORSES], "b.jsonl:2: not a JSON object, but list"),
     ],
 )
@@ -257,8 +257,8 @@ def test_a_line_that_is_no_item_is_named_with_what_it_has(tmp_path, line, messag
     ("content", "message"),
     [
         ('{"id": 1,\n', "b.jsonl:1: not JSON"),
-        ("\n \n", "no items in it, so that nothing could be found"),
-        (json.dumps(items(("Why?", "No."))[0]), "none of the 1 items can be found: each has fewer than 8 words"),
+        ("\n \n", "it has no items, so nothing could be found"),
+        (json.dumps(items(("Why?", "No."))[0]), "none of the 1 items can be searched for: each has fewer than 8 words"),
     ],
 )
 def test_a_file_of_which_nothing_can_be_found_is_refused(tmp_path, content, message):
@@ -269,7 +269,7 @@ def test_a_file_of_which_nothing_can_be_found_is_refused(tmp_path, content, mess
 
 def test_a_choice_that_is_none_is_refused(tmp_path):
     path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": "C", "c": ["red", "green"]})
-    with pytest.raises(AssetError, match='"a" is \'C\', which is no letter, number or text of "c"'):
+    with pytest.raises(AssetError, match='"a" is \'C\', which is not a letter, number or text of "c"'):
         benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
 
 

@@ -4,22 +4,21 @@ import json
 import shutil
 
 import pytest
-
-from made_run import unfinish
 from hypothesis import given
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.errors import RecipeError
-from corpusmill.execute.serial import Serial
 from corpusmill.engine import earlier_runs
 from corpusmill.engine.lower import lower
+from corpusmill.errors import RecipeError
+from corpusmill.execute.serial import Serial
 from corpusmill.report.index import export
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
 from dedup_runs import dedup, folders, grams, named, recipe, slow_twins, some, texts
+from made_run import unfinish
 
 A = "the river runs from the hills to the sea past the old mill"
 NEAR_A = A + " again"

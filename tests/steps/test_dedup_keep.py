@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from corpusmill.errors import RecipeError
 from corpusmill.engine.lower import lower
+from corpusmill.errors import RecipeError
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import dedup, recipe

@@ -14,7 +14,7 @@ def test_a_step_is_described_from_its_code():
     assert info.summary.startswith("Drop documents by their URL")
     assert info.source.startswith("Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116")
     soft = {parameter.name: parameter for parameter in info.parameters}["max_soft_words"]
-    assert (soft.type, soft.default, soft.note) == ("int | None", "1", "different ones in one URL")
+    assert (soft.type, soft.default, soft.note) == ("int | None", "1", "distinct ones in one URL")
 
 
 def test_the_note_of_an_inherited_parameter_is_the_one_beside_it():

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.batch import Batch
+from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
 
 TABLE_A1 = {  # Rae et al. 2021

@@ -1,8 +1,8 @@
 import pytest
 
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.batch import Batch
+from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.basic import Basic
 from corpusmill.steps.filter.keep_where import KeepWhere
 
@@ -62,14 +62,14 @@ def test_the_reason_is_the_condition():
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("words > 1", 'no step before it leaves "words"; did you mean "basic.words"\\?'),
-        ("basic.wrods > 1", 'leaves "basic.wrods"; did you mean "basic.words"\\? In this pass there are: id, source,'),
-        ("lenght(url) > 1", '"lenght" is no function of values alone; did you mean "length"\\?'),
+        ("words > 1", 'no earlier step of this pass leaves the signal "words"; did you mean "basic.words"\\?'),
+        ("basic.wrods > 1", 'leaves the signal "basic.wrods"; did you mean "basic.words"\\? There are: id, source,'),
+        ("lenght(url) > 1", '"lenght" is not a function of values alone; did you mean "length"\\?'),
         ("bytes >", "syntax error at or near"),
         ("", "the condition"),
         ("bytes > 1; drop table documents", "syntax error"),
-        ("true) from documents where (true", "one expression, and no statement"),
-        ("true), (false", "one expression, and no statement"),
+        ("true) from documents where (true", "one expression, not a statement"),
+        ("true), (false", "one expression, not a statement"),
         ("bytes", "must be true or false, and gives a int64"),
         ("url > 3", "Cannot compare values of type VARCHAR"),
     ],

@@ -84,7 +84,7 @@ def test_the_model_that_ships_with_the_extra_finds_names():
 
 def test_a_model_that_is_not_there_is_told():
     pytest.importorskip("spacy")
-    with pytest.raises(AssetError, match='no spaCy model "xx_no_such_model" is installed, nor is it a folder'):
+    with pytest.raises(AssetError, match='"xx_no_such_model" is neither an installed spaCy model nor a folder'):
         Names(model="xx_no_such_model").transform(docs("Jane"))
 
 

@@ -67,7 +67,7 @@ def test_each_language_has_its_model_and_cutoffs():
         ({}, "name a model"),
         ({"models": (("english", MODEL),)}, "does not know"),
         ({"model": MODEL, "low": (("en", 3.0),)}, "no model in models"),
-        ({"models": (("en", MODEL),), "low": (("en", 3.0),)}, "one cutoff of two"),
+        ({"models": (("en", MODEL),), "low": (("en", 3.0),)}, "one of its two cutoffs"),
         ({"model": MODEL, "cutoffs": (3.0, 2.0)}, "0 < low <= high"),
         ({"model": MODEL, "window": 0}, "window >= 1"),
     ],

@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.batch import Batch
+from corpusmill.errors import RecipeError
 from corpusmill.steps.clean.refinedweb_lines import RefinedwebLines
 
 KEEP_ALL = RefinedwebLines(max_words_removed=None)

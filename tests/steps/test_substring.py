@@ -2,8 +2,8 @@
 
 import os
 from collections import Counter
-from itertools import pairwise
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import corpusmill
 from conftest import docs
-from corpusmill.errors import RecipeError
 from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.passes import InputPieces, KeyRequest, Pass, SourcePieces
 from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.keys import EarlierKeys, KeyFile, KeyStage
 from corpusmill.recipe.model import Recipe
@@ -82,7 +82,9 @@ def suffix_array(texts: list[str], n: int) -> list[list[bool]]:
 class Done:
     """The stages of the step, carried out in a folder."""
 
-    def __init__(self, folder: Path, units: list[list[str]], step: Substring, partitions: int = 1, **about: Any) -> None:
+    def __init__(
+        self, folder: Path, units: list[list[str]], step: Substring, partitions: int = 1, **about: Any
+    ) -> None:
         self.run = RunFolder(str(folder / "run"))
         self.run.make()
         request = KeyRequest("substring", step, partitions, {})

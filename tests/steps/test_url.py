@@ -221,15 +221,15 @@ def test_a_category_without_any_entry_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("content", "field", "words"),
     [
-        (b"", "block_domains", "an empty list: it holds no domain"),
-        (b"# comment\n\n", "block_urls", "an empty list: it holds no page"),
-        (b"\n", "hard_words", "an empty list: it holds no word"),
+        (b"", "block_domains", "an empty list: it has no domain"),
+        (b"# comment\n\n", "block_urls", "an empty list: it has no page"),
+        (b"\n", "hard_words", "an empty list: it has no word"),
         (b"[Adblock Plus 2.0]\n! Title\n||ads.example^\n", "block_domains", r"begins with '\[Adblock Plus 2.0\]'"),
-        (b"0.0.0.0 ads.example\n", "allow_domains", "no list of one domain a line.*hosts files"),
-        (gzip.compress(b"example.org\n" * 9), "curated_domains", "no list of one domain a line.*Packed files"),
-        (gzip.compress(b"casino\n" * 9), "soft_words", "no list of one word a line"),
-        (b"/only/a/path\n", "block_urls", "no list of one page a line.*example.org/page"),
-        ("казино\n".encode(), "hard_words", "no list of one word a line"),
+        (b"0.0.0.0 ads.example\n", "allow_domains", "not a list of one domain per line.*hosts files"),
+        (gzip.compress(b"example.org\n" * 9), "curated_domains", "not a list of one domain per line.*Compressed files"),
+        (gzip.compress(b"casino\n" * 9), "soft_words", "not a list of one word per line"),
+        (b"/only/a/path\n", "block_urls", "not a list of one page per line.*example.org/page"),
+        ("казино\n".encode(), "hard_words", "not a list of one word per line"),
     ],
 )
 def test_a_file_that_holds_no_such_list_is_an_error_before_anything_runs(tmp_path, content, field, words):
@@ -261,10 +261,10 @@ def test_a_list_that_is_not_there_is_an_error(wrong, words):
 def test_files_and_folders_are_told_apart(tmp_path):
     (tmp_path / "file").write_text("example.org\n")
     with pytest.raises(
-        AssetError, match="a folder, where a file with one domain a line is wanted; a UT1 folder is for"
+        AssetError, match=r"this is a folder; it must be a file with one domain per line\. A UT1 folder is for"
     ):
         Url(block_domains=str(tmp_path))
-    with pytest.raises(AssetError, match="a file, where the folder of the UT1 lists is wanted"):
+    with pytest.raises(AssetError, match="this is a file; it must be the folder of the UT1 lists"):
         Url(ut1=str(tmp_path / "file"))
 
 

@@ -52,5 +52,5 @@ def test_main_script_and_shares():
 
 
 def test_an_unknown_script_is_refused():
-    with pytest.raises(RecipeError, match='"latn", which is not known; did you mean "latin"'):
+    with pytest.raises(RecipeError, match='"latn", which is not a known script; did you mean "latin"'):
         Script(scripts=("latn",))

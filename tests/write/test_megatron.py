@@ -78,9 +78,9 @@ def test_an_index_is_read_back(tmp_path):
     ("damage", "said"),
     [
         (lambda data: data[:-1], "was cut"),
-        (lambda data: b"X" + data[1:], "no index of Megatron-LM"),
+        (lambda data: b"X" + data[1:], "not an index of Megatron-LM"),
         (lambda data: data[:9] + struct.pack("<Q", 2) + data[17:], "version 2"),
-        (lambda data: data[:20], "no index of Megatron-LM"),
+        (lambda data: data[:20], "not an index of Megatron-LM"),
     ],
 )
 def test_an_index_that_is_none_is_named(tmp_path, damage, said):

@@ -49,10 +49,12 @@ def check(
     for name, found in sources.items():
         print(f"  read {name}: {number(found['files'])} files, {size(found['bytes'])}")
     for info in plan.passes:
-        print(f"  {info.stage}: {' → '.join(info.labels) or 'documents and verdicts'}")
+        print(f"  {info.stage}: {' → '.join(info.labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(stages)}")
     busy = min(workers, ahead.units)
-    print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {number(busy)} of {number(workers)} workers")
+    print(
+        f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {number(busy)} of {number(workers)} workers"
+    )
     print(f"  folder: {loaded.folder}")
     for line in _to_do(ahead):
         print(f"  {line}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def dump(recipe: "Recipe") -> str:
-    """The recipe in YAML. Parameters that are as by default are left out."""
+    """The recipe in YAML. Parameters with their default value are left out."""
     settings = changed(recipe.run)
     sections: list[tuple[str, Any]] = []
     if recipe.name != "recipe":
@@ -35,7 +35,7 @@ def dump(recipe: "Recipe") -> str:
 
 
 def changed(thing: Any) -> dict[str, Any]:
-    """parameter -> plain value, of those that are not as by default."""
+    """parameter -> plain value, of the parameters that differ from their default."""
     wanted = parameters(type(thing))
     said: dict[str, Any] = {}
     for field in dataclasses.fields(thing):
@@ -44,7 +44,7 @@ def changed(thing: Any) -> dict[str, Any]:
         value = plain(getattr(thing, field.name), wanted[field.name])
         if not is_required(field):
             default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-            # As text, for 1 equals True and 1.0 but is not the same setting.
+            # As text, because 1 equals True and 1.0 but is not the same setting.
             if repr(value) == repr(plain(default, wanted[field.name])):
                 continue
         said[field.name] = value
@@ -52,7 +52,7 @@ def changed(thing: Any) -> dict[str, Any]:
 
 
 def _said_of_source(source: Source) -> Any:
-    """What stands after a reader's name: its paths alone, where there is nothing else to say."""
+    """The settings of a source: its paths alone, if there are no others."""
     said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
     if source.source != short_name(name_of(source.reader)):
         said["source"] = source.source
@@ -73,7 +73,7 @@ def _block_map(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _text(text: str) -> Any:
-    # PyYAML leaves some line breaks of Unicode bare, and a reader folds them to a space.
+    # PyYAML writes some of Unicode's line breaks without quotes, and a reader folds them to a space.
     return yaml.ScalarNode(TEXT, text, style=None if text.isprintable() else '"')
 
 
@@ -93,7 +93,7 @@ def _node(value: Any) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types
-    """Leaves the quotes away only where a reader of YAML 1.1 and one of 1.2 both see text; indents lists."""
+    """Omits quotes only where readers of YAML 1.1 and of 1.2 both see text; indents lists."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

@@ -1,4 +1,4 @@
-"""A recipe from YAML: strictly, with the line of everything that is wrong, and all of it in one go."""
+"""A recipe from YAML: strict, with all problems reported together, each with its line."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), nam
 
 
 def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Sections:
-    """The recipe that a tree says. Raises RecipeError with its problems, after those already found."""
+    """The parts of a recipe in a tree. Raises RecipeError with all problems, those already in `problems` first."""
     problems = Problems() if problems is None else problems
     if not isinstance(tree, Table):
         problems.add(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
@@ -99,7 +99,7 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
 
 
 def _checked(tree: Table, key: str, want: type[T], check: Callable[[T], None], problems: Problems) -> T | None:
-    """A setting at the top of the recipe that is one value; None if it is not given, or wrong."""
+    """A top-level setting that is one value; None if it is missing or wrong."""
     if key not in tree.entries:
         return None
     node = tree.entries[key].value
@@ -123,7 +123,7 @@ def _run(entry: Entry, problems: Problems) -> RunSettings | None:
 
 @dataclass(frozen=True)
 class Thing:
-    """A reader, step or writer as it is written: its name, and what stands after the name."""
+    """A reader, step or writer as written: its name, and the node after the name."""
 
     at: At
     index: int
@@ -132,7 +132,7 @@ class Thing:
 
 
 def _things(tree: Table, section: str, problems: Problems) -> list[Thing]:
-    """What a section lists. One thing may stand there without a list."""
+    """The entries of a section. A single entry needs no list."""
     if section not in tree.entries:
         return []
     node = tree.entries[section].value
@@ -214,7 +214,7 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
 
 
 def _source_entries(thing: Thing) -> Mapping[str, Entry]:
-    """What is said of a source; in the short form only its paths."""
+    """The settings of a source; in the short form only its paths."""
     if isinstance(thing.said, Table):
         return thing.said.entries
     return {} if thing.said is None else {"paths": Entry(thing.said.at, thing.said)}
@@ -238,10 +238,10 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
     setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER`, `write.LABEL.PARAMETER`
                or `read.SOURCE.PARAMETER`, with the labels of `labels` and the names of sources; deeper parts of a
                parameter follow after more dots. The value is read as in a recipe; if it begins with [, {, " or ' it is
-               YAML, if not it is taken as it stands, so that *.gz needs no quotes
+               YAML, otherwise plain text, so *.gz needs no quotes
 
-    Raises RecipeError if the key leads nowhere. A wrong parameter or value is found by `build`, as if it stood in the
-    text, and goes by the name of `--set SETTING` in its message.
+    Raises RecipeError if there is nothing of that key. A wrong parameter or value is reported by `build`, as if it were
+    written in the recipe, with `--set SETTING` as its place.
     """
     at = At(f"--set {setting}")
     key, equals, text = setting.partition("=")
@@ -289,7 +289,7 @@ def _value(text: str, at: At, problems: Problems) -> Node:
 
 
 def _moved(node: Node, at: At) -> Node:
-    """The node with all of it standing at one place."""
+    """The node, with every part of it at one place."""
     match node:
         case Scalar():
             return replace(node, at=at)
@@ -300,7 +300,7 @@ def _moved(node: Node, at: At) -> Node:
 
 
 def _labels(tree: Table, section: str) -> dict[str, int]:
-    """The label of each well-formed thing of a section -> its index; sources go by their names."""
+    """label -> index, of the well-formed entries of a section; the label of a source is its name."""
     if section not in tree.entries:
         return {}
     things = _things(tree, section, Problems())
@@ -331,9 +331,9 @@ def _put(table: Table, path: Sequence[str], value: Node, at: At) -> Table:
 
 
 def _put_in_thing(node: Node, section: str, path: Sequence[str], value: Node, at: At) -> Table:
-    """A reader, step or writer with a parameter set, whichever way it was written."""
+    """A reader, step or writer with a parameter set, in whatever form it was written."""
     thing = _thing(node, 0, "", Problems())
-    assert thing is not None  # `_labels` has found its name
+    assert thing is not None  # `_labels` has read its name
     said = Table(thing.at, dict(_source_entries(thing)))
     if section != "read" and thing.said is not None and not isinstance(thing.said, Table):
         raise RecipeError(f"{thing.said.at}: {thing.name} wants a mapping of its parameters, got {found(thing.said)}")

@@ -1,4 +1,4 @@
-"""A recipe: what to read, what to do to it, what to write. Said once, in Python or in YAML."""
+"""A recipe: what to read, what to do with it, what to write. Written once, in Python or in YAML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,15 +16,15 @@ from corpusmill.recipe.parts import RunSettings, Source, check_made, check_name,
 class Recipe:
     """What a run does. Equal recipes do the same.
 
-    name    what the run's folder is called
-    seed    what all chance is drawn from, with the documents' ids
-    read    sources; where copies compete, the earlier source wins
-    steps   what happens to the documents, in order
-    write   what comes out; the run's folder holds the documents that stay in any case
-    run     how, not what: not part of the fingerprint
+    name    of the run's folder
+    seed    of all random draws, together with the ids of documents
+    read    sources; of duplicates, the one from the earlier source is kept
+    steps   applied to the documents in this order
+    write   output formats; the run's folder has the kept documents in any case
+    run     how to run; not part of the fingerprint
 
-    A sequence may be given as any sequence, and is kept as a tuple. Raises RecipeError if a part cannot be one.
-    Whether the parts fit together is for `check_order`.
+    Any sequence is accepted, and kept as a tuple. Raises RecipeError if a part is invalid. Whether the parts fit
+    together is checked by `check_order`.
     """
 
     read: Sequence[Source]
@@ -44,7 +44,7 @@ class Recipe:
         taken: set[str] = set()
         for index, source in enumerate(self.read):
             if not isinstance(source, Source):
-                raise RecipeError(f"read[{index}] is no source; write Source({type(source).__name__}(…), paths)")
+                raise RecipeError(f"read[{index}] is not a source; write Source({type(source).__name__}(…), paths)")
             if source.source in taken:
                 raise RecipeError(f"read[{index}]: {same_name(source.source)}")
             taken.add(source.source)
@@ -54,7 +54,7 @@ class Recipe:
 
     @property
     def folder(self) -> str:
-        """Where the run keeps everything: a path, or a URL."""
+        """The folder of the run: a path, or a URL."""
         return self.run.folder or f"runs/{self.name}"
 
     @classmethod
@@ -63,7 +63,7 @@ class Recipe:
 
         overrides   settings like "steps.gopher_quality.min_words=30", see `corpusmill.recipe.load.override`
 
-        Raises RecipeError with every problem that was found, each with its line.
+        Raises RecipeError with all problems, each with its line.
         """
         return cls(**load(path, overrides)._asdict())
 

@@ -1,4 +1,4 @@
-"""What a recipe calls the things in it."""
+"""The names of steps, readers and writers in a recipe."""
 
 import re
 from collections.abc import Iterable
@@ -26,12 +26,12 @@ def _name(cls: type[Any]) -> str:
 
 
 def labels(things: Iterable[Any]) -> list[str]:
-    """A short name for each, all different, as reports and `--set` use them: see `labels_of_names`."""
+    """A short unique name for each, as used in reports and by `--set`: see `labels_of_names`."""
     return labels_of_names(name_of(thing) for thing in things)
 
 
 def labels_of_names(names: Iterable[str]) -> list[str]:
-    """The last part of each name; one that is taken gets the first free number from 2 on.
+    """The last part of each name; if it is taken, with the first free number from 2 on.
 
     >>> labels_of_names(["filter/url", "dedup/minhash", "dedup/url", "my_steps:KeepPoems"])
     ['url', 'minhash', 'url_2', 'keep_poems']
@@ -51,7 +51,7 @@ HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def short_name(name: str) -> str:
-    """`gopher_quality` for `filter/gopher_quality`; for one of your own, its class name in snake case."""
+    """`gopher_quality` for `filter/gopher_quality`; for a step of your own, its class name in snake case."""
     if ":" in name:
         return HUMP.sub("_", re.split("[:.]", name)[-1]).lower()
     return name.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Do the parts of a recipe fit together? Text before tokens before rows, and pages need their text extracted."""
+"""Do the parts of a recipe fit together? Text before tokens before rows, and pages need text extraction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
-PAGES = ("warc", "html")  # readers that give pages as they were served, without their text
+PAGES = ("warc", "html")  # readers that give HTML pages, without their text
 FOLDERS: dict[str, Kind] = {
     "extract": "extract",
     "clean": "text",
@@ -27,7 +27,7 @@ FOLDERS: dict[str, Kind] = {
     "tokenize": "tokenize",
     "pack": "pack",
 }
-MEMBERS: dict[str, Kind] = {  # that tell the protocols of corpusmill.steps from each other
+MEMBERS: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are distinguished
     "transform": "text",
     "signals": "text",
     "reasons": "text",
@@ -39,7 +39,7 @@ MEMBERS: dict[str, Kind] = {  # that tell the protocols of corpusmill.steps from
 
 @dataclass(frozen=True)
 class Part:
-    """One thing of a recipe: its section and place there, its name, its class where that is known."""
+    """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known."""
 
     section: str
     index: int
@@ -48,9 +48,9 @@ class Part:
 
 
 def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
-    """Raises RecipeError with everything that stands where it cannot work, and what to do about it.
+    """Raises RecipeError with every part that cannot work in its place, and what to do about it.
 
-    tree   where the recipe comes from, for the lines in the messages; without it they say steps[3]
+    tree   of the recipe, for the lines in messages; without it they say steps[3]
     """
     problems = Problems()
     parts = [
@@ -81,7 +81,7 @@ def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Pa
 
 
 def place(tree: Node | None, part: Part) -> At:
-    """Where a part stands in the text of the recipe."""
+    """The place of a part in the text of the recipe."""
     if isinstance(tree, Table) and part.section in tree.entries:
         section = tree.entries[part.section].value
         return getattr(section, "items", (section,))[part.index].at
@@ -89,22 +89,23 @@ def place(tree: Node | None, part: Part) -> At:
 
 
 def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
-    """Each part that cannot work where it stands, with the reason and the remedy.
+    """Each part that cannot work in its place, with the reason and the remedy.
 
-    While a step is unknown, or is none, only what is no step is found: the rest may be because of it.
+    If a class is unknown or not a step, only classes that are not steps are reported: other problems may follow from
+    it.
     """
     kinds = [(part, kind_of(part)) for part in parts if part.section == "steps"]
-    found = [
-        (part, f"is no step: its class has none of {', '.join(MEMBERS)}, see corpusmill.steps")
+    mistakes = [
+        (part, f"is not a step: its class has none of {', '.join(MEMBERS)}, see corpusmill.steps")
         for part, kind in kinds
         if kind is None and part.cls is not None
     ]
     if any(kind is None for _, kind in kinds):
-        return found
+        return mistakes
     pages = [part for part in parts if part.section == "read" and part.name in PAGES]
     extractors = [part for part, kind in kinds if kind == "extract"]
     if not extractors:
-        found += [
+        mistakes += [
             (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")
             for part in pages
         ]
@@ -113,23 +114,21 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
     mix: Part | None = None
     for part, kind in kinds:
         if packer is not None and kind == "pack":
-            found.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
+            mistakes.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
         elif packer is not None:
-            found.append((part, f"cannot follow {packer.name}, which makes the rows to write; move it above"))
+            mistakes.append((part, f"cannot follow {packer.name}, which makes the rows to write; move it above"))
         elif kind == "tokenize" and tokenizer is not None:
-            found.append((part, f"is a second step that tokenizes, after {tokenizer.name}; keep one of them"))
+            mistakes.append((part, f"is a second step that tokenizes, after {tokenizer.name}; keep one of them"))
         elif kind in ("text", "extract", "mix") and tokenizer is not None:
-            found.append(
-                (part, f"works on text, but {tokenizer.name} stands before it; move it above {tokenizer.name}")
-            )
+            mistakes.append((part, f"works on text, but comes after {tokenizer.name}; move it above {tokenizer.name}"))
         elif mix is not None and kind == "mix":
-            found.append((part, f"is a second mix, after {mix.name}; keep one of them"))
+            mistakes.append((part, f"is a second mix, after {mix.name}; keep one of them"))
         elif mix is not None and kind in ("text", "extract"):
-            found.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
+            mistakes.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
         elif kind == "pack" and tokenizer is None:
-            found.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
+            mistakes.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
         elif pages and extractors and part.index < extractors[0].index and _measures_text(part):
-            found.append((part, f"measures text, but {extractors[0].name} stands after it; move it below"))
+            mistakes.append((part, f"measures text, but comes before {extractors[0].name}; move it below"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer
         mix = part if kind == "mix" else mix
@@ -137,22 +136,22 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         remedy = (
             "add pack/concat as the last step" if tokenizer else "add tokenize/bpe and pack/concat as the last steps"
         )
-        found += [
+        mistakes += [
             (part, f"writes packed tokens, and no step packs; {remedy}")
             for part in parts
             if part.section == "write" and hasattr(part.cls, "write_rows")
         ]
     if tokenizer is None:
-        found += [
+        mistakes += [
             (part, "writes tokens, and no step makes them; add tokenize/bpe as the last step")
             for part in parts
             if part.section == "write" and hasattr(part.cls, "write_tokens")
         ]
-    return found
+    return mistakes
 
 
 def kind_of(part: Part) -> Kind | None:
-    """What a step works on, by its folder, or by its members if it is one of your own; None if neither says."""
+    """What a step works on: by its folder, or by its members if it is your own; None if neither tells."""
     folder, slash, _ = part.name.partition("/")
     if slash and ":" not in part.name:
         return FOLDERS.get(folder, "any" if part.cls else None)

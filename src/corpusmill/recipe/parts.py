@@ -4,12 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.recipe.names import name_of, short_name
-
-Executor = Literal["serial", "processes"]
 
 
 @dataclass(frozen=True)
@@ -18,8 +17,8 @@ class Source:
 
     reader   what understands the files: read.jsonl.Jsonl(), …
     paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
-             Text alone is one path
-    source   what the run calls it; the reader's name if not given. No two sources of a recipe have the same
+             A single string is one path
+    source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe
     """
 
     reader: Any
@@ -39,29 +38,28 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How to run, which never changes what comes out.
+    """How to run; none of it changes the output.
 
-    workers        processes at work; None: one a core
-    executor       "processes", or "serial" for all in this one, as a debugger wants it
-    folder         where the run keeps everything; None: runs/NAME
-    unit_mb        megabytes of input that one worker takes at a time
-    error_budget   records that may be bad before the run stops: a share of them (0.01), or a count (100)
+    workers        number of processes; None: one per core
+    executor       "processes", or "serial" for everything in this process, for debugging
+    folder         of the run and all of its files: a path, or a URL such as s3://bucket/run; None: runs/NAME
+    unit_mb        megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores have
+                   some
+    error_budget   how many records may be bad before the run stops: a share (0.01), or a count (100)
     """
 
     workers: int | None = None
-    executor: Executor = "processes"
+    executor: str = "processes"
     folder: str | None = None
     unit_mb: int = 128
     error_budget: float | int = 0.01
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one a core")
-        if self.executor not in get_args(Executor):
-            near = did_you_mean(self.executor, get_args(Executor)) or ";"
-            raise RecipeError(
-                f'there is no executor "{self.executor}"{near} take one of {", ".join(get_args(Executor))}'
-            )
+            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one per core")
+        if self.executor not in execute.names():
+            near = did_you_mean(self.executor, execute.names()) or "."
+            raise RecipeError(f'there is no executor "{self.executor}"{near} Use one of: {", ".join(execute.names())}.')
         if self.unit_mb < 1:
             raise RecipeError(f"need unit_mb >= 1, got {self.unit_mb}")
         if self.error_budget < 0 or (isinstance(self.error_budget, float) and not self.error_budget <= 1):
@@ -92,7 +90,9 @@ def home(path: str) -> str:
 
 def check_name(name: str) -> None:
     if not name or name.startswith(".") or any(c in name for c in "/\\\0") or not name.isprintable():
-        raise RecipeError(f"the name of a recipe names a folder, which {name!r} cannot; use letters, digits, - and _")
+        raise RecipeError(
+            f"the name of a recipe is that of its folder, which {name!r} cannot be; use letters, digits, - and _"
+        )
 
 
 def check_seed(seed: int) -> None:
@@ -102,13 +102,13 @@ def check_seed(seed: int) -> None:
 
 def same_name(source: str) -> str:
     return (
-        f'a second source is named "{source}"; give this one a name of its own, as in {{paths: …, source: {source}_2}}'
+        f'another source is named "{source}"; give this one a name of its own, as in {{paths: …, source: {source}_2}}'
     )
 
 
 def check_made(thing: Any, what: str) -> None:
     if isinstance(thing, type):
-        raise RecipeError(f"{what} is the class {thing.__name__}; make one: {thing.__name__}()")
+        raise RecipeError(f"{what} is the class {thing.__name__}; it must be an instance: {thing.__name__}()")
     if not dataclasses.is_dataclass(thing):
         hint = "; names are for YAML, see Recipe.parse" if isinstance(thing, str) else ""
         raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}{hint}")

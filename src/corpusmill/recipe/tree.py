@@ -1,9 +1,9 @@
-"""The text of a recipe as a tree that knows its lines.
+"""The text of a recipe as a tree with line numbers.
 
 PyYAML reads the grammar of YAML 1.1, but 1.1 reads the language code `no` as false, 0755 as 493, 1:30 as 90,
 1e-3 as text and 2024-01-01 as a date. So its scalars are left as written, and `Scalar.value` reads them by the
 core rules of YAML 1.2 (section 10.3.2). One departure: a whole number with leading zeros is text, because half of
-the readers would take it for octal.
+all readers would take it for octal.
 """
 
 import os
@@ -20,10 +20,10 @@ Plain: TypeAlias = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class At:
-    """A place to point at: a line of a file, or something without lines, such as an option of the command line."""
+    """A place named in messages: a line of a file, or something without lines, such as a command-line option."""
 
     file: str
-    line: int = 0  # counts from 1; 0 where there are no lines
+    line: int = 0  # from 1; 0 if there are no lines
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
@@ -31,16 +31,16 @@ class At:
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value as it was written."""
+    """One value as written."""
 
     at: At
     text: str
-    bare: bool = True  # written without quotes, so it may be a number, true, false or null
-    untyped: bool = False  # a key, or the value of an environment variable: whatever type is wanted
+    bare: bool = True  # without quotes, so it may be a number, true, false or null
+    untyped: bool = False  # a key, or the value of an environment variable: it may become any type
 
     @property
     def value(self) -> Plain:
-        """What it says by the core rules of YAML 1.2."""
+        """Its value by the core rules of YAML 1.2."""
         return read_scalar(self.text) if self.bare else self.text
 
 
@@ -68,27 +68,27 @@ Node: TypeAlias = Scalar | Items | Table
 
 
 class Problems:
-    """Everything that is wrong with a recipe, so that one reading finds it all."""
+    """All problems of a recipe, so that they are reported together."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[At, str]] = []
+        self._problems: list[tuple[At, str]] = []
 
     def add(self, at: At, message: str) -> None:
-        self._found.append((at, message))
+        self._problems.append((at, message))
 
     def extend(self, others: "Problems") -> None:
-        self._found += others._found
+        self._problems += others._problems
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._problems)
 
     def in_order(self) -> list[tuple[At, str]]:
-        """What was found, in the order of the file; last what has no line."""
-        return sorted(self._found, key=lambda found: (found[0].line == 0, found[0].line))
+        """The problems in the order of the file; those without a line are last."""
+        return sorted(self._problems, key=lambda problem: (problem[0].line == 0, problem[0].line))
 
     def check(self) -> None:
-        """Raises RecipeError with one line a problem if anything was found."""
-        if self._found:
+        """Raises RecipeError, with a line for each problem, if there are any."""
+        if self._problems:
             raise RecipeError("\n".join(dict.fromkeys(f"{at}: {message}" for at, message in self.in_order())))
 
 
@@ -124,13 +124,13 @@ def read_scalar(text: str) -> Plain:
 def parse(text: str, file: str, problems: Problems) -> Node:
     """The tree of a recipe's text.
 
-    Duplicate keys, variables that are not set and the like go to `problems`, and reading goes on. Raises RecipeError
-    where it cannot: if the text is not YAML or is empty.
+    Duplicate keys, variables that are not set and similar problems are added to `problems`. Raises RecipeError if the
+    text is empty or not YAML.
     """
     try:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
-            raise RecipeError(f'{file}: the recipe is empty. It needs at least "read", which says what to read.')
+            raise RecipeError(f'{file}: the recipe is empty. It needs at least "read", the sources to read.')
         return _Walk(file, problems).node(root)
     except yaml.YAMLError as error:
         raise RecipeError(_not_yaml(error, text, file)) from None
@@ -143,14 +143,14 @@ TEXT, LIST, MAP = (f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map")
 
 
 class _Loader(yaml.BaseLoader):  # type: ignore[misc]  # PyYAML has no types
-    """Tags a scalar without quotes as BARE, which tells it from one with quotes or an explicit !!str."""
+    """Tags a scalar without quotes as BARE, to distinguish it from one with quotes or an explicit !!str."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         return BARE if kind is yaml.ScalarNode and implicit[0] else super().resolve(kind, value, implicit)
 
 
 class _Walk:
-    """Turns PyYAML's nodes into ours, each once however many aliases name it."""
+    """Turns PyYAML's nodes into ours, each once, however many aliases refer to it."""
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.file = file
@@ -202,7 +202,7 @@ VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}|\$\{")
 def expand(scalar: Scalar, problems: Problems) -> Scalar:
     """The scalar with `${NAME}` and `${NAME:-default}` replaced from the environment, and `$${` by a plain `${`.
 
-    As in a shell, the default also stands in for a variable that is set but empty.
+    As in a shell, the default also replaces a variable that is set but empty.
     """
     if "${" not in scalar.text:
         return scalar
@@ -218,27 +218,27 @@ def expand(scalar: Scalar, problems: Problems) -> Scalar:
                 "write ${NAME}, ${NAME:-default}, or $${ for the characters themselves",
             )
             return match[0]
-        found = os.environ.get(name)
+        setting = os.environ.get(name)
         if default is not None:
-            return found or default[2:]
-        if found is None:
+            return setting or default[2:]
+        if setting is None:
             problems.add(
                 scalar.at,
                 f"the environment variable {name} is not set; set it, or give a default: ${{{name}:-something}}",
             )
             return match[0]
-        return found
+        return setting
 
     return replace(scalar, text=VARIABLE.sub(value, scalar.text), untyped=True)
 
 
 def escape(text: str) -> str:
-    """The text that `expand` turns into this one."""
+    """The text that `expand` turns into `text`."""
     return text.replace("${", "$${")
 
 
 def _not_yaml(error: Any, text: str, file: str) -> str:
-    """What is wrong with text that PyYAML cannot read, in one sentence."""
+    """The problem of a text that PyYAML cannot read, in one sentence."""
     lines = text.splitlines() or [""]
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:  # a character that YAML does not allow: the error knows its place in the text only
@@ -246,7 +246,7 @@ def _not_yaml(error: Any, text: str, file: str) -> str:
         return f"{file}:{text.count(chr(10), 0, place) + 1}: {text[place : place + 1]!r} is not allowed in YAML"
     here = lines[min(mark.line, len(lines) - 1)]
     if "\t" in here[: len(here) - len(here.lstrip())]:
-        return f"{file}:{mark.line + 1}: a tab indents this line; YAML wants spaces"
+        return f"{file}:{mark.line + 1}: this line is indented with a tab; YAML needs spaces"
     problem = str(error.problem or error.context)
     if "single document" in str(error.context):
         problem = "a file holds one recipe, and a second begins here"

@@ -1,10 +1,10 @@
-"""Between what a recipe says and what a parameter's annotation wants.
+"""Conversion between the nodes of a recipe and the values of parameters, by the annotation of the parameter.
 
-`convert` reads a node as the annotation says, or tells exactly what is wrong. `plain` goes back: the value as
-nothing but None, bool, int, float, str, list and dict.
+`convert` reads a node as the annotation says, or reports exactly what is wrong. `plain` goes back: the value as nothing
+but None, bool, int, float, str, list and dict.
 
-Understood: bool, int, float (takes whole numbers), str, None, Path, Literal, unions, nested dataclasses, lists and
-sets of one type (tuple[X, ...], list, Sequence, frozenset …), tuples of fixed length, and mappings (dict, Mapping, and
+Supported: bool, int, float (takes whole numbers), str, None, Path, Literal, unions, nested dataclasses, lists and sets
+of one type (tuple[X, ...], list, Sequence, frozenset …), tuples of fixed length, and mappings (dict, Mapping, and
 tuple[tuple[str, X], ...], which stays hashable in a frozen step).
 """
 
@@ -33,7 +33,7 @@ MAPPINGS = (dict, collections.abc.Mapping)
 
 
 class Mismatch(Exception):
-    """A node does not fit. `inside` says which part of the value it is: `[2]`, `.low`, or nothing for all of it."""
+    """A node does not fit an annotation. `inside` is the part of the value: `[2]`, `.low`, or "" for all of it."""
 
     def __init__(self, at: At, message: str, inside: str = "") -> None:
         super().__init__(message)
@@ -50,9 +50,9 @@ def parameters(cls: type[Any]) -> dict[str, Any]:
 
 
 def make(cls: type[Any], name: str, at: At, given: Mapping[str, Entry], problems: Problems) -> Any | None:
-    """`cls` with the parameters that the recipe gives, or None with everything that is wrong added to `problems`.
+    """`cls` with the parameters that the recipe gives; or None, with all problems added to `problems`.
 
-    name   what the recipe calls it, for the messages
+    name   its name in the recipe, for messages
     at     the line of that name
     """
     if not dataclasses.is_dataclass(cls):
@@ -91,7 +91,7 @@ def is_required(field: "dataclasses.Field[Any]") -> bool:
 
 
 def convert(node: Node, want: Any) -> Any:
-    """The node as a value of the annotation `want`. Raises Mismatch if it is none."""
+    """The node as a value of the annotation `want`. Raises Mismatch if it does not fit."""
     origin, args = get_origin(want), get_args(want)
     if want is Any or want is object:
         return _anything(node)
@@ -149,7 +149,7 @@ def _scalar(node: Node, want: Any) -> Any:
         value = node.value
         if want in (str, Path) and (isinstance(value, str) or node.untyped):
             return want(node.text)
-        if node.untyped and isinstance(value, str):  # quotes around ${N} do not make a number text
+        if node.untyped and isinstance(value, str):  # quotes around ${N} do not turn a number into text
             value = read_scalar(value)
         if want is float and type(value) is int:
             return float(value)
@@ -166,13 +166,13 @@ def _one_of(node: Node, want: Any) -> Any:
         try:
             return convert(node, option)
         except Mismatch as error:
-            if error.inside:  # the outer shape fits this option, so its complaint is about the true mistake
+            if error.inside:  # the outer form fits this option, so its message is about the actual mistake
                 nearer = nearer or error
     raise nearer or _mismatch(node, want)
 
 
 def _breadth(option: Any) -> int:
-    """The narrow types come first: 5 stays whole in `float | int`, "auto" in `str | Literal["auto"]` is the literal."""
+    """Narrow types come first: 5 is an int in `float | int`, and "auto" in `str | Literal["auto"]` is the literal."""
     order = (types.NoneType, bool, int, float)
     if get_origin(option) is Literal:
         return -1
@@ -256,7 +256,7 @@ def words(want: Any, many: bool = False) -> str:
 
 
 def found(node: Node) -> str:
-    """What a recipe says, in words."""
+    """A node in words, for messages."""
     if isinstance(node, Items):
         return f"a list of {len(node.items)}" if node.items else "an empty list"
     if isinstance(node, Table):
@@ -270,7 +270,7 @@ def found(node: Node) -> str:
 
 
 def _advice(node: Node, want: Any) -> str:
-    """What to write instead, where that can be said."""
+    """What to write instead, if that is clear."""
     if not isinstance(node, Scalar):
         return ""
     options = get_args(want) if get_origin(want) in (Union, types.UnionType) else (want,)
@@ -293,7 +293,7 @@ def _advice(node: Node, want: Any) -> str:
 
 
 def _number(node: Scalar, want: Any) -> str | None:
-    """The number that was meant by "30", 0755, 1_000 or 1e6, as it should be written."""
+    """The number meant by "30", 0755, 1_000 or 1e6, as it should be written."""
     try:
         value = float(node.text.replace("_", ""))
     except ValueError:
@@ -308,9 +308,9 @@ def _quoted(value: Any) -> str:
 
 
 def plain(value: Any, want: Any = Any) -> Any:
-    """The value as None, bool, int, float, str, list and dict; equal values of one annotation come out the same.
+    """The value as None, bool, int, float, str, list and dict; equal values of one annotation give equal results.
 
-    Numbers of a float parameter are floats, sets are sorted, mappings are sorted by key (their order means nothing),
+    Numbers of a float parameter are floats, sets are sorted, mappings are sorted by key (their order has no meaning),
     but tuples of pairs keep their order.
     """
     args = get_args(want)
@@ -318,7 +318,7 @@ def plain(value: Any, want: Any = Any) -> Any:
         want = _option_of(value, args)
         args = get_args(want)
     if isinstance(value, float) or (want is float and type(value) is int):
-        return float(value) + 0.0  # -0.0 equals 0.0, and so must look like it
+        return float(value) + 0.0  # -0.0 equals 0.0, so both are written as 0.0
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Path):
@@ -336,7 +336,7 @@ def plain(value: Any, want: Any = Any) -> Any:
             return {key: plain(item, element) for key, item in value}
         same = len(args) < 2 or args[1] is Ellipsis
         return [plain(item, (args[0] if same else args[i]) if args else Any) for i, item in enumerate(value)]
-    raise TypeError(f"a parameter cannot be a {type(value).__name__}: a recipe could not say it")
+    raise TypeError(f"a parameter of type {type(value).__name__} cannot be written in YAML")
 
 
 def _option_of(value: Any, options: tuple[Any, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""What a step is and takes, read from its code: so help and documentation cannot differ from what runs."""
+"""The description of a step and its parameters, read from its code, so that help and docs always match what runs."""
 
 import ast
 import dataclasses
@@ -20,25 +20,25 @@ class Parameter:
     """One setting of a step."""
 
     name: str
-    type: str  # as people write it: "int | None"
+    type: str  # as in code: "int | None"
     default: str | None  # None: it must be given
-    note: str  # the comment beside it in the code, often the unit; may be empty
+    note: str  # the comment beside it in the code, often a unit; may be empty
 
 
 @dataclasses.dataclass(frozen=True)
 class StepInfo:
-    """One step, for people."""
+    """One step, for help and docs."""
 
     name: str  # as a recipe writes it
     kinds: tuple[str, ...]  # the protocols of `corpusmill.steps` that it fulfils
     summary: str  # first sentence of its docstring
     parameters: tuple[Parameter, ...]
-    source: str  # the paper or program that it follows; empty where there is none
+    source: str  # the paper or program that it follows; empty if there is none
     doc: str  # the whole docstring
 
 
 def describe(name: str) -> StepInfo:
-    """The step of this recipe name, described.
+    """The description of the step with this name in recipes.
 
     Raises RecipeError if there is none, as `corpusmill.steps.find` does.
 
@@ -52,7 +52,7 @@ def describe(name: str) -> StepInfo:
 
 
 def kinds(step: type[Any]) -> tuple[str, ...]:
-    """The names of the step protocols whose members a class has, in the order in which `corpusmill.steps` has them."""
+    """The names of the step protocols whose members a class has, in the order of `corpusmill.steps`."""
     return tuple(
         name
         for name, protocol in vars(steps).items()
@@ -73,13 +73,13 @@ def summary(doc: str) -> str:
 
 
 def source(doc: str) -> str:
-    """What stands after "Source:" in a docstring, up to the end of the paragraph, on one line; else its arXiv numbers.
+    """The text after "Source:" in a docstring, up to the end of the paragraph, on one line; else its arXiv numbers.
 
     >>> source("Drop it.\\n\\nSource: Someone 2020,\\narXiv:2001.00001\\n\\nMore.")
     'Someone 2020, arXiv:2001.00001'
     """
-    if found := re.search(r"^Source: (.+?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL):
-        return " ".join(found[1].split())
+    if match := re.search(r"^Source: (.+?)(?:\n\n|\Z)", doc, re.MULTILINE | re.DOTALL):
+        return " ".join(match[1].split())
     return ", ".join(dict.fromkeys(f"arXiv:{number}" for number in re.findall(r"arXiv[: ](\d{4}\.\d{4,5})", doc)))
 
 
@@ -93,7 +93,7 @@ def parameters(step: type[Any]) -> tuple[Parameter, ...]:
 
 
 def spell(hint: Any) -> str:
-    """A type for people, aliases resolved.
+    """A type as in code, aliases resolved.
 
     >>> spell(tuple[str, ...] | None), spell(Literal["a", "b"])
     ('tuple[str, ...] | None', '"a" | "b"')
@@ -119,13 +119,13 @@ def default(field: dataclasses.Field[Any]) -> str | None:
 
 
 def notes(step: type[Any]) -> dict[str, str]:
-    """field -> the comment on its line in the code; fields without one are not in it."""
+    """field -> the comment on its line in the code; fields without a comment are left out."""
     sources = [cls for cls in reversed(step.__mro__) if dataclasses.is_dataclass(cls)]
     return {field: note for cls in sources for field, note in _notes(cls).items()}
 
 
 def _notes(cls: type[Any]) -> dict[str, str]:
-    """Those of the fields in the body of one class."""
+    """As `notes`, for the fields in the body of one class."""
     code = textwrap.dedent(inspect.getsource(cls))
     comments = {
         token.start[0]: token.string.lstrip("# ")

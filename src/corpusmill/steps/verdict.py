@@ -1,7 +1,7 @@
 """Help for writing filters: rules that compare one signal with one threshold.
 
-A filter names its rules in the class variable `RULES`. Where its parameters decide which rules there are, it has a property
-`rules` instead. `rules_of` reads either.
+A filter names its rules in the class variable `RULES`. Where its parameters decide which rules there are, it has a
+property `rules` instead. `rules_of` reads either.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ COMPARE: dict[str, Callable[..., pa.Array]] = {
 class Rule:
     """A document is dropped when `signal` `drops` the step's `parameter`: Rule("min_words", "words", "<").
 
-    The parameter's name is the reason, so a reason in a report and the setting that causes it are one word.
+    The name of the parameter is the reason, so a reason in a report is also the setting to change.
     A parameter of None switches its rule off. A null or NaN signal never drops.
     """
 
@@ -38,7 +38,8 @@ class Rule:
 
 
 def failing(step: Any, rules: tuple[Rule, ...], signals: Columns) -> pa.Array:
-    """The names of all the rules that each document fails, joined by commas in rule order; null where none fails.
+    """(documents,) the names of the rules that each document fails, joined by commas in rule order; null if it fails
+    none.
 
     step      the filter whose fields hold the thresholds
     signals   (documents,) each
@@ -48,7 +49,7 @@ def failing(step: Any, rules: tuple[Rule, ...], signals: Columns) -> pa.Array:
     for rule in rules:
         threshold = getattr(step, rule.parameter)
         if threshold is not None:
-            # Without a type, pyarrow looks for optional packages whenever it meets a number: 50 µs each time.
+            # Without a type, pyarrow looks for optional packages for every number: 50 µs each time.
             bound = pa.scalar(threshold, pa.float64() if isinstance(threshold, float) else pa.int64())
             hits[rule.parameter] = COMPARE[rule.drops](signals[rule.signal], bound)
     return join_reasons(**hits) if hits else pa.nulls(len(next(iter(signals.values()))), pa.string())
@@ -78,19 +79,20 @@ def thresholds(step: Any) -> tuple[str, ...]:
 
 
 def join_reasons(**hits: pa.Array) -> pa.Array:
-    """The names of all the conditions that hold for each document, joined by commas; null where none does.
+    """The names of all conditions that hold for each document, joined by commas; null if none does.
 
     hits      (documents,) bool each, null counts as false; keyword order is the order in the reason
     returns   (documents,) string
     """
-    # Documents share few combinations, so each is spelled once. A combination is a number with a bit a condition.
+    # Documents have few distinct combinations, so each is spelled once. A combination is a number with a bit per
+    # condition.
     number = np.int32 if len(hits) < 31 else np.int64 if len(hits) < 63 else object
     combination: NDArray[Any] = np.zeros(len(next(iter(hits.values()))), number)
     for bit, hit in enumerate(hits.values()):
         combination |= _numpy(hit).astype(number) << bit
-    found, row = distinct(combination, 1 << len(hits))
+    combinations, row = distinct(combination, 1 << len(hits))
     names = tuple(hits)
-    return pa.array([_spelled(names, bits) for bits in found.tolist()], pa.string()).take(pa.array(row))
+    return pa.array([_spelled(names, bits) for bits in combinations.tolist()], pa.string()).take(pa.array(row))
 
 
 @lru_cache(1 << 14)
@@ -99,15 +101,16 @@ def _spelled(names: tuple[str, ...], bits: int) -> str | None:
 
 
 def _numpy(hit: pa.Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (hit if hit.null_count == 0 else pc.fill_null(hit, FALSE)).to_numpy(zero_copy_only=False)
-    return found
+    filled = hit if hit.null_count == 0 else pc.fill_null(hit, FALSE)
+    array: NDArray[np.bool_] = filled.to_numpy(zero_copy_only=False)
+    return array
 
 
 FALSE = pa.scalar(False)
 
 
 def distinct(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different codes, sorted, and for each code which of them it is, as `np.unique` has them.
+    """The distinct codes, sorted, and the index of each code among them, as `np.unique` gives.
 
     codes   (documents,) whole numbers from 0 to size - 1
 
@@ -115,10 +118,10 @@ def distinct(codes: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[np.i
     [[2, 7], [1, 0, 1]]
     """
     if size > max(len(codes), 1 << 14):
-        found, row = np.unique(codes, return_inverse=True)
-        return found, row
+        values, row = np.unique(codes, return_inverse=True)
+        return values, row
     # Without sorting: a fifth of the time over a million documents.
-    found = np.flatnonzero(np.bincount(codes, minlength=size))
+    values = np.flatnonzero(np.bincount(codes, minlength=size))
     place = np.zeros(size, np.int64)
-    place[found] = np.arange(len(found))
-    return found, place[codes]
+    place[values] = np.arange(len(values))
+    return values, place[codes]

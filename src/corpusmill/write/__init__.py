@@ -1,9 +1,9 @@
-"""What a run leaves behind, one format a file; the file's name is its name in a recipe.
+"""The output of a run, one format per file; the file's name is the format's name in a recipe.
 
-Writers of documents (`parquet`, `jsonl`) write their text. Writers of rows (`shards`, `parquet_tokens`, `mds`, `litdata`)
-write packed rows, a shard at a time, and writers of tokens (`megatron`) the token ids of whole documents. A writer says
-what stands in a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on the
-batches in which they came.
+Document writers (`parquet`, `jsonl`) write text. Row writers (`shards`, `parquet_tokens`, `mds`, `litdata`) write
+packed rows, one shard at a time, and token writers (`megatron`) the token ids of whole documents. A writer decides what
+is in a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on how they are
+batched.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,16 +21,16 @@ from corpusmill.errors import RecipeError
 if TYPE_CHECKING:
     from corpusmill.shards.layout import Entry, Spans
 
-COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a document, as it is written
+COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
 MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
-COUNTS = ("tokens", "copies")  # that are written where they are known
+COUNTS = ("tokens", "copies")  # columns that are written if they are known
 
 
 @dataclass(frozen=True)
 class WriteFacts:
-    """What stands in a file that was written.
+    """What was written to a file.
 
-    entry   what an index of the whole folder has to say of it, as JSON, for writers that make one: see `Indexed`
+    entry   its entry in an index of the whole folder, as JSON, for writers that make one: see `Indexed`
     """
 
     rows: int
@@ -42,8 +42,8 @@ class PackedRows(Protocol):
     """The rows of one shard: laid out from documents (`shards.pack.Packed`), or read back (`shards.token_range.TokenRange`).
 
     row      tokens in a row; only the last row may be short
-    size     tokens in all rows, padding too
-    spans    which document each of them belongs to
+    size     tokens in all rows, padding included
+    spans    the document of each token
     dtype    uint16 or uint32
     chunks   all tokens in order, `rows` rows at a time
     """
@@ -64,9 +64,9 @@ class PackedRows(Protocol):
 
 
 class DocumentTokens(NamedTuple):
-    """The token ids of some documents, one after the other, each with EOS at its end.
+    """The token ids of some documents, concatenated, each with EOS at its end.
 
-    ids       (tokens,) uint16 or uint32; mapped arrays will do
+    ids       (tokens,) uint16 or uint32; may be memory-mapped
     lengths   (documents,) tokens of each
     """
 
@@ -75,7 +75,7 @@ class DocumentTokens(NamedTuple):
 
 
 def check_files(mb_per_file: int) -> None:
-    """Raises RecipeError if this parameter of a writer of documents cannot be."""
+    """Raises RecipeError if this parameter of a document writer is invalid."""
     if mb_per_file < 1:
         raise RecipeError(f"need mb_per_file >= 1, got {mb_per_file}")
 
@@ -85,10 +85,10 @@ class DocumentWriter(Protocol):
     """Writes documents to one file.
 
     suffix    of the file: ".parquet", ".jsonl.zst"
-    batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch where
-              there are no documents, so that their columns are known
+    batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch if
+              there are no documents, so that the columns are known
 
-    How the documents of a run are shared out to files, it may say as `SizesFiles` does.
+    The parameters `mb_per_file` and `single_file`, if the writer has them (`SizesFiles`), divide the documents into files.
     """
 
     @property
@@ -116,10 +116,10 @@ class SizesFiles(Protocol):
 class RowWriter(Protocol):
     """Writes the rows of one shard.
 
-    tokens_per_shard   where the stream is cut, for `corpusmill.shards.plan.plan_shards`
-    suffixes           of the files that a shard makes: (".bin", ".idx")
+    tokens_per_shard   at which the stream is cut, for `corpusmill.shards.plan.plan_shards`
+    suffixes           of the files of a shard: (".bin", ".idx")
     files              a path for each suffix
-    returns            the shard's entry in an index for a writer of the native format, else the facts
+    returns            for the native format, the shard's entry in the index; else the facts
     """
 
     @property
@@ -135,7 +135,7 @@ class RowWriter(Protocol):
 class TokenWriter(Protocol):
     """Writes the token ids of the documents of one shard.
 
-    tokens_per_shard   a shard holds the documents that start in a cut of so many tokens, whole
+    tokens_per_shard   the stream is cut every so many tokens; a shard has the documents that start in its part, whole
     suffixes, files    as of a RowWriter
     """
 
@@ -150,10 +150,10 @@ class TokenWriter(Protocol):
 
 @runtime_checkable
 class Indexed(Protocol):
-    """A writer of rows or tokens whose folder needs an index over all its files.
+    """A row or token writer whose folder needs an index of all its files.
 
-    entries   file name -> the entry that writing it gave, in order
-    returns   file name -> content, of what is to stand beside them
+    entries   file name -> the entry that writing it returned, in order
+    returns   file name -> content, of the files to put beside them
     """
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]: ...

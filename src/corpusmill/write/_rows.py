@@ -1,4 +1,4 @@
-"""Packed rows one by one, for the writers of other formats."""
+"""Packed rows one by one, for the writers of formats of other programs."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ from corpusmill.write import PackedRows
 
 
 class Rows(NamedTuple):
-    """Neighbouring rows of a shard.
+    """Consecutive rows of a shard.
 
-    tokens      (tokens,) of all rows, padding too; every row has as many, but the shard's last may have fewer
+    tokens      (tokens,) of all rows, padding included; all rows have the same length, the last may be short
     edges       (rows + 1,) where they begin and end in `tokens`
-    documents   (pieces,) numbers of the documents in the rows, in order, padding left out
-    lengths     (pieces,) int32 tokens of each; what is left of a row is padding at its end
+    documents   (pieces,) numbers of the documents in the rows, in order, without padding
+    lengths     (pieces,) int32 tokens of each; the rest of a row is padding at its end
     offsets     (pieces,) tokens of the document before the piece: 0 where it begins
     pieces      (rows + 1,) where the rows begin and end in `documents`
     """
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
 
 
 def in_groups(packed: PackedRows, rows: int) -> Iterator[Rows]:
-    """The rows of a shard, so many at a time."""
+    """The rows of a shard, `rows` at a time."""
     row = packed.row
     in_row, start, document, offset = by_row(packed.spans, packed.size, row)
     length = (np.append(start[1:], packed.size) - start).astype(np.int32)

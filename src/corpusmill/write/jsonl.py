@@ -1,4 +1,4 @@
-"""Documents as JSON lines."""
+"""Documents as JSON Lines."""
 
 import gzip
 import io
@@ -21,16 +21,16 @@ BLOCK = 1 << 20  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Jsonl:
-    """JSON lines, an object per document, UTF-8, its keys in alphabetical order.
+    """JSON Lines: one object per document, UTF-8, keys in alphabetical order.
 
-    Keys are id, text, source, url, date and metadata, `tokens` where tokens were counted, and `copies` where a mix says
-    how often each document is drawn; a key whose value is not known is left out. `metadata` is an object.
+    Keys are id, text, source, url, date and metadata, `tokens` if tokens were counted, and `copies` if a mix decides
+    how often each document is drawn; a key whose value is unknown is left out. `metadata` is an object.
     """
 
     compression: Literal["none", "gz", "zst"] = "zst"
     level: int = 3  # of compression, 1 to 9
     mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
-    single_file: bool = False  # all in one file, which one worker writes alone
+    single_file: bool = False  # one file for all documents, which one worker writes alone
 
     def __post_init__(self) -> None:
         check_files(self.mb_per_file)
@@ -47,7 +47,7 @@ class Jsonl:
         """Write the documents of one file."""
         rows = 0
         with path.open("wb") as file, self._compressed(file) as out:
-            # Compressors may end their blocks where a call ends, so every call but the last gets just as many bytes.
+            # Compressors may end a block where a call ends, so all calls but the last get the same number of bytes.
             waiting = bytearray()
             for batch in batches:
                 names = [name for name in (*COLUMNS, *COUNTS) if name in batch.schema.names]
@@ -66,7 +66,7 @@ class Jsonl:
             with zstandard.ZstdCompressor(self.level, write_checksum=True).stream_writer(file, closefd=False) as out:
                 yield cast(BinaryIO, out)
         elif self.compression == "gz":
-            # Not ISA-L, which is faster: what it writes depends on the processor.
+            # Not ISA-L, which is faster: its output depends on the processor.
             with gzip.GzipFile("", "wb", self.level, cast(io.BytesIO, file), mtime=0) as out:
                 yield cast(BinaryIO, out)
         else:

@@ -14,16 +14,16 @@ from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 
 TOKENS = 1 << 20  # tokens read at a time
-LARGEST = 1 << 29  # tokens: the format counts bytes within a file in 32 bits, and a token takes up to 4
+LARGEST = 1 << 29  # tokens: offsets within a file have 32 bits, and a token takes up to 4 bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Litdata:
-    """Packed rows as LitData and LitGPT read them, one .bin file a shard and an index.json over all.
+    """Packed rows as LitData and LitGPT read them, one .bin file per shard and an index.json of all.
 
     `StreamingDataset(folder, item_loader=TokensLoader(block_size=…))` gives the rows, if the block size is the length
-    of a row; a last row that is not full it leaves out, so let `pack/concat` fill it. Ids are uint16 where every id of
-    the vocabulary fits, else int32. Which document a token is of is not in this format, but by EOS.
+    of a row; it leaves out a last row that is not full, so let `pack/concat` fill it. Ids are uint16 if every id of the
+    vocabulary fits, else int32. The format does not record which document a token belongs to; only EOS marks the ends.
 
     Written by the library itself, not compressed. It holds a whole file in memory, about 3 times: a worker takes 1.2 GB
     with 100 M tokens, 0.7 GB with 32 M.
@@ -48,7 +48,7 @@ class Litdata:
         """Write the rows of one shard. Raises MissingExtraError if the library is not installed."""
         path = files[".bin"]
         writer_of, loader_of, tensor = _library()
-        ids = "uint16" if packed.dtype.itemsize == 2 else "int32"  # of PyTorch, which has little use for uint32
+        ids = "uint16" if packed.dtype.itemsize == 2 else "int32"  # PyTorch hardly supports uint32
         with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
             writer = writer_of(folder, chunk_size=packed.size, item_loader=loader_of(packed.row))
             number = 0
@@ -60,15 +60,17 @@ class Litdata:
             writer.done()
             written = json.loads(next(Path(folder).glob("*index.json")).read_bytes())
             if len(written["chunks"]) != 1:
-                raise ShardError(f"{path}: LitData made {len(written['chunks'])} files of one shard; report this.")
+                raise ShardError(
+                    f"{path}: LitData made {len(written['chunks'])} files of one shard; please report this."
+                )
             entry = {"chunk": written["chunks"][0], "config": written["config"]}
             (Path(folder) / entry["chunk"]["filename"]).replace(path)
         return WriteFacts(number, path.stat().st_size, entry)
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]:
-        """The library's index.json over all files.
+        """The library's index.json of all files.
 
-        Its `updated_at`, which tells a reader's cache whether it is stale, is made of the content and not of the time.
+        `updated_at`, by which a reader's cache sees that it is stale, is a hash of the content and not the time.
         """
         chunks = [entry["chunk"] | {"filename": name} for name, entry in entries.items()]
         sizes = {entry["config"]["chunk_size"] for entry in entries.values()}
@@ -79,7 +81,7 @@ class Litdata:
 
 
 def _library() -> tuple[Any, Any, Any]:
-    """The writer, the loader of tokens, and what makes a tensor."""
+    """The classes of the writer and the token loader, and a function that makes a tensor."""
     try:
         from litdata.streaming.item_loader import TokensLoader
         from litdata.streaming.writer import BinaryWriter

@@ -13,21 +13,21 @@ from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 
 TOKENS = 1 << 20  # tokens read at a time
-LARGEST = 1 << 29  # tokens: the format counts bytes within a file in 32 bits, and a token may take 4 and its row more
+LARGEST = 1 << 29  # tokens: offsets within a file have 32 bits; a token takes up to 4 bytes, and its row some more
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mds:
-    """Packed rows as MosaicML Streaming reads them, one .mds file a shard and an index.json over all.
+    """Packed rows as MosaicML Streaming reads them, one .mds file per shard and an index.json of all.
 
-    tokens      ndarray of uint16 or uint32, as the vocabulary needs: the row, with its padding
+    tokens      ndarray of uint16 or uint32, depending on the vocabulary: the row, padding included
     documents   ndarray:int64, the numbers of the documents in the row, in order
-    lengths     ndarray:int32, how many tokens of each stand there; what is left of the row is padding at its end
-    offsets     ndarray:int64, how many tokens of the document stand elsewhere, before this piece of it
+    lengths     ndarray:int32, the number of tokens of each in the row; the rest of the row is padding at its end
+    offsets     ndarray:int64, how many tokens of the document come before this piece, in other rows
 
-    LLM Foundry's text datasets read `tokens`. Written by the library itself, not compressed, with SHA-256 in the
-    index. The library holds a whole file in memory, about 3 times: a worker takes 1.2 GB with 100 M tokens, 0.7 GB with
-    32 M. Those are files of 64 MB, which also suit an object store better, because a reader fetches whole files.
+    LLM Foundry's text datasets read `tokens`. Written by the library itself, not compressed, with SHA-256 in the index.
+    The library holds a whole file in memory, about 3 times: a worker takes 1.2 GB with 100 M tokens, 0.7 GB with 32 M.
+    Those are files of 64 MB, which also suit an object store better, because a reader fetches whole files.
     """
 
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
@@ -60,7 +60,7 @@ class Mds:
         return WriteFacts(entry["samples"], path.stat().st_size, entry)
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]:
-        """The library's index.json over all files."""
+        """The library's index.json of all files."""
         shards = [dict(entry) | {"raw_data": entry["raw_data"] | {"basename": name}} for name, entry in entries.items()]
         return {"index.json": json.dumps({"version": 2, "shards": shards}, sort_keys=True).encode()}
 

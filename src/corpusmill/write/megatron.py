@@ -18,22 +18,22 @@ HEADER = 34  # bytes: magic 9, version 8, code 1, sequences 8, documents 8
 CODES: dict[int, np.dtype[Any]] = {
     4: np.dtype("<i4"),
     8: np.dtype("<u2"),
-}  # of the format's eight types, those that hold ids here
+}  # those of the format's eight types that are used for ids here
 BLOCK = 1 << 22  # tokens converted at a time
 LONGEST = 2**31 - 1  # tokens in a sequence: its length is an int32
 
 
 @dataclass(frozen=True, kw_only=True)
 class Megatron:
-    """Documents as an indexed dataset of Megatron-LM, a pair of .bin and .idx a shard; NeMo reads it too.
+    """Documents as an indexed dataset of Megatron-LM, one pair of .bin and .idx per shard; NeMo reads it too.
 
-    Each document is one sequence: its tokens and its EOS. Megatron packs them itself, so `pack/…` is not needed and
-    changes nothing here. Ids are uint16 where every id of the vocabulary fits, else int32.
+    Each document is one sequence: its tokens and its EOS. Megatron packs them itself, so `pack/…` is not needed and has
+    no effect here. Ids are uint16 if every id of the vocabulary fits, else int32.
 
     Source: Megatron Core, megatron/core/datasets/indexed_dataset.py, version 1 of the index.
     """
 
-    tokens_per_shard: int = 100_000_000  # a shard ends with the document that brings it there
+    tokens_per_shard: int = 100_000_000  # a shard ends with the document that reaches it
 
     def __post_init__(self) -> None:
         if self.tokens_per_shard < 1:
@@ -44,7 +44,7 @@ class Megatron:
         return (".bin", ".idx")
 
     def write_tokens(self, parts: Iterable[DocumentTokens], files: Mapping[str, Path]) -> WriteFacts:
-        """Write one shard. In memory: 4 M tokens, and 12 bytes a document for the index."""
+        """Write one shard. Memory: 4 M tokens, and 12 bytes per document for the index."""
         dtype = CODES[8]
         lengths = [np.empty(0, np.int64)]
         with files[".bin"].open("wb") as tokens:
@@ -61,7 +61,7 @@ class Megatron:
 
 def _write_index(lengths: NDArray[np.int64], dtype: np.dtype[Any], write: Any) -> None:
     if len(lengths) and int(lengths.max()) > LONGEST:
-        raise ShardError(f"a document has {lengths.max()} tokens; this format holds at most {LONGEST} in one.")
+        raise ShardError(f"a document has {lengths.max()} tokens; this format allows at most {LONGEST}.")
     code = next(code for code, known in CODES.items() if known == dtype)
     count = len(lengths)
     write(MAGIC + struct.pack("<QBQQ", VERSION, code, count, count + 1))
@@ -71,12 +71,12 @@ def _write_index(lengths: NDArray[np.int64], dtype: np.dtype[Any], write: Any) -
 
 
 class MegatronIndex(NamedTuple):
-    """What stands in an .idx file.
+    """The content of an .idx file.
 
     dtype       of the ids in the .bin file
     lengths     (sequences,) tokens of each
-    pointers    (sequences,) where each begins in the .bin file, in bytes
-    documents   (documents + 1,) the sequence with which each document begins, and the end
+    pointers    (sequences,) offset of each in the .bin file, in bytes
+    documents   (documents + 1,) the first sequence of each document, and the end
     """
 
     dtype: np.dtype[Any]
@@ -86,16 +86,18 @@ class MegatronIndex(NamedTuple):
 
 
 def read_index(path: Path) -> MegatronIndex:
-    """An .idx file. Raises ShardError if it is none, or not whole."""
+    """Read an .idx file. Raises ShardError if it is not one, or incomplete."""
     data = path.read_bytes()
     if data[: len(MAGIC)] != MAGIC or len(data) < HEADER:
-        raise ShardError(f"{path}: begins with {data[: len(MAGIC)]!r}, not {MAGIC!r}; it is no index of Megatron-LM.")
+        raise ShardError(
+            f"{path}: begins with {data[: len(MAGIC)]!r}, not {MAGIC!r}; it is not an index of Megatron-LM."
+        )
     version, code, sequences, documents = struct.unpack_from("<QBQQ", data, len(MAGIC))
     if version != VERSION or code not in CODES:
         raise ShardError(f"{path}: version {version} and type {code}; known are version 1, types 4 and 8.")
     size = HEADER + 12 * sequences + 8 * documents
     if len(data) != size:
-        raise ShardError(f"{path}: has {len(data)} bytes, its head says {size}; it was cut. Copy it again.")
+        raise ShardError(f"{path}: has {len(data)} bytes, its header says {size}; it was cut. Copy it again.")
     lengths = np.frombuffer(data, "<i4", sequences, HEADER)
     pointers = np.frombuffer(data, "<i8", sequences, HEADER + 4 * sequences)
     return MegatronIndex(CODES[code], lengths, pointers, np.frombuffer(data, "<i8", documents, size - 8 * documents))

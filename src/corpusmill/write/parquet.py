@@ -17,15 +17,15 @@ from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_fil
 class Parquet:
     """Parquet, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
-    `metadata` is a JSON object as a string, null where there is none. A column `tokens` follows where tokens were
-    counted, and `copies` where a mix says how often each document is drawn. Row groups are small, so that a reader can stream them and take many at once.
-    `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
+    `metadata` is a JSON object as a string, null if there is none. A column `tokens` follows if tokens were counted,
+    and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can stream
+    them and read many in parallel. `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
     """
 
     rows_per_group: int = ROWS
-    bytes_per_group: int = SIZE  # of text: a group ends with the document that brings it there
+    bytes_per_group: int = SIZE  # of text: a group ends with the document that reaches it
     mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
-    single_file: bool = False  # all in one file, which one worker writes alone
+    single_file: bool = False  # one file for all documents, which one worker writes alone
 
     def __post_init__(self) -> None:
         check_files(self.mb_per_file)
@@ -40,7 +40,7 @@ class Parquet:
         return ".parquet"
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
-        """Write the documents of one file; columns that are not written are left out."""
+        """Write the documents of one file; other columns than those of the format are left out."""
         batches = iter(batches)
         first = next(batches, pa.RecordBatch.from_pylist([], schema=DOCUMENT))
         counts = [pa.field(name, pa.int64()) for name in COUNTS if name in first.schema.names]

@@ -18,19 +18,19 @@ from corpusmill.write._rows import Rows, in_groups
 
 @dataclass(frozen=True, kw_only=True)
 class ParquetTokens:
-    """The rows of the training shards as Parquet, one file a shard, for `load_dataset("parquet", streaming=True)`.
+    """The rows of the training shards as Parquet, one file per shard, for `load_dataset("parquet", streaming=True)`.
 
-    input_ids      list of uint16 or uint32, as the vocabulary needs: the tokens of the row, with its padding
+    input_ids      list of uint16 or uint32, depending on the vocabulary: the tokens of the row, padding included
     documents      list of int64: the numbers of the documents in the row, in order
-    lengths        list of int32: how many tokens of each stand there; what is left of the row is padding at its end
-    offsets        list of int64: how many tokens of the document stand elsewhere, before this piece of it
-    position_ids   list of int32, if asked for: from 0 on in every piece of a document, and in padding
+    lengths        list of int32: the number of tokens of each in the row; the rest of the row is padding at its end
+    offsets        list of int64: how many tokens of the document come before this piece, in other rows
+    position_ids   list of int32, optional: from 0 on in every piece of a document, and in padding
 
-    The running sums of `lengths`, 0 first, are the cu_seqlens of attention kernels.
+    The running sums of `lengths`, starting with 0, are the cu_seqlens of attention kernels.
     """
 
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
-    tokens_per_group: int = 1 << 20  # rounded down to whole rows, but one at least
+    tokens_per_group: int = 1 << 20  # rounded down to whole rows, at least one
     position_ids: bool = False
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ def _groups(packed: PackedRows, rows: int, schema: pa.Schema) -> Iterator[pa.Rec
 
 
 def _positions(group: Rows) -> NDArray[np.int32]:
-    """(tokens,) the place of each token in its piece of a document; padding counts from 0 too."""
+    """(tokens,) the position of each token in its piece of a document; padding also counts from 0."""
     held = np.add.reduceat(np.append(group.lengths, 0), group.pieces[:-1]) * (np.diff(group.pieces) > 0)
     padding = np.diff(group.edges) - held
     sizes = np.insert(group.lengths.astype(np.int64), group.pieces[1:], padding)

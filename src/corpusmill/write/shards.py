@@ -13,9 +13,9 @@ from corpusmill.write import PackedRows
 
 @dataclass(frozen=True, kw_only=True)
 class Shards:
-    """Flat files of token ids that nanoGPT maps, with an index that leads from each token to its document.
+    """Flat files of token ids that nanoGPT can map, with an index from each token to its document.
 
-    shards/FORMAT.md says what they are. A shard of 100 M tokens is 200 MB where ids fit 16 bits.
+    shards/FORMAT.md has the definition. A shard of 100 M tokens is 200 MB if ids fit in 16 bits.
     """
 
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
@@ -29,7 +29,7 @@ class Shards:
         return (".bin", ".idx")
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> Entry:
-        """Write the tokens and the spans of one shard, which must be laid out anew: the index tells of its packing."""
+        """Write the tokens and spans of one shard, which must be newly packed: the index describes the packing."""
         assert isinstance(packed, Packed)
         with files[".bin"].open("wb") as tokens, files[".idx"].open("wb") as spans:
             return write_shard(packed, tokens, spans)

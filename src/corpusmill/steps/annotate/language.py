@@ -1,4 +1,4 @@
-"""In which language is a document written?"""
+"""Which language is a document written in?"""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,13 @@ from corpusmill.steps import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """Name the language of each document, and the runner-up, with the model's scores.
+    """Identify the language of each document, and the runner-up, with the model's scores.
 
     Signals: `label` and `runner_up`, as the model calls them (lid.176 has ISO 639 codes: "en", "de", "zh", "ceb"), null
-    for a text without a word; `score` and `runner_up_score`, 0 to 1. A document of at most `windows` times
-    `window_chars` characters is read whole, and of a longer one that many windows, their scores averaged. A line break
-    counts as a space. Any supervised fastText model can be named by its path, with the labels that it has.
+    for a text without words; `score` and `runner_up_score`, 0 to 1. A document of at most `windows` times
+    `window_chars` characters is read whole; of a longer one, `windows` windows of `window_chars` are read and their
+    scores averaged. A line break counts as a space. Any supervised fastText model can be given by its path; the labels
+    are then its own.
 
     Source: Joulin et al. 2016, arXiv:1612.03651
     """

@@ -1,3 +1,5 @@
+"""How well does an n-gram language model predict a document?"""
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,25 +17,26 @@ from corpusmill.steps import Columns
 from corpusmill.text.fold import fold
 
 SCALE = 2.0**24  # of logarithms, as whole numbers
-LINE = 5  # words of a line that can be the worst: shorter ones are headings and names
+LINE = 5  # words, the least for the worst line: shorter lines are headings and names
 
 
 @dataclass(frozen=True, kw_only=True)
 class Perplexity:
-    """Say how unexpected each document is to an n-gram language model: low is like what the model was trained on.
+    """Score perplexity under an n-gram language model: low means similar to the text that the model was trained on.
 
-    Every line is a sentence, its words after folding (case, punctuation, accents and the values of numbers are ignored).
-    Signals: `value`, the perplexity 10 ** (-log10 p / words), ends of lines counted as words; `words`; `worst`, the
-    highest perplexity of a line of 5 words or more; `worst_window`, that of lines in a row which together have `window`
-    words or more, null for a shorter document; `bad`, the share of words in lines above `line_limit`; all null for
-    a document without a word. With `cutoffs: [low, high]` also `bucket`: "head" up to low, "tail" above high, else
-    "middle". CCNet takes the 30th and 60th percentile of a language; `corpusmill sql` finds them, or filter/top keeps
-    the part with the lowest values exactly.
+    Every line is a sentence, its words after folding (case, punctuation, accents and the values of numbers are
+    ignored). Signals: `value`, the perplexity 10 ** (-log10 p / words), ends of lines counted as words; `words`;
+    `worst`, the highest perplexity of a line of 5 words or more; `worst_window`, the highest perplexity of consecutive
+    lines that have `window` words or more together, null for a shorter document; `bad`, the share of words in lines
+    above `line_limit`; all null for a document without words. With `cutoffs: [low, high]` also `bucket`: "head" up to
+    low, "tail" above high, else "middle". CCNet takes the 30th and 60th percentile of a language; `corpusmill sql`
+    finds them, or filter/top keeps exactly the share with the lowest values.
 
-    `models` gives languages models of their own, and `low` and `high` their own cutoffs: the language of a document is
-    found as by annotate/language. Documents of other languages go to `model`; without it their signals are null.
+    `models` gives languages models of their own, and `low` and `high` cutoffs of their own; the language of a document
+    is identified as annotate/language does. Documents in other languages are scored by `model`; without it their
+    signals are null.
 
-    `corpusmill train lm` makes models. Files of KenLM (.arpa, .klm, .binary) need the extra `kenlm`; their words are
+    `corpusmill train lm` makes models. KenLM files (.arpa, .klm, .binary) need the extra `kenlm`; their words are
     looked up as folded here.
 
     Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999 for the model
@@ -93,11 +96,11 @@ class Perplexity:
         if low is None and high is None:
             return None
         if low is None or high is None:
-            raise RecipeError(f"{language} has one cutoff of two: give low and high, or cutoffs for all")
+            raise RecipeError(f"{language} has only one of its two cutoffs: give both low and high, or cutoffs for all")
         return low, high
 
     def _scored(self, texts: pa.LargeStringArray, model: str | None, cutoffs: tuple[float, float] | None) -> Columns:
-        """The signals of texts; all null without a model."""
+        """The signals of these texts; all null without a model."""
         if model is None:
             texts = pa.nulls(len(texts), pa.large_string())
         lines, document = sentences(texts)
@@ -134,7 +137,7 @@ class Perplexity:
 
         A window begins at a line and ends with the one that brings it to `window` words.
         """
-        # Whole numbers, so that what stands before a document in the batch does not change the last digits of a sum.
+        # Whole numbers, so that the documents before one in the batch do not change the last digits of its sums.
         sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.rint(log * SCALE).astype(np.int64))])
         words = np.concatenate([np.zeros(1, np.int64), np.cumsum(counted)])
         end = np.searchsorted(words, words[:-1] + self.window)
@@ -142,9 +145,9 @@ class Perplexity:
         begin = begin[document[end[begin] - 1] == document[begin]]
         end = end[begin]
         mean = (sums[end] - sums[begin]) / SCALE / (words[end] - words[begin])
-        found = np.zeros(documents)
-        np.maximum.at(found, document[begin], 10 ** np.minimum(-mean, 300))
-        return found
+        highest = np.zeros(documents)
+        np.maximum.at(highest, document[begin], 10 ** np.minimum(-mean, 300))
+        return highest
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -158,9 +161,9 @@ def load(model: str) -> NgramModel | KenLM:
 
 
 def sentences(texts: pa.LargeStringArray) -> tuple[pa.LargeStringArray, np.ndarray]:
-    """The lines of texts, folded, without those that have no word, and (sentences,) the text of each."""
+    """The folded lines of all texts that have a word, and (sentences,) the number of the text that each is from."""
     lines = pc.split_pattern(pc.fill_null(texts, ""), "\n")
     folded = fold(lines.flatten())
-    there = pc.not_equal(folded, pa.scalar("", pa.large_string()))
-    parents = pc.list_parent_indices(lines).filter(there)
-    return folded.filter(there), parents.to_numpy(zero_copy_only=False).astype(np.int64)
+    filled = pc.not_equal(folded, pa.scalar("", pa.large_string()))
+    parents = pc.list_parent_indices(lines).filter(filled)
+    return folded.filter(filled), parents.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How much personal data that have a form are there, and where?"""
+"""How much personal data is in a document, and where?"""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from corpusmill.steps.personal_data import NAMED, Kind, check_kinds, find
 
 @dataclass(frozen=True, kw_only=True)
 class Pii:
-    """Count personal data of each kind; the text stays as it is.
+    """Count personal data of each kind; the text is not changed.
 
-    The kinds are those of redact/pii, and mean the same. Signals: `emails`, `ips`, `phones`, …, one for each kind asked
-    for, and `found`, all of them together. With `spans=True`, `spans` is a list of kind, start and end of each, in bytes
-    of the text. A filter such as filter/keep_where can judge by them; docs/guide/personal-data.md has an example.
+    The kinds are those of redact/pii, with the same meaning. Signals: `emails`, `ips`, `phones`, …, one for each of
+    `kinds`, and `found`, their total. With `spans=True`, `spans` lists kind, start and end of each, in bytes of the
+    text. A filter such as filter/keep_where can judge by them; docs/guide/personal-data.md has an example.
 
     Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159
     """

@@ -1,4 +1,4 @@
-"""How good is a document, in the eyes of a classifier?"""
+"""How does a classifier rate the quality of a document?"""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,20 @@ from corpusmill.steps import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """Score each document by how likely it is one of the good ones that a classifier was trained on.
+    """Score each document with a quality classifier: how likely it is one of the good examples of its training.
 
-    Signal: `score`, 0 to 1, null for a text without a word. The whole document is read. `filter/top` keeps the best part
-    of the corpus by it, `filter/pareto` by chance and score, `filter/keep_where` what is above a threshold. The model
-    that ships, `quality-en`, is a small one for English; `corpusmill train quality` makes one from your own examples.
+    Signal: `score`, 0 to 1, null for a text without words. The whole document is read. By this score, `filter/top`
+    keeps the best share of the corpus, `filter/pareto` samples documents, and `filter/keep_where` keeps those above a
+    threshold. The model that ships, `quality-en`, is a small one for English; `corpusmill train quality` makes one from
+    your own examples.
 
     Source: after Joulin et al. 2016, arXiv:1607.01759; as used by Li et al. 2024 (DCLM), arXiv:2406.11794, section 4.4
     """
 
-    model: str = QUALITY_EN  # an asset's name, or the path of a model: one of ours, or a fastText .bin or .ftz
-    good: str | None = None  # of a fastText model, the label that means good
+    model: str = (
+        QUALITY_EN  # an asset's name, or the path of a model made by `train quality`, or of a fastText .bin or .ftz
+    )
+    good: str | None = None  # the label of a fastText model that means good
 
     def __post_init__(self) -> None:
         self._scorer()

@@ -1,3 +1,5 @@
+"""Which scripts is a document written in?"""
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,13 +13,13 @@ from corpusmill.text.scripts import SCRIPTS, script_counts
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """Say in which scripts each document is written, without a model.
+    """Identify the scripts (Latin, Cyrillic, Han …) of each document, without a model.
 
-    Signals: `main`, the script with the most letters (null for a text without one; of equals the first in the order of
-    `corpusmill.text.scripts.SCRIPTS`), and its `share` of all letters; and by each name in `scripts` its share, 0 where
-    there is no letter. Letters are told by Unicode block, so a mixture of languages in one script is not seen: that is
-    for annotate/language. Of use before it: `keep_where: {condition: "script.share > 0.8"}` drops text in which
-    scripts are mixed, as broken encodings give.
+    Signals: `main`, the script with the most letters, null for a text without letters (on a tie, the first in the order
+    of `corpusmill.text.scripts.SCRIPTS`); `share`, its share of all letters; and for each name in `scripts` its share,
+    0 where there are no letters. The script of a letter is that of its Unicode block, so languages that share a script
+    are not told apart: annotate/language does that. Useful before it: `keep_where: {condition: "script.share > 0.8"}`
+    drops text that mixes scripts, as broken encodings do.
 
     Source: blocks of Unicode 15
     """
@@ -30,7 +32,9 @@ class Script:
         for name in self.scripts:
             if name not in SCRIPTS:
                 near = did_you_mean(name, SCRIPTS) or "."
-                raise RecipeError(f'scripts has "{name}", which is not known{near} Known are {", ".join(SCRIPTS)}.')
+                raise RecipeError(
+                    f'scripts has "{name}", which is not a known script{near} Known: {", ".join(SCRIPTS)}.'
+                )
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         counts = script_counts(docs["text"])

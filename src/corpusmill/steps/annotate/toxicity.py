@@ -10,27 +10,27 @@ from corpusmill.steps import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Toxicity:
-    """Score insults and obscenity in English by the words of a document; nothing is judged.
+    """Score insults and obscenity in English by the words of a document; nothing is dropped.
 
-    Signals of a model of single words (the one of alt-profanity-check), null for a text without a word:
+    Signals of a model of single words (the one of alt-profanity-check), null for a text without words:
 
-        score         of the document as one text, 0 to 1: long or short, it is the bag of all its words, so that a few bad
-                      sentences of a long page hardly count
+        score         of the whole document as one bag of words, 0 to 1: a few bad sentences of a long page hardly count
         worst         the highest score of a sentence; worst_start, worst_end: its bytes in the text
-        bad           the share of words that stand in sentences of `sentence_score` or more; 0.0 without a word
+        bad           the share of words in sentences that score `sentence_score` or more; 0.0 without words
 
-    and of a list of words, which are also found as "sh1t", "f u c k", "f.u.c.k", "f*ck", "fuuuck", but never inside others:
+    and of a list of words, which are also recognised as "sh1t", "f u c k", "f.u.c.k", "f*ck", "fuuuck", but never
+    inside other words:
 
-        found         how many
+        found         number of words of the list
         share         found / words
 
-    With `spans=True`, `sentences` is a list of start, end and score of the bad sentences, and `words` of start and end of the
-    words found; all in bytes of the text. A list of your own is a file of words, separated by white space; "#" begins a
-    comment. What both see and what they cannot is measured in docs/guide/toxicity.md: they know words, not what is meant.
-    `filter/toxicity` judges by these signals.
+    With `spans=True`, `sentences` lists start, end and score of the bad sentences, and `words` start and end of the
+    words found, all in bytes of the text. A list of your own is a file of words, separated by white space; "#" begins a
+    comment. Both know words, not what is meant; docs/guide/toxicity.md measures what they find and what they miss.
+    `filter/toxicity` drops by these signals.
 
-    Source: the share of words of a list: after Raffel et al. 2020 (C4), arXiv:1910.10683, which drops pages with any; the
-    model: scikit-learn's TF-IDF and linear SVMs, https://github.com/dimitrismistriotis/alt-profanity-check
+    Source: the share of words of a list: after Raffel et al. 2020 (C4), arXiv:1910.10683, which drops pages with any;
+    the model: scikit-learn's TF-IDF and linear SVMs, https://github.com/dimitrismistriotis/alt-profanity-check
     """
 
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list

@@ -1,4 +1,4 @@
-"""RefinedWeb's line rules: take the litter of web pages out of text, and drop pages with too much of it."""
+"""RefinedWeb's line rules: remove the boilerplate lines of web pages, and drop pages with too much of it."""
 
 import re
 from collections.abc import Sequence
@@ -21,25 +21,26 @@ from corpusmill.text.shapes import line_shapes, line_texts
 
 @dataclass(frozen=True, kw_only=True)
 class RefinedwebLines:
-    """Remove or cut lines that are litter, then drop documents that lose too many of their words.
+    """Remove or cut boilerplate lines, then drop documents that lose too many of their words.
 
-    Lines are what "\\n" separates. The first rule that a line meets takes it out:
+    Lines are separated by "\\n". The first of these rules that a line matches removes it:
 
-        max_uppercase   more than this share of its characters, white space apart, are capitals
-        numeric         it has a digit and no letter: "12/03/2014", "1 2 3 Next" stays
+        max_uppercase   more than this share of its characters, white space not counted, are capitals
+        numeric         it has digits and no letters: "12/03/2014"; "1 2 3 Next" is kept
         counters        it is nothing but counters of these words: "3 likes", "1.2k views | 14 shares", "Comments (5)"
         one_word        it is one word
 
-    Of a short line that stays, of at most `phrase_words` words, phrases are cut out, with the separators between them
-    and what stays: `at_start` where it begins with one, `at_end` where it ends with one, `anywhere`. A line that keeps
-    no letter and no digit goes. Case is ignored; a phrase is whole words. None, False or an empty list switches a part
-    off. Blank lines stay.
+    From the other lines of at most `phrase_words` words, phrases are cut, with the separators around them: `at_start`
+    where a line begins with one, `at_end` where it ends with one, `anywhere`. A line that keeps no letter and no digit
+    is removed. Case is ignored; a phrase is whole words. None, False or an empty list switches a part off. Blank lines
+    are kept.
 
-    A document goes if more than `max_words_removed` of its words do; it keeps them all, so that one can see why. The
-    paper names the rules and one example of each kind of phrase; the lists are ours, and English.
+    A document is dropped if it loses more than `max_words_removed` of its words; it then keeps all of its lines, so
+    that one can see why. The paper names the rules and one example of each kind of phrase; the lists are ours, and
+    English.
 
-    Signals: `words_removed_ratio`; `lines_uppercase`, `lines_numeric`, `lines_counter`, `lines_one_word`: removed by
-    each rule; `lines_cut`: that lost a phrase, or all by it.
+    Signals: `words_removed_ratio`; `lines_uppercase`, `lines_numeric`, `lines_counter`, `lines_one_word`: lines removed
+    by each rule; `lines_cut`: lines that lost a phrase, also those that were nothing else.
 
     Source: Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116, section 3.2 and appendix G.2
     """
@@ -53,7 +54,7 @@ class RefinedwebLines:
         *("follower", "followers", "following", "subscriber", "subscribers", "member", "members"),
         *("tweet", "tweets", "retweet", "retweets", "post", "posts", "download", "downloads"),
     )
-    phrase_words: int = 10  # of a line that phrases are cut out of
+    phrase_words: int = 10  # of the longest line that phrases are cut from
     at_start: tuple[str, ...] = (
         *("sign in", "sign-in", "sign up", "sign-up", "log in", "log-in", "log out", "skip to content"),
         *("skip to main content", "skip navigation", "share this", "follow us", "back to top", "leave a comment"),
@@ -81,8 +82,8 @@ class RefinedwebLines:
             for phrase in getattr(self, name):
                 if not re.fullmatch(r"\w(.*\w)?", phrase, re.ASCII):
                     raise RecipeError(
-                        f'clean/refinedweb_lines: {name} has "{phrase}"; a phrase begins and ends with a letter or digit '
-                        "of ASCII"
+                        f'clean/refinedweb_lines: {name} has "{phrase}"; a phrase begins and ends with a letter or '
+                        "digit of ASCII"
                     )
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
@@ -90,7 +91,7 @@ class RefinedwebLines:
         lines = line_shapes(text)
         rule = self._rules(text, lines)
         phrased, rest = self._cut(text, lines, rule)
-        removed, removed_words = rule != STAYS, np.where(rule != STAYS, lines["words"], 0)
+        removed, removed_words = rule != KEPT, np.where(rule != KEPT, lines["words"], 0)
         removed[phrased] = pc.equal(rest, "").to_numpy(zero_copy_only=False)
         removed_words[phrased] = lines["words"][phrased] - [len(line.split()) for line in rest.to_pylist()]
 
@@ -116,12 +117,12 @@ class RefinedwebLines:
         return failing(self, self.RULES, signals)
 
     def _rules(self, text: pa.LargeStringArray, lines: NDArray[Any]) -> NDArray[np.uint8]:
-        """(lines,) the number of the rule that takes each line out, STAYS where none does."""
-        rule = np.full(len(lines), STAYS, np.uint8)
+        """(lines,) the number of the rule that removes each line, KEPT where none does."""
+        rule = np.full(len(lines), KEPT, np.uint8)
         words, chars, capitals = lines["words"], lines["chars"], lines["capitals"]
 
         def take(name: str, hits: NDArray[np.bool_]) -> None:
-            rule[hits & (rule == STAYS)] = RULES[name]
+            rule[hits & (rule == KEPT)] = RULES[name]
 
         if self.max_uppercase is not None:
             take("uppercase", capitals > self.max_uppercase * chars)
@@ -130,7 +131,7 @@ class RefinedwebLines:
         if self.counters:
             names = alternatives(self.counters)
             counter = rf"(?:{NUMBER}\+?\s*{names}|{names}[\s:(]*{NUMBER}\b)"
-            at = np.flatnonzero((rule == STAYS) & (lines["digits"] > 0) & (words <= 10))
+            at = np.flatnonzero((rule == KEPT) & (lines["digits"] > 0) & (words <= 10))
             counts = pc.match_substring_regex(
                 line_texts(text, lines[at]), rf"(?i)\A{END}*{counter}(?:{BETWEEN}{counter})*{END}*\z"
             )
@@ -154,60 +155,60 @@ class RefinedwebLines:
             )
             if phrases
         ]
-        at = np.flatnonzero((rule == STAYS) & (lines["words"] > 0) & (lines["words"] <= self.phrase_words))
-        found = line_texts(text, lines[at])
+        at = np.flatnonzero((rule == KEPT) & (lines["words"] > 0) & (lines["words"] <= self.phrase_words))
+        short = line_texts(text, lines[at])
         if not patterns:
-            return at[:0], found[:0]
+            return at[:0], short[:0]
         # One pass for all patterns finds the few lines that have any.
-        hit = pc.match_substring_regex(found, "|".join(patterns))
-        at, found = at[hit.to_numpy(zero_copy_only=False)], found.filter(hit)
+        hit = pc.match_substring_regex(short, "|".join(patterns))
+        at, rest = at[hit.to_numpy(zero_copy_only=False)], short.filter(hit)
         for pattern in patterns:
-            found = pc.replace_substring_regex(found, pattern, " ")
-        found = pc.utf8_trim_whitespace(found)
-        return at, pc.if_else(pc.match_substring_regex(found, r"[\pL\pN]"), found, "")
+            rest = pc.replace_substring_regex(rest, pattern, " ")
+        rest = pc.utf8_trim_whitespace(rest)
+        return at, pc.if_else(pc.match_substring_regex(rest, r"[\pL\pN]"), rest, "")
 
 
 RULES = {"uppercase": 0, "numeric": 1, "counter": 2, "one_word": 3}
-STAYS = len(RULES)
+KEPT = len(RULES)
 
-# What separates a phrase from the rest of its line; the end of a sentence before it stays.
+# Between a phrase and the rest of its line; the full stop of a sentence before it is kept.
 EDGE = "[ \\t\\x{a0}|>»›•·–—…:()\\[\\]-]"
-END = r"[\s\x{a0}\pP\pS]"  # what may follow the last phrase of a line, or stand around counters
-BETWEEN = rf"[\pP\pS]*[\s\x{{a0}}|/·•]{END}*"  # two counters; the point in "12.5k" does not make two
+END = r"[\s\x{a0}\pP\pS]"  # after the last phrase of a line, or around counters
+BETWEEN = rf"[\pP\pS]*[\s\x{{a0}}|/·•]{END}*"  # between two counters; the point in "12.5k" does not make two
 NUMBER = r"[0-9][0-9.,]*(?:\s?[kmb]\b)?"
 
 
 def alternatives(phrases: Sequence[str]) -> str:
-    """A pattern of whole words for any of the phrases, the longest that fits."""
+    """A pattern of whole words for any of the phrases, the longest that matches."""
     return rf"\b(?:{'|'.join(map(re.escape, sorted(phrases, key=lambda phrase: (-len(phrase), phrase))))})\b"
 
 
 def edits(
     lines: NDArray[Any], removed: NDArray[np.bool_], changed: NDArray[np.intp], texts: pa.LargeStringArray
 ) -> tuple[NDArray[np.int64], pa.LargeStringArray]:
-    """Spans and replacements, as `replace_spans` takes them, that leave "\\n".join(lines that stay).
+    """Spans and replacements, as `replace_spans` takes them, that leave "\\n".join(kept lines).
 
-    removed   (lines,) which lines go
-    changed   numbers of lines that get other texts; those of them that are removed are passed over
+    removed   (lines,) which lines are removed
+    changed   numbers of lines that get other texts; those of them that are removed are ignored
     """
     document, begin, end = (lines[name].astype(np.int64) for name in ("document", "begin", "end"))
-    last = np.full(document[-1] + 1 if len(lines) else 0, -1)  # line that stays, of each document
+    last = np.full(document[-1] + 1 if len(lines) else 0, -1)  # kept line of each document, -1 where it keeps none
     np.maximum.at(last, document[~removed], np.flatnonzero(~removed))
-    # A line goes with its line feed. Behind the last that stays there is none to take but the one before.
-    gone = np.flatnonzero(removed)
-    behind = gone > last[document[gone]]
-    whole = np.append(document[1:] != document[:-1], True)[gone]  # the last line of its document has no line feed
-    nothing_stays = last[document[gone]] < 0
-    start = begin[gone] - (behind & ~nothing_stays)
-    stop = end[gone] + ~((behind & ~nothing_stays) | whole)
-    shown = ~removed[changed]
-    kept = changed[shown]
+    # A line is removed with its line feed. After the last kept line, it is removed with the one before it.
+    cut = np.flatnonzero(removed)
+    behind = cut > last[document[cut]]
+    final = np.append(document[1:] != document[:-1], True)[cut]  # the last line of its document has no line feed
+    nothing_kept = last[document[cut]] < 0
+    start = begin[cut] - (behind & ~nothing_kept)
+    stop = end[cut] + ~((behind & ~nothing_kept) | final)
+    remaining = ~removed[changed]
+    kept = changed[remaining]
     spans = np.concatenate(
         [
-            np.column_stack([document[gone], start, stop]),
+            np.column_stack([document[cut], start, stop]),
             np.column_stack([document[kept], lines["start"][kept], lines["stop"][kept]]),
         ]
     )
-    replacements = pa.concat_arrays([pa.array([""] * len(gone), pa.large_string()), texts.filter(pa.array(shown))])
-    order = np.argsort(np.concatenate([gone, kept]))
+    replacements = pa.concat_arrays([pa.array([""] * len(cut), pa.large_string()), texts.filter(pa.array(remaining))])
+    order = np.argsort(np.concatenate([cut, kept]))
     return spans[order].astype(np.int64), replacements.take(pa.array(order))

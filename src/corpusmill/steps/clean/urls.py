@@ -1,4 +1,4 @@
-"""Take web addresses out of the text."""
+"""Remove web addresses from the text."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ URL = r"""(?i)(?:\bhttps?://|\bftp://|\bwww\.)[^\s<>"]*[^\s<>"'.,;:!?()\[\]{}]/?
 class Urls:
     """Replace every http, https, ftp and www address in the text.
 
-    The signal `urls` counts them. Bare domains ("example.org") stay: too many words look like one.
+    The signal `urls` counts them. Bare domains ("example.org") are kept: too many words look like one.
     """
 
     replacement: str = ""
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text = docs["text"]
-        found = pc.cast(pc.count_substring_regex(text, URL), pa.int32())
+        count = pc.cast(pc.count_substring_regex(text, URL), pa.int32())
         literal = self.replacement.replace("\\", "\\\\")
-        text = masked(text, pc.greater(found, 0), lambda texts: pc.replace_substring_regex(texts, URL, literal))
-        return with_text(docs, text).append_column("urls", found)
+        text = masked(text, pc.greater(count, 0), lambda texts: pc.replace_substring_regex(texts, URL, literal))
+        return with_text(docs, text).append_column("urls", count)

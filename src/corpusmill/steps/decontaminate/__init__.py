@@ -1,1 +1,1 @@
-"""Steps that keep the questions of benchmarks out of training text."""
+"""Decontamination: steps that find the questions of benchmarks in training text, and remove them."""

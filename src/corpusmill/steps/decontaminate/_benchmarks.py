@@ -1,4 +1,4 @@
-"""The index of benchmarks: made once a machine, and mapped by every process that looks something up."""
+"""The index of benchmarks: made once per machine, and mapped by every process that looks something up."""
 
 import hashlib
 import json
@@ -20,16 +20,15 @@ from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
 from corpusmill.text.overlap import ARRAYS, Index, build
 
-FORMAT = 1  # of the files, and of what is made of an item: a change makes every index anew
+FORMAT = 1  # of the files, and of how items are indexed: a change rebuilds every index
 WORDS = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """Items and their index.
+    """The items of benchmarks, and an index that finds them in text.
 
-    benchmark, id, answer   (items,) of each; the answer is null where it has none
-    index                   what they are found by
+    benchmark, id, answer   (items,) each; null where an item has no answer
     """
 
     benchmark: pa.Array
@@ -38,9 +37,10 @@ class Benchmarks:
     index: Index
 
     def answered(self, item: int, text: str) -> bool:
-        """Whether the answer of an item stands in a text; true for an item without one.
+        """Whether the answer of an item occurs in a text; true for an item without an answer.
 
-        Of a long answer, its first n words. Case and what stands between words make no difference; digits do.
+        Only the first n words of a long answer count. Case and the characters between words make no difference; digits
+        do.
         """
         answer = self.answer[item].as_py()
         wanted = [] if answer is None else WORDS.findall(answer.casefold())[: self.index.n]
@@ -49,9 +49,9 @@ class Benchmarks:
 
 
 def files(named: Sequence[str]) -> list[Path]:
-    """The files of benchmarks that a recipe names: by path, by folder or by pattern, each once.
+    """The benchmark files that a recipe names by path, folder or pattern, each once.
 
-    Raises AssetError where there are none.
+    Raises AssetError if there are none.
     """
     paths = [path for name in named for each in assets.matching(name) for path in files_of(assets.locate(each))]
     return list(dict.fromkeys(paths))
@@ -61,10 +61,10 @@ def files(named: Sequence[str]) -> list[Path]:
 def benchmarks(named: tuple[str, ...], fields: Fields, n: int, shortest: int, common: int) -> Benchmarks:
     """The index of the items in these files, as `overlap.build` makes it.
 
-    An item is looked for by its question. If that has fewer than `shortest` words, the answer is put behind it, as far
-    as needed for n words: both must stand there together.
+    An item is searched for by its question. If that has fewer than `shortest` words, the beginning of the answer is
+    appended, up to n words in all: both must occur together.
 
-    Raises AssetError if a file is missing, has no items or other ones than `fields` say, or if no item can be found.
+    Raises AssetError if a file is missing, has no items or not those fields, or if no item can be searched for.
     """
     paths = files(named)
     about = [FORMAT, fingerprint(build.__module__), vars(fields), n, shortest, common]
@@ -76,8 +76,9 @@ def benchmarks(named: tuple[str, ...], fields: Fields, n: int, shortest: int, co
         index = build(sought(items, n, shortest), n, shortest, common)
         if not len(index.first) > 1:
             raise AssetError(
-                f"{', '.join(named)}: none of the {len(items)} items can be found: each has fewer than {shortest} words, "
-                f"few different ones, or the same as more than {common} items. Lower `shortest`, or raise `common`."
+                f"{', '.join(named)}: none of the {len(items)} items can be searched for: each has fewer than "
+                f"{shortest} words, few distinct words, or only n-grams of over {common} items. "
+                "Lower `shortest`, or raise `common`."
             )
         for name in ARRAYS:
             np.save(folder / f"{name}.npy", getattr(index, name))
@@ -88,7 +89,7 @@ def benchmarks(named: tuple[str, ...], fields: Fields, n: int, shortest: int, co
 
 
 def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
-    """(items,) the folded text by which each item is looked for."""
+    """(items,) the folded text that represents each item."""
     question = fold(_one(items["question"]))
     answer = fold(_one(items["answer"]))
     texts = []
@@ -103,7 +104,7 @@ def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
 def _open(folder: Path, n: int, shortest: int) -> Benchmarks:
     arrays: dict[str, NDArray[Any]] = {}
     for name in ARRAYS:
-        # Without the class of mapped arrays, which is another type to numba.
+        # As plain arrays: np.memmap is another type to numba.
         arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
     shift = 58 - (len(arrays["filter"]) - 1).bit_length()
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()

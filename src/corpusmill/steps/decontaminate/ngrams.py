@@ -1,4 +1,4 @@
-"""Does a document hold the question of a benchmark?"""
+"""Does a document contain the question of a benchmark?"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -21,49 +21,49 @@ from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import masked, with_text
 
 HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
-SHOWN = 60  # words of the passage that is kept as evidence
-REACH = 100  # words before and after a question among which its answer is looked for
+SHOWN = 60  # words of the passage, kept as evidence
+REACH = 100  # words before and after a question that are searched for its answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ngrams:
-    """Find documents that hold questions of benchmarks, and drop them, cut the passages out, or only mark them.
+    """Find documents that contain questions of benchmarks, and drop them, cut the passages out, or only mark them.
 
     Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by their
-    n-grams of words. `overlap` is the share of the question's words that stand in n-grams found in one passage of the
-    document; a document goes if that is at least `min_overlap` for any question. A question of fewer than `ngram` words
-    is found where all of it stands, word for word. One of fewer than `shortest` is only looked for with the beginning of
-    its answer behind it.
+    n-grams of words. `overlap` is the share of the question's words that are in n-grams found in one passage of the
+    document; a document is dropped if that is at least `min_overlap` for any question. A question of fewer than `ngram`
+    words matches only where all of it occurs, word for word. One of fewer than `shortest` words is searched for only
+    together with the beginning of its answer.
 
-    N-grams that stand in more than `common` items are boilerplate ("which of the following statements is true"), and so
-    are those with more repeated words than different ones; they count for no item. How frequent an n-gram is in the
-    corpus makes no difference, so that what becomes of a document depends on it alone.
+    N-grams that occur in more than `common` items are boilerplate ("which of the following statements is true"), and so
+    are those with more repeated words than distinct ones; they count for no item. How frequent an n-gram is in the
+    corpus makes no difference, so the result for a document depends on that document alone.
 
-    `cut` takes out what stands from where the question would begin to where it would end, and `margin` words on either
-    side; a document of which nothing is left is dropped. With `require_answer`, a question counts only where its answer
-    stands in the passage or within 100 words of it; a question that has none counts by itself.
+    `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side;
+    a document of which nothing is left is dropped. With `require_answer`, a question counts only where its answer
+    occurs in the passage or within 100 words of it; a question without an answer counts by itself.
 
-    Signals: `overlap`, of the question found best, 0.0 where none is; `benchmark` and `item` of that question, and the
-    `passage` as it stands in the document, its first 60 words; `hits`: benchmark, item, overlap and number of n-grams
-    found, of every question with `min_overlap`, the best first, null where there is none.
+    Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, and the `passage`
+    as the document has it, its first 60 words; `hits`: benchmark, item, overlap and number of n-grams found, for every
+    question with `min_overlap`, the best first, null without any.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
     characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
-    words that stand in n-grams found
+    words that are in n-grams found
     """
 
-    benchmarks: tuple[str, ...] | str  # files of JSON lines, packed or not, folders of them, or patterns
+    benchmarks: tuple[str, ...] | str  # JSON Lines files, compressed or not, folders of them, or patterns
     ngram: int = 8  # words
     min_overlap: float | None = 0.5  # share of the question's words
-    shortest: int = 8  # words of a question that is looked for alone
-    common: int = 10  # items that an n-gram may stand in
+    shortest: int = 8  # words of a question that is searched for without its answer
+    common: int = 10  # items that an n-gram may occur in
     require_answer: bool = False
     action: Literal["drop", "cut", "mark"] = "drop"
     margin: int = 30  # words cut on either side
     question: str = "question"  # the field of a line that holds it
-    answer: str | None = "answer"  # a text, or with `choices` a letter or number; None: the files have none
+    answer: str | None = "answer"  # a text, or with `choices` a letter or number; null if the files have none
     choices: str | None = None  # the field with the texts that `answer` chooses from
-    id: str | None = "id"  # None: the number of the line
+    id: str | None = "id"  # null: the number of the line
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -71,9 +71,7 @@ class Ngrams:
         named = (self.benchmarks,) if isinstance(self.benchmarks, str) else tuple(self.benchmarks)
         object.__setattr__(self, "benchmarks", named)
         if not named:
-            raise RecipeError(
-                "decontaminate/ngrams: benchmarks is empty; name files of JSON lines, or a folder of them"
-            )
+            raise RecipeError("decontaminate/ngrams: benchmarks is empty; name JSON Lines files, or a folder of them")
         if not 1 <= self.shortest <= self.ngram <= WIDEST:
             raise RecipeError(
                 f"decontaminate/ngrams: need 1 <= shortest <= ngram <= {WIDEST}, got shortest={self.shortest}, "
@@ -125,7 +123,7 @@ class Ngrams:
         return benchmarks(tuple(self.benchmarks), fields, self.ngram, self.shortest, self.common)
 
     def _cut(self, text: pa.LargeStringArray, passages: NDArray[Any]) -> pa.LargeStringArray:
-        """The texts without the passages; null where no word is left."""
+        """The texts without the passages; null where no words are left."""
         begin = passages["first"] - passages["at"] - self.margin
         end = passages["end"] + passages["left"] + self.margin
         spans = merged(places(text, passages, begin, end))
@@ -158,7 +156,7 @@ def columns(
     documents, best = np.unique(document, return_index=True)
     shown = passages[best]
     evidence = texts_at(text, places(text, shown, shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)))
-    row = np.full(len(text), -1)  # of each document, in what is known of the best; -1, where nothing is, takes a null
+    row = np.full(len(text), -1)  # of each document in the arrays of best matches; -1 becomes null
     row[documents] = np.arange(len(documents))
     at = pa.array(row, mask=row < 0)
     chosen = pa.array(best)
@@ -174,7 +172,7 @@ def columns(
 def places(
     text: pa.LargeStringArray, passages: NDArray[Any], first: NDArray[np.int32], end: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """(passages, 3) document, first byte and end of the words [first, end) of each, as far as the document has them."""
+    """(passages, 3) document, first byte and end of the words [first, end) of each, within the bounds of the document."""
     documents, row = np.unique(passages["document"], return_inverse=True)
     words, offsets = folded_words(text.take(pa.array(documents)))
     base, count = offsets[row], np.diff(offsets)[row]
@@ -190,11 +188,11 @@ def texts_at(text: pa.LargeStringArray, spans: NDArray[np.int64]) -> list[str]:
 
 
 def merged(spans: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The spans in order, as `replace_spans` takes them: those that touch or overlap are one."""
-    found: list[list[int]] = []
+    """The spans in order, as `replace_spans` takes them; those that touch or overlap are merged."""
+    disjoint: list[list[int]] = []
     for document, start, stop in sorted(spans.tolist()):
-        if found and found[-1][0] == document and start <= found[-1][2]:
-            found[-1][2] = max(found[-1][2], stop)
+        if disjoint and disjoint[-1][0] == document and start <= disjoint[-1][2]:
+            disjoint[-1][2] = max(disjoint[-1][2], stop)
         else:
-            found.append([document, start, stop])
-    return np.array(found, np.int64).reshape(-1, 3)
+            disjoint.append([document, start, stop])
+    return np.array(disjoint, np.int64).reshape(-1, 3)

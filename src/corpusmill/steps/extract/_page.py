@@ -1,4 +1,4 @@
-"""What extractors share: the characters of a page, and pages that are made to hurt."""
+"""What extractors share: the character set of a page, and limits for malicious or pathological HTML."""
 
 import codecs
 import contextlib
@@ -16,15 +16,17 @@ from corpusmill.errors import DocumentError
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
 XML_CHARSET = re.compile(rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)""", re.I)
-HEAD = 4096  # bytes that a browser searches for <meta charset>: 1024; more is needed in practice
-SLACK = 0.05  # of the bytes above ASCII may be wrong before another charset is tried: a page cut inside a character
-SNIFFED = 1 << 17  # bytes that are looked at to guess a charset
+HEAD = 4096  # bytes searched for <meta charset>: browsers search 1024, more is needed in practice
+SLACK = (
+    0.05  # share of the bytes above ASCII that may be invalid in an accepted charset: pages are cut inside characters
+)
+SNIFFED = 1 << 17  # bytes, from which a charset is guessed
 TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{50000,}")
 OPTION = re.compile(r"<option\b", re.I)
 SELECT = re.compile(r"<select\b.*?</select\s*>", re.I | re.S)
 TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.I | re.S)
-# Elements that have no end tag, or whose end tags are mostly left out: they do not nest in themselves.
+# Elements without an end tag, or whose end tag is usually omitted: they do not nest in themselves.
 FLAT = frozenset(
     [
         *("area", "base", "br", "col", "colgroup", "dd", "dt", "embed", "frame", "hr", "img", "input", "li", "link"),
@@ -32,14 +34,14 @@ FLAT = frozenset(
         *("thead", "tr", "track", "wbr"),
     ]
 )
-MAX_DEPTH = 2000  # browsers stop at 512; main content takes 80 ms at this depth and 8 s at ten times it
+MAX_DEPTH = 2000  # browsers stop at 512; extracting main content takes 80 ms at this depth and 8 s at ten times it
 MANY_TAGS = 8000  # pages with fewer cannot be deep enough to matter
 MAX_OPTIONS = 5000  # of <select>: parsing takes 80 ms for these, 1.3 s for four times as many
 MAX_ATTRIBUTES = 5000  # of one tag: the same
 
 
 def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None], str], title: bool) -> pa.RecordBatch:
-    """Documents with the text of their pages in the place of the pages. Those that have no page are left alone.
+    """Documents with their pages replaced by the text of these. Documents without a page are not changed.
 
     page_text   (page, charset of the transport) -> text; blank text becomes null
     title       keep the page's title in the metadata
@@ -75,20 +77,21 @@ def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None],
 
 
 def decode(raw: bytes, charset: str | None) -> str:
-    """The characters of a page. Never fails: what cannot be read becomes U+FFFD.
+    """The characters of a page. Never fails: bytes that cannot be decoded become U+FFFD.
 
-    charset   what the transport said, None if nothing
+    charset   the transport's, None if it named none
 
-    A byte order mark decides; then UTF-8, if the bytes are: nothing else looks like it, and much of it is declared to be
-    Latin-1. Then the transport, <meta>, and what the bytes look like; the first that leaves at most 5 % of the
-    bytes above ASCII unread. Labels mean what they mean in browsers (iso-8859-1 is windows-1252).
+    A byte order mark decides; then UTF-8, if the bytes are valid UTF-8: nothing else looks like it, and much of it is
+    declared to be Latin-1. Then the transport's charset, that of <meta>, and a guess from the bytes: the first that
+    leaves at most 5 % of the bytes above ASCII undecoded. Labels mean what they mean in browsers (iso-8859-1 is
+    windows-1252).
     """
     for mark, encoding in MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, "replace")
     if wide := _utf16(raw[:1024]):
         return raw.decode(wide, "replace")
-    escapes = b"\x1b$" in raw or b"\x1b(" in raw  # ISO-2022-JP: valid UTF-8, and something else
+    escapes = b"\x1b$" in raw or b"\x1b(" in raw  # ISO-2022-JP, which is also valid UTF-8
     if not escapes:
         with contextlib.suppress(UnicodeDecodeError):
             return raw.decode("utf-8")
@@ -112,7 +115,7 @@ def codec(label: str | None) -> str | None:
 
     if not label:
         return None
-    # Python knows more, and some of it, such as unicode_escape, is no charset of pages.
+    # Python knows more codecs, and some of them, such as unicode_escape, are not charsets of pages.
     name = map_encoding_to_html5(label.strip().strip("\"'").lower(), fallback_utf8=False)
     try:
         return codecs.lookup(name).name if name else None
@@ -121,7 +124,7 @@ def codec(label: str | None) -> str | None:
 
 
 def _utf16(head: bytes) -> str | None:
-    """Which UTF-16 the bytes are that have no byte order mark: markup has a zero in every other byte then."""
+    """The UTF-16 codec of bytes without a byte order mark: every other byte of markup is zero in it. None if it is not."""
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) * 4 < len(head) or min(even, odd) * 20 > len(head):
         return None
@@ -129,7 +132,7 @@ def _utf16(head: bytes) -> str | None:
 
 
 def _guess(raw: bytes) -> str | None:
-    """The codec that a page's bytes look like."""
+    """The codec guessed from the bytes of a page."""
     from resiliparse.parse.encoding import detect_encoding
 
     name = codec(detect_encoding(raw[:SNIFFED]))
@@ -142,10 +145,10 @@ def _guess(raw: bytes) -> str | None:
 
 
 def read_page(raw: bytes, charset: str | None, max_mb: float) -> tuple[str, bool]:
-    """The page's HTML without what would take a parser more than linear time, and whether it nests too deep.
+    """The page's HTML without parts that would take a parser more than linear time, and whether it nests too deep.
 
-    The limits count bytes, tags and attributes, never seconds, so that a page meets the same fate on every machine.
-    Raises DocumentError for a page of more than `max_mb`, or one that cannot be helped.
+    The limits count bytes, tags and attributes, never seconds, so the result is the same on every machine. Raises
+    DocumentError for a page of more than `max_mb`, or with such parts that cannot be removed.
     """
     if len(raw) > max_mb * 1e6:
         raise DocumentError(f"the page has {len(raw) / 1e6:.1f} MB, more than max_mb={max_mb:g}")
@@ -157,12 +160,14 @@ def read_page(raw: bytes, charset: str | None, max_mb: float) -> tuple[str, bool
     if tags > MAX_OPTIONS and len(OPTION.findall(html)) > MAX_OPTIONS:
         html = SELECT.sub("", html)
         if (count := len(OPTION.findall(html))) > MAX_OPTIONS:
-            raise DocumentError(f"the page has {count} choices in forms without end, more than {MAX_OPTIONS}")
+            raise DocumentError(
+                f"the page has {count} <option> tags outside a closed <select>, more than {MAX_OPTIONS}"
+            )
     return html, tags > MANY_TAGS and depth(html) > MAX_DEPTH
 
 
 def depth(html: str) -> int:
-    """How many elements are open at once at most, read from the tags alone; more than that are never nested."""
+    """An upper bound of the nesting depth, from the tags alone."""
     now = most = 0
     for end, name in TAG.findall(html):
         if name.lower() in FLAT:
@@ -175,8 +180,8 @@ def depth(html: str) -> int:
 def _with_title(metadata: str | None, html: str) -> str | None:
     from html import unescape
 
-    found = TITLE.search(html)
-    title = " ".join(unescape(found[1]).split()) if found else ""
+    match = TITLE.search(html)
+    title = " ".join(unescape(match[1]).split()) if match else ""
     if not title:
         return metadata
     kept: dict[str, Any] = orjson.loads(metadata) if metadata else {}

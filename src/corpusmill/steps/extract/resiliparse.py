@@ -1,4 +1,4 @@
-"""Text of HTML pages by resiliparse: fast, and never at a loss."""
+"""Text of HTML pages by resiliparse: fast, and always some text."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,16 @@ from corpusmill.steps.extract._page import extract_pages, read_page
 
 @dataclass(frozen=True, kw_only=True)
 class Resiliparse:
-    """The text of pages, by default without navigation, footers and the like.
+    """Extract the text of HTML pages, by default without navigation, footers and other boilerplate.
 
-    `main_content` uses resiliparse's rules for what is boilerplate (Bevendorff et al. 2018, "Elastic ChatNoir", and 2023,
-    "An Empirical Comparison of Web Content Extraction Algorithms"). Where they leave fewer than `least` characters, all
-    the text of the page is taken.
+    `main_content` uses resiliparse's rules for boilerplate (Bevendorff et al. 2018, "Elastic ChatNoir", and 2023, "An
+    Empirical Comparison of Web Content Extraction Algorithms"). Where they leave fewer than `least` characters, the
+    whole text of the page is taken.
 
-    A page of more than `max_mb` is a DocumentError, and so are two kinds of page that would take the
-    parser hours (thousands of attributes in a tag, of choices in a form without end); in pages that nest more than
-    2,000 elements all text is taken. A page without any text is dropped as `empty`. Documents without a page pass.
+    A page of more than `max_mb` is a DocumentError, and so are two kinds of page that would take the parser hours
+    (thousands of attributes in one tag, or of options in an unclosed form); from pages that nest more than 2,000
+    elements the whole text is taken. A page without text is dropped as `empty`. Documents without a page are passed
+    through.
     """
 
     main_content: bool = True

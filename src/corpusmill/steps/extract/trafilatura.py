@@ -12,21 +12,22 @@ from corpusmill.errors import MissingExtraError, RecipeError
 from corpusmill.steps.extract._page import depth, extract_pages, read_page
 from corpusmill.steps.extract.resiliparse import Resiliparse
 
-MAX_TREE = 200  # depth at which trafilatura, which calls itself for children, is spared the page
+MAX_TREE = 200  # depth of nesting: trafilatura recurses into children
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trafilatura:
-    """The main text of pages (Barbaresi 2021, ACL demos), and what resiliparse makes of pages where it finds none.
+    """Extract the main text of pages with trafilatura (Barbaresi 2021, ACL demos), or with resiliparse where it finds
+    none.
 
     favour      `precision` leaves more out, `recall` leaves more in
-    comments    keep the comments of readers
+    comments    keep readers' comments
     tables      keep tables
-    fallback    let trafilatura try readability and justext too, and take the best; costs a fifth of the time
+    fallback    let trafilatura also try readability and justext and take the best; costs a fifth of the time
 
     The limits per page are those of `extract/resiliparse`; pages of more than `max_tags` tags, or that nest deeper than
-    200 elements, are resiliparse's at once, since trafilatura's time grows faster than they do. A page without
-    any text is dropped as `empty`. Documents without a page pass. Needs the extra `trafilatura`.
+    200 elements, are extracted by resiliparse, because trafilatura's time grows faster than they do. A page without
+    text is dropped as `empty`. Documents without a page are passed through. Needs the extra `trafilatura`.
     """
 
     favour: Literal["balance", "precision", "recall"] = "balance"
@@ -57,7 +58,7 @@ class Trafilatura:
 
     def _extract(self, html: str) -> str:
         try:
-            found = _library().extract(
+            text = _library().extract(
                 html,
                 include_comments=self.comments,
                 include_tables=self.tables,
@@ -66,14 +67,14 @@ class Trafilatura:
                 fast=not self.fallback,
             )
         except (ValueError, RecursionError, AttributeError, TypeError, AssertionError, KeyError, IndexError):
-            # Pages exist on which trafilatura or lxml stumble; resiliparse reads them.
+            # trafilatura or lxml fail on some pages; resiliparse reads them.
             return ""
-        return found or ""
+        return text or ""
 
 
 @cache
 def _library() -> Any:
-    """The package trafilatura, which takes a second to import and complains in the log of pages that hold no text."""
+    """The package trafilatura, which takes a second to import, without its log messages about pages that have no text."""
     try:
         library = importlib.import_module("trafilatura")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The simple rules that most pipelines begin with: length, and shares of words and characters of a kind."""
+"""The simple rules that most pipelines begin with: length, and shares of certain words and characters."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,23 +14,23 @@ from corpusmill.steps.verdict import Rule, failing
 
 @dataclass(frozen=True, kw_only=True)
 class Basic:
-    """Drop documents that are short, shout, repeat themselves, or hold much else than words.
+    """Drop documents that are short, shout, repeat themselves, or are largely something other than words.
 
-    Every bound is a value that still passes; None switches its rule off. Words are what white space separates;
-    characters are code points, white space among them. A share of nothing is 0, so an empty document fails `min_words`
-    and `min_distinct_word_ratio`.
+    Every bound is a value that still passes; None switches its rule off. Words are separated by white space; characters
+    are code points, white space included. A share of nothing is 0, so an empty document fails `min_words` and
+    `min_distinct_word_ratio`.
 
-        uppercase words   words whose cased letters are all capitals, and that have one: "NATO", "B2B", "A"
-        special           characters that are no letter, number, combining mark or white space: "$", "•", emoji
+        uppercase words   words whose cased letters are all capitals, at least one: "NATO", "B2B", "A"
+        special           characters that are not a letter, number, combining mark or white space: "$", "•", emoji
         digits            decimal digits of any script
-        bullet lines      lines that begin with "•" or "-"; the share is one of all lines, blank ones too
-        distinct words    different words, as written; long documents use fewer new words, so that a whole book is
-                          near 0.1: switch the rule off for books
-        repeats           runs of three words that stood before, of all runs of three words
+        bullet lines      lines that begin with "•" or "-"; the share is of all lines, blank ones included
+        distinct words    different words, as written; long documents use fewer new words, so a whole book is near 0.1:
+                          switch the rule off for books
+        repeats           sequences of three words that occurred before, of all sequences of three words
         punctuation       characters of Unicode's categories P*, and the symbols of ASCII
 
     Punctuation is special too: the two bounds differ in symbols beyond ASCII. Plain prose has 2 to 5 % of both, source
-    code 20 %. `min_tokens` counts with `tokenizer`, whose price of 100 MB/s is only paid when it is set.
+    code 20 %. `min_tokens` counts with `tokenizer`, at 100 MB/s, only if it is set.
 
     Source: Laurençon et al. 2022 (ROOTS), arXiv:2303.03915, filters by length, special characters and repetition; the
     other shares, and all bounds, are those of teaching pipelines
@@ -45,7 +45,7 @@ class Basic:
     min_distinct_word_ratio: float | None = 0.1
     max_repeat_ratio: float | None = 0.3
     max_punctuation_ratio: float | None = 0.3
-    tokenizer: str = "gpt2"  # for min_tokens: a name that ships, or the path of a tokenizer.json
+    tokenizer: str = "gpt2"  # for min_tokens: the name of a built-in one, or the path of a tokenizer.json
 
     needs: ClassVar[tuple[str, ...]] = ("stats", "basic")
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -75,7 +75,7 @@ class Basic:
         return () if self.min_tokens is None else (self.tokenizer,)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        """`tokens` of each document, null while no rule asks for them."""
+        """`tokens` of each document, null if no rule needs them."""
         if self.min_tokens is None:
             return {"tokens": pa.nulls(len(docs), pa.int64())}
         return {

@@ -1,4 +1,4 @@
-"""C4's rules: keep the lines that are sentences, drop the documents that are no prose."""
+"""C4's rules: keep the lines that are sentences, drop the documents that are not prose."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,34 +17,34 @@ from corpusmill.text.rewrite import with_text
 
 @dataclass(frozen=True, kw_only=True)
 class C4:
-    """Remove lines that are no sentences, then drop documents with placeholder text, code, or too few sentences.
+    """Remove lines that are not sentences, then drop documents with placeholder text, code, or too few sentences.
 
-    Lines are those of str.splitlines(), stripped; words are what white space separates. Lines go, in this order: with
-    a word that is too long, without terminal punctuation (. ? ! " ' but not "..."), with too few words, with the word
-    "javascript", with a phrase of cookie and privacy notices. Citations ("[3]", "[edit]") are cut out of lines that
-    stay. A document goes if a line that came through to that point has "lorem ipsum" or "{", or if what is left has
-    too few sentences. False or None switches a part off.
+    Lines are those of str.splitlines(), stripped; words are separated by white space. Lines are removed in this order:
+    with a word that is too long, without terminal punctuation (. ? ! " ' but not "..."), with too few words, with the
+    word "javascript", with a phrase of cookie and privacy notices. Citations ("[3]", "[edit]") are cut out of the
+    remaining lines. A document is dropped if a line that was not removed up to that point has "lorem ipsum" or "{", or
+    if the remaining text has too few sentences. False or None switches a part off.
 
-    By default texts and lines equal datatrove's C4QualityFilter, and thereby FineWeb's. The paper and the code
-    published with it differ: at least 5 words a line and 3 sentences (datatrove's 3 and 5 are those of an earlier
-    version of the paper), and no apostrophe as an end. The paper says too that "lorem ipsum" and "{" condemn a page wherever
-    they stand; the code looks where datatrove does. `C4(min_words_per_line=5, min_sentences=3, apostrophe=False)` is
-    the code that made C4, with `whole_page=True` its paper.
+    By default texts and lines equal those of datatrove's C4QualityFilter, and thereby FineWeb's. The paper and the code
+    published with it differ: at least 5 words per line and 3 sentences (datatrove's 3 and 5 are those of an earlier
+    version of the paper), and an apostrophe does not end a line. The paper also drops a page with "lorem ipsum" or "{"
+    anywhere; the code looks where datatrove does. `C4(min_words_per_line=5, min_sentences=3, apostrophe=False)` is the
+    code that made C4, with `whole_page=True` its paper.
 
     Sentences are counted by `corpusmill.text.sentences`, where C4 used NLTK's Punkt and datatrove uses spaCy's rules:
-    documents at the very bound may differ. C4's list of bad words is no part of this step. FineWeb uses all of this
+    documents exactly at the bound may differ. C4's list of bad words is not part of this step. FineWeb uses all of this
     but terminal punctuation, which alone would remove 30 % of its tokens: `terminal_punctuation=False`.
 
-    `remove_lines=False` judges by what would be left, and leaves the text as it is. Documents that go for "lorem
-    ipsum" or "{" keep their lines, so that one can see why. Signals: `sentences` of what is left (null for those
-    documents), `lorem_ipsum`, `curly_bracket`, and `lines_kept`, `lines_long_word` … `lines_policy`.
+    `remove_lines=False` judges by what would be left, and does not change the text. Documents that are dropped for
+    "lorem ipsum" or "{" keep their lines, so that one can see why. Signals: `sentences` of the remaining text (null for
+    those documents), `lorem_ipsum`, `curly_bracket`, and `lines_kept`, `lines_long_word` … `lines_policy`.
 
     Source: Raffel et al. 2020, arXiv:1910.10683, section 2.2, and the code published with it
     """
 
     remove_lines: bool = True
     terminal_punctuation: bool = True
-    apostrophe: bool = True  # a line may end in ', too
+    apostrophe: bool = True  # a line may also end in '
     min_words_per_line: int | None = 3
     max_word_chars: int | None = 1000
     citations: bool = True
@@ -52,7 +52,7 @@ class C4:
     policy: bool = True
     lorem_ipsum: bool = True
     curly_bracket: bool = True
-    whole_page: bool = False  # these two condemn a document from any line, also one that goes
+    whole_page: bool = False  # these two drop a document for any line, also for a removed one
     min_sentences: int | None = 5
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -65,7 +65,7 @@ class C4:
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         before = docs["text"]
-        found = clean_lines(
+        cleaned = clean_lines(
             before,
             terminal_punctuation=self.terminal_punctuation,
             apostrophe=self.apostrophe,
@@ -77,32 +77,32 @@ class C4:
             lorem_ipsum=self.lorem_ipsum,
             curly_bracket=self.curly_bracket,
         )
-        verdict = self._verdict_of_page(before, found.verdict) if self.whole_page else found.verdict
-        condemned = verdict != OK
-        text = pc.if_else(pa.array(condemned), before, found.text) if self.remove_lines else before
+        verdict = self._verdict_of_page(before, cleaned.verdict) if self.whole_page else cleaned.verdict
+        dropped = verdict != OK
+        text = pc.if_else(pa.array(dropped), before, cleaned.text) if self.remove_lines else before
         signals = {
-            "sentences": pa.array(found.sentences, mask=condemned),
+            "sentences": pa.array(cleaned.sentences, mask=dropped),
             "lorem_ipsum": pa.array(verdict == LOREM_IPSUM),
             "curly_bracket": pa.array(verdict == CURLY_BRACKET),
             **{
                 f"lines_{name}": pa.array(np.ascontiguousarray(count))
-                for name, count in zip(LINE_REASONS, found.lines.T)
+                for name, count in zip(LINE_REASONS, cleaned.lines.T)
             },
         }
-        cleaned = with_text(docs, text)
+        changed = with_text(docs, text)
         for name, column in signals.items():
-            cleaned = cleaned.append_column(name, column)
-        return cleaned
+            changed = changed.append_column(name, column)
+        return changed
 
     def _verdict_of_page(self, texts: pa.Array, verdict: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """(documents,) the verdict of the lines, or what else speaks against the whole page."""
+        """(documents,) the verdict of the kept lines, or else of the whole page."""
         for switched_on, wanted, name in (
             (self.lorem_ipsum, "lorem ipsum", LOREM_IPSUM),
             (self.curly_bracket, "{", CURLY_BRACKET),
         ):
             if switched_on:
-                there = pc.fill_null(pc.match_substring(pc.ascii_lower(texts), wanted), False)
-                verdict = np.where((verdict == OK) & there.to_numpy(zero_copy_only=False), np.uint8(name), verdict)
+                hit = pc.fill_null(pc.match_substring(pc.ascii_lower(texts), wanted), False)
+                verdict = np.where((verdict == OK) & hit.to_numpy(zero_copy_only=False), np.uint8(name), verdict)
         return verdict
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:

@@ -1,4 +1,6 @@
-"""Source code by its keywords, symbols and lines: leave it out of a corpus of prose, or keep nothing else."""
+"""Source code, recognised by its keywords, symbols and lines: leave it out of a corpus of prose, or keep nothing
+else.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,19 +19,19 @@ from corpusmill.text.code import code_counts
 class Code:
     """Drop documents that look like source code, or those that do not.
 
-    Three shares speak for code; `corpusmill.text.code` has the exact definition of what they count:
+    Three shares are evidence of code; `corpusmill.text.code` has the exact definition of what they count:
 
         keyword_ratio     of identifiers that are keywords of a dozen programming languages
-        symbol_ratio      of characters, white space apart, that are one of {}[]();=<>_&|
-        code_line_ratio   of filled lines that end in "{", ";" or "):", are nothing but brackets, or begin a comment,
+        symbol_ratio      of characters, white space not counted, that are one of {}[]();=<>_&|
+        code_line_ratio   of non-blank lines that end in "{", ";" or "):", are nothing but brackets, or begin a comment,
                           a directive, a decorator or a tag
 
-    `code_score` is the mean of the three, each divided by what is typical of code (0.15, 0.08 and 0.5; prose has 0.035,
-    0.01 and 0) and cut off at 1. `max_code_score` drops code; for a corpus of code set it to None and `min_code_score`
-    to 0.5. Both bounds still pass; None switches a rule off. 170 MB/s.
+    `code_score` is the mean of the three, each divided by its typical value in code (0.15, 0.08 and 0.5; prose has
+    0.035, 0.01 and 0) and capped at 1. `max_code_score` drops code; for a corpus of code set it to None and
+    `min_code_score` to 0.5. Both bounds still pass; None switches a rule off. 170 MB/s.
 
     Source: ours. Rae et al. 2021, arXiv:2112.11446, and Raffel et al. 2020, arXiv:1910.10683, drop code by single
-    symbols, which one listing in an article sets off
+    symbols, so one listing in an article drops the article
     """
 
     max_code_score: float | None = 0.5
@@ -47,11 +49,11 @@ class Code:
                 raise RecipeError(f"filter/code: {name} is from 0 to 1, got {bound}")
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        found = code_counts(docs["text"])
+        counts = code_counts(docs["text"])
         shares = {
-            "keyword_ratio": ratio(found["keywords"], found["words"]),
-            "symbol_ratio": ratio(found["symbols"], found["chars"]),
-            "code_line_ratio": ratio(found["code_lines"], found["lines"]),
+            "keyword_ratio": ratio(counts["keywords"], counts["words"]),
+            "symbol_ratio": ratio(counts["symbols"], counts["chars"]),
+            "code_line_ratio": ratio(counts["code_lines"], counts["lines"]),
         }
         evidence = [np.minimum(shares[name] / typical, 1.0) for name, typical in TYPICAL.items()]
         score = (evidence[0] + evidence[1] + evidence[2]) / 3
@@ -61,5 +63,5 @@ class Code:
         return failing(self, self.RULES, signals)
 
 
-# The median file of our 487 has these: what prose is full of by chance, a little "for" and "if", stays far below.
+# The medians of our 487 files of code; prose, with its few "for" and "if", is far below.
 TYPICAL = {"keyword_ratio": 0.15, "symbol_ratio": 0.08, "code_line_ratio": 0.5}

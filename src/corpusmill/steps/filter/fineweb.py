@@ -11,21 +11,21 @@ from corpusmill.steps.verdict import Rule, failing
 
 @dataclass(frozen=True, kw_only=True)
 class Fineweb:
-    """Drop documents made of lines that end nowhere, are short, repeat each other, or hold few words.
+    """Drop documents whose lines lack terminal punctuation, are short or repeat each other, or hold few words.
 
-    Every bound is a share that still passes; None switches its rule off. Lines are what "\\n" separates, without the
-    blank ones; a line is short at 30 code points or fewer; words are what white space separates. In a blank document no
-    line ends in punctuation: it is dropped.
+    Every bound is a share that still passes; None switches its rule off. Lines are separated by "\\n", blank ones not
+    counted; a line is short at 30 code points or fewer; words are separated by white space. In a blank document no line
+    ends in punctuation: it is dropped.
 
     The bounds are those of the code that the data set was made with (datatrove). The paper says 0.1 for repeated lines,
-    which drops far less, and does not speak of new lines to words.
+    which drops far less, and does not mention the ratio of newlines to words.
 
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6
     """
 
     min_punctuated_lines: float | None = 0.12  # share of lines that end in terminal punctuation
     max_short_lines: float | None = 0.67  # share of lines
-    max_repeated_line_chars: float | None = 0.01  # share of characters in lines that stood before
+    max_repeated_line_chars: float | None = 0.01  # share of characters in lines that occurred before
     max_newline_ratio: float | None = 0.3  # "\n" to words
 
     needs: ClassVar[tuple[str, ...]] = ("stats",)

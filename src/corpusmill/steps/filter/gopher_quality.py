@@ -14,10 +14,10 @@ from corpusmill.steps.verdict import Rule, failing
 class GopherQuality:
     """Drop documents that do not look like prose: too short or long, odd words, symbols, lists, no stop words.
 
-    Every bound is a value that still passes; None switches its rule off. Words are what white space separates. Lines
-    are those of str.splitlines(), blank ones too; white space before a bullet and behind an ellipsis does not count.
-    Words that are only punctuation count in no rule of length, but do count in the ratios, as in datatrove, whose
-    decisions these are when it is given the same words. The paper does not say what a word or a bullet is.
+    Every bound is a value that still passes; None switches its rule off. Words are separated by white space. Lines are
+    those of str.splitlines(), blank ones included; white space before a bullet and after an ellipsis is ignored. Words
+    that are only punctuation count in the ratios but not in the rules about length, as in datatrove, whose decisions
+    these are for the same words. The paper does not define words and bullets.
 
     The stop words are eight English ones (the, be, to, of, and, that, have, with), exactly as written: for other
     languages set `min_stop_words` to None.
@@ -34,7 +34,7 @@ class GopherQuality:
     max_bullet_lines: float | None = 0.9  # share of lines that begin with "•" or "-"
     max_ellipsis_lines: float | None = 0.3  # share of lines that end in an ellipsis
     min_alpha_words: float | None = 0.8  # share of words with a letter
-    min_stop_words: int | None = 2  # different ones
+    min_stop_words: int | None = 2  # distinct ones
 
     needs: ClassVar[tuple[str, ...]] = ("stats",)
     RULES: ClassVar[tuple[Rule, ...]] = (

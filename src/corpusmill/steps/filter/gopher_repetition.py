@@ -1,4 +1,4 @@
-"""The repetition rules of Gopher: how much of a document says again what it has said?"""
+"""The repetition rules of Gopher: how much of a document repeats what came before?"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,27 +15,27 @@ class GopherRepetition:
     """Drop documents that repeat themselves in lines, paragraphs, frequent short n-grams or repeated long ones.
 
     Every bound is a share that still passes; None switches its rule off. The `_chars` bounds are shares of the
-    document's characters, white space among them. Lines are what one or more "\\n" separate, paragraphs what two or
-    more do, so that empty lines do not count. One is a duplicate if it stood before, letter by letter. n-grams are of
-    words between white space, compared word by word, case and punctuation included.
+    document's characters, white space included. Lines are separated by one or more "\\n", paragraphs by two or more, so
+    empty lines do not count. A line or paragraph is a duplicate if an identical one came before. n-grams are of words
+    between white space, compared word by word, case and punctuation included.
 
-    How the characters of n-grams are counted, `ngrams` says:
+    `ngrams` says how the characters of n-grams are counted:
 
-        datatrove   top: length of the most frequent n-gram, times how often it occurs, overlaps counted again (so that
-                    the share may exceed 1). duplicate: from left to right, an n-gram that stood before counts, and the
-                    next begins behind it; the first occurrence does not count, nor the spaces.
-        paper       characters that stand within an occurrence of the most frequent n-gram, or of any that occurs more
-                    than once, the first occurrence too; each once, however many n-grams it is part of.
+        datatrove   top: length of the most frequent n-gram times its count, overlaps counted again (so the share may
+                    exceed 1). duplicate: from left to right, an n-gram that occurred before counts, and the next begins
+                    after it; the first occurrence does not count, nor do the spaces.
+        paper       characters within an occurrence of the most frequent n-gram, or of any that occurs more than once,
+                    the first occurrence included; each once, however many n-grams it is part of.
 
-    A tie of top n-grams goes to the one that stands first. The default is what FineWeb was made with. The paper's
-    count of duplicates is larger, more than twice for one passage that comes again, so that more documents go.
+    On a tie, the top n-gram is the one that comes first. The default is what FineWeb was made with. The paper's count
+    of duplicates is larger, more than twice as large for a passage that occurs twice, so it drops more documents.
 
     Source: Rae et al. 2021, arXiv:2112.11446, appendix A.1.1, table A1
     """
 
-    max_duplicate_paragraphs: float | None = 0.30  # share of paragraphs that stood before
+    max_duplicate_paragraphs: float | None = 0.30  # share of paragraphs that occurred before
     max_duplicate_paragraph_chars: float | None = 0.20
-    max_duplicate_lines: float | None = 0.30  # share of lines that stood before
+    max_duplicate_lines: float | None = 0.30  # share of lines that occurred before
     max_duplicate_line_chars: float | None = 0.20
     max_top_2_gram_chars: float | None = 0.20
     max_top_3_gram_chars: float | None = 0.18

@@ -1,4 +1,4 @@
-"""Any condition over what is known of a document, in SQL: RedPajama-v2's way of choosing."""
+"""Any condition over the signals of a document, in SQL: RedPajama-v2's way of filtering."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -20,14 +20,14 @@ class KeepWhere:
 
         filter/keep_where: {condition: gopher_quality.content_words > 100 and language.label = 'en'}
 
-    The condition may name every signal that a step before it has left, as LABEL.COLUMN, and what is known of each
-    document: id, source, file, position, url, date, and bytes (of its text). Steps before a dedup have left theirs in
-    an earlier pass, out of reach: put the condition above it, where only the verdicts of the dedup are missing.
+    The condition may use every signal of an earlier step of the same pass, as LABEL.COLUMN, and these columns of each
+    document: id, source, file, position, url, date, and bytes (of its text). Signals of steps before a dedup are in an
+    earlier pass, out of reach: put the condition above the dedup, where only the dedup's own verdicts are missing.
 
     It is an expression of DuckDB: comparisons, arithmetic, and, or, not, in, between, like, case, coalesce, and any
-    function of values alone (lower, regexp_matches, greatest …). What looks at more than one document or at anything
-    but the document is refused: subqueries, aggregates, windows, files, chance, and the clock. A condition that is
-    null, as one on a null signal is, is not true and drops the document, as in SQL: coalesce(url, '') = ''.
+    function of values alone (lower, regexp_matches, greatest …). Everything that depends on more than the document
+    itself is refused: subqueries, aggregates, windows, files, randomness, and the clock. A condition that is null, as
+    one on a null signal is, is not true and drops the document, as in SQL: coalesce(url, '') = ''.
 
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
     """
@@ -45,7 +45,7 @@ class KeepWhere:
         for name in expression.columns:
             if name not in signals:
                 raise RecipeError(unknown(name, signals.keys()))
-        # A table without columns would be one without rows.
+        # A table without columns has no rows.
         documents = pa.table({name: signals[name] for name in expression.columns or ("bytes",)})
         holds = evaluate(expression.sql, documents)
         return join_reasons(condition=pc.invert(pc.fill_null(holds, False)))
@@ -53,7 +53,7 @@ class KeepWhere:
 
 @dataclass(frozen=True)
 class Expression:
-    """A condition that is checked: its columns by their full names, in order, and as SQL over a table that has them."""
+    """A checked condition: its columns by their full names, in order, and the SQL over a table that has them."""
 
     columns: tuple[str, ...]
     sql: str
@@ -72,17 +72,17 @@ def parsed(condition: str) -> Expression:
     select = tree["statements"][0]["node"]
     expressions = select["select_list"]
     if len(tree["statements"]) > 1 or len(expressions) > 1 or select | {"select_list": []} != bare():
-        raise RecipeError(f"filter/keep_where: the condition is one expression, and no statement; got: {condition}")
+        raise RecipeError(f"filter/keep_where: the condition must be one expression, not a statement; got: {condition}")
     columns: dict[str, None] = {}
     for part in parts(expressions):
         if part["class"] not in OF_VALUES:
             what = REFUSED.get(part["class"], part["class"].lower())
-            raise RecipeError(f"filter/keep_where: {what} in a condition on one document: {condition}")
+            raise RecipeError(f"filter/keep_where: {what} is not possible in a condition on one document: {condition}")
         if part["class"] == "FUNCTION" and (name := part["function_name"]) not in functions():
             mistyped = name not in functions(every=True)
             near = did_you_mean(name, filter(str.isidentifier, functions())) if mistyped else ""
             raise RecipeError(
-                f'filter/keep_where: "{name}" is no function of values alone{near or "."} In: {condition}'
+                f'filter/keep_where: "{name}" is not a function of values alone{near or "."} In: {condition}'
             )
         if part["class"] == "COLUMN_REF":
             name = ".".join(part["column_names"])
@@ -93,14 +93,14 @@ def parsed(condition: str) -> Expression:
     return Expression(tuple(columns), sql)
 
 
-# The classes of DuckDB's syntax tree that make values of values.
+# The classes of DuckDB's syntax tree that compute values from values.
 OF_VALUES = {
     *("BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON"),
     *("CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR", "TYPE"),
 }
 REFUSED = {"SUBQUERY": "a subquery", "WINDOW": "a window", "STAR": "a star", "PARAMETER": "a parameter"}
 
-# Functions that DuckDB writes in SQL, and that look at their arguments alone; it does not say so of any of these.
+# Functions that DuckDB defines as macros in SQL: they depend on their arguments alone, but it does not say so.
 MACROS = ("if", "nullif", "split_part", "fdiv", "fmod", "array_to_string")
 
 
@@ -116,7 +116,7 @@ def parts(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def syntax(sql: str) -> Any:
-    """DuckDB's syntax tree of a statement, nothing of it looked up or carried out."""
+    """DuckDB's syntax tree of a statement, without looking anything up or running it."""
     ((tree,),) = database().execute("select json_serialize_sql(?)", [sql]).fetchall()
     return json.loads(tree)
 
@@ -130,7 +130,7 @@ def bare() -> dict[str, Any]:
 
 @cache
 def functions(*, every: bool = False) -> frozenset[str]:
-    """The functions whose value depends on their arguments alone, one row at a time; or all that there are."""
+    """The functions whose value depends on their arguments alone, one row at a time; with `every`, all functions."""
     listed = (
         database().execute("select distinct function_name, function_type, stability from duckdb_functions()").fetchall()
     )
@@ -150,7 +150,7 @@ def database() -> Any:
         "threads": 1,
         "enable_external_access": False,
         "autoload_known_extensions": False,
-        "python_enable_replacements": False,  # a name in SQL is never a variable of ours
+        "python_enable_replacements": False,  # a name in SQL never refers to a Python variable
     }
     connection = duckdb.connect(":memory:", config=settings)
     connection.execute("set lock_configuration = true")
@@ -178,11 +178,12 @@ def evaluate(sql: str, documents: pa.Table) -> pa.Array:
 
 
 def unknown(name: str, known: Collection[str]) -> str:
-    """What to say of a column that is not there."""
+    """The message for a column that does not exist."""
     column = name.rpartition(".")[2]
     same = [other for other in known if other.rpartition(".")[2] == column]
     near = f'; did you mean "{same[0]}"?' if same else did_you_mean(name, known) or "."
     return (
-        f'filter/keep_where: no step before it leaves "{name}"{near} In this pass there are: {", ".join(known)}. '
-        "What steps before a dedup have measured is in an earlier pass: put the condition above the dedup."
+        f'filter/keep_where: no earlier step of this pass leaves the signal "{name}"{near} '
+        f"There are: {', '.join(known)}. Signals of steps before a dedup are in an earlier pass: put the condition "
+        "above the dedup."
     )

@@ -15,11 +15,12 @@ from corpusmill.steps.verdict import join_reasons
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """Drop documents of other languages, and those whose language is not sure.
+    """Drop documents in other languages, and those whose language is uncertain.
 
-    `language` drops what is not in `languages`, and texts without a word. `min_score` drops a document whose score is
-    below the threshold of its language: that of `min_scores`, or else `min_score`. The language is found as by
-    annotate/language, whose signals this leaves too, so another threshold can be tried without the text.
+    `language` drops documents whose language is not in `languages`, and texts without words. `min_score` drops a
+    document whose score is below the threshold of its language: that of `min_scores`, or else `min_score`. The language
+    is identified as annotate/language does, and its signals are kept too, so other thresholds can be tried without the
+    text.
 
     Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, section 3.3, keeps English at 0.65
     """
@@ -28,17 +29,17 @@ class Language:
     min_score: float = 0.65
     min_scores: tuple[tuple[str, float], ...] = ()  # by language, instead of min_score
     model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
-    windows: int = 3  # of a document that is longer than all of them
+    windows: int = 3  # that are read of a longer document
     window_chars: int = 1000
 
     needs: ClassVar[tuple[str, ...]] = ()
     threshold_parameters: ClassVar[tuple[str, ...]] = ("languages", "min_score", "min_scores")
 
     def __post_init__(self) -> None:
-        # Sorted, so that the order in which a recipe lists them does not make another step.
+        # Sorted, so that the order in a recipe makes no difference to the fingerprint.
         object.__setattr__(self, "min_scores", tuple(sorted(dict(self.min_scores).items())))
         if not self.languages:
-            raise RecipeError('languages is empty, so nothing would be kept; name one, such as ["en"]')
+            raise RecipeError('languages is empty, so every document would be dropped; name one, such as ["en"]')
         known = self._identifier().labels()
         for parameter, named in (("languages", self.languages), ("min_scores", tuple(dict(self.min_scores)))):
             for language in named:

@@ -1,3 +1,5 @@
+"""Sampling by quality: a document with a higher score is more likely to be kept."""
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,14 +15,15 @@ from corpusmill.tokens.sampling import sampling_hash
 
 @dataclass(frozen=True, kw_only=True)
 class Pareto:
-    """Sample documents by a quality score: nearly all of the good ones are kept, and a few of the bad ones.
+    """Keep documents by a quality score and a random draw: nearly all of the good ones, few of the bad ones.
 
-    A document is kept if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score. With the default
-    that is 1 of 512 at a score of 0, 1 of 38 at 0.5, nearly 1 of 2 at 0.92, and all at 1. So texts that the classifier
-    does not know are not lost altogether.
+    A document is kept if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score. With the
+    default that is 1 in 512 at a score of 0, 1 in 38 at 0.5, nearly 1 in 2 at 0.92, and all at 1. So texts unlike the
+    classifier's training data are not lost altogether.
 
-    The random draw is deterministic per document: a hash of its id and `seed`. Signal: `draw`, the uniform number (0 to 1)
-    that was drawn. Documents without a score are dropped.
+    The draw is a hash of the document's id and `seed`: the random draw is deterministic per document, the same in every
+    run and however the work is split. Signal: `draw`, the uniform random number (0 to 1) of the document. Documents
+    without a score are dropped.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix A
     """
@@ -33,7 +36,7 @@ class Pareto:
 
     def __post_init__(self) -> None:
         if "." not in self.by:
-            raise RecipeError(f'by is a signal of an earlier step, as in "quality.score", got "{self.by}"')
+            raise RecipeError(f'by must be a signal of an earlier step, as in "quality.score", got "{self.by}"')
         if not self.alpha > 0:
             raise RecipeError(f"need alpha > 0, got {self.alpha}")
 

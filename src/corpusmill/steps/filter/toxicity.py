@@ -1,4 +1,4 @@
-"""Drop documents full of insult and obscenity."""
+"""Drop documents full of insults and obscenity."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,14 +13,14 @@ from corpusmill.steps.verdict import Rule, failing
 
 @dataclass(frozen=True, kw_only=True)
 class Toxicity:
-    """Drop documents with too many words of a list, or of too high a score.
+    """Drop documents with too many words of a list, or with too high a score.
 
     The signals are those of annotate/toxicity; each bound still passes, and None switches its rule off. `max_share` of
-    0.001 is one word of the list in a thousand: a document of fewer words goes for a single one. `max_worst` judges a
-    document by its worst sentence alone, which of long pages takes most.
+    0.001 is one word of the list per thousand: a document of fewer words is dropped for a single one. `max_worst`
+    judges a document by its worst sentence alone, which drops most long pages.
 
-    Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159, drops by the scores of classifiers of sentences; the
-    bounds are ours, see docs/guide/toxicity.md
+    Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159, drops by the scores of classifiers of sentences; the bounds
+    are ours, see docs/guide/toxicity.md
     """
 
     max_share: float | None = 0.001  # of words that are in the list
@@ -28,7 +28,7 @@ class Toxicity:
     max_worst: float | None = None  # of a sentence
     max_bad: float | None = None  # share of words in bad sentences
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list
-    sentence_score: float = 0.7  # from which on a sentence is bad
+    sentence_score: float = 0.7  # at which a sentence is bad
 
     needs: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = (

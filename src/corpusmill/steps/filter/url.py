@@ -1,4 +1,4 @@
-"""Block lists and telling words: does the address alone say that a page is not wanted?"""
+"""Block lists and words in the address: can a page be dropped by its URL alone?"""
 
 import re
 from collections.abc import Iterator
@@ -22,28 +22,28 @@ List = tuple[str, ...] | str
 
 @dataclass(frozen=True, kw_only=True)
 class Url:
-    """Drop documents by their URL: listed domains and pages, and words that tell what a page is about.
+    """Drop documents by their URL: listed domains and pages, and words in the address that tell what a page is about.
 
-    A list is written out in the recipe, or named: a file with one entry a line, or a list that ships. A domain stands
-    for its subdomains too (so a public suffix, "edu", for all below it), a page for what lies below it. Scheme, user,
-    port, fragment and the case of the host make no difference; names in other scripts are compared as they are
-    resolved (xn--…); an IP address matches as a whole. Words are what other characters than a-z and 0-9 separate,
-    case ignored; an entry of several matches where they follow one another. Sub-words match anywhere, separators
-    ignored ("free-po.rn"). Documents without a URL are kept.
+    A list is written out in the recipe, or named: a file with one entry per line, or a list that ships. A domain also
+    means its subdomains (so a public suffix, "edu", means all below it), a page also means everything below it. Scheme,
+    user, port, fragment and the case of the host make no difference; names in other scripts are compared in their
+    resolved form (xn--…); an IP address matches as a whole. Words are separated by characters other than a-z and 0-9,
+    case ignored; an entry of several words matches them in sequence. Sub-words match anywhere, separators ignored
+    ("free-po.rn"). Documents without a URL are kept.
 
-    The word lists that ship are small, ours, and English. RefinedWeb's and FineWeb's bulk comes from the UT1 lists
-    of the University of Toulouse, which do not ship (4.6 M domains, CC BY-SA): get them, and name their folder as
-    `ut1`. Word lists have a price: two soft words also meet in the address of a page on sex education for adults.
+    The word lists that ship are small, ours, and English. The bulk of RefinedWeb's and FineWeb's lists is the UT1 lists
+    of the University of Toulouse, which do not ship (4.6 M domains, CC BY-SA): download them, and name their folder as
+    `ut1`. Word lists have a price: two soft words also occur in the address of a page on sex education for adults.
 
-    Each list's reason has a signal of the same name that holds what was found; that of `ut1` is "category: entry".
-    The signal `domain` is the registered domain (example.co.uk), by the public suffixes that come with the package
-    publicsuffixlist: nothing here asks the network.
+    Each list's reason has a signal of the same name that holds the entry found; that of `ut1` is "category: entry". The
+    signal `domain` is the registered domain (example.co.uk), by the public suffixes of the installed package
+    publicsuffixlist: nothing is looked up online.
 
     Source: Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116, appendix G.1, which drops at two soft words
     """
 
     ut1: str | None = None  # a folder laid out as CATEGORY/domains and CATEGORY/urls
-    categories: tuple[str, ...] = (  # of UT1: those that RefinedWeb chose
+    categories: tuple[str, ...] = (  # of UT1: those of RefinedWeb
         "adult",
         "agressif",
         "arjel",
@@ -57,12 +57,12 @@ class Url:
     )
     block_domains: List = ()
     block_urls: List = ()
-    curated_domains: List = ()  # sources that the corpus takes from elsewhere, such as wikipedia.org
+    curated_domains: List = ()  # sources that the corpus gets elsewhere, such as wikipedia.org
     hard_words: List = "url/hard_words"
     sub_words: List = "url/sub_words"
     soft_words: List = "url/soft_words"
-    max_soft_words: int | None = 1  # different ones in one URL
-    allow_domains: List = ()  # kept, whatever the other lists say
+    max_soft_words: int | None = 1  # distinct ones in one URL
+    allow_domains: List = ()  # kept, even if another list has them
 
     needs: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_soft_words", "soft_words", ">"),)
@@ -86,40 +86,41 @@ class Url:
             if isinstance(name := getattr(self, field), str):
                 _lists.check(locate(name), what)
         if self.ut1 is not None:
-            there = load(self.ut1, _lists.categories)
+            folders = load(self.ut1, _lists.categories)
             for category in self.categories:
-                if not there.get(category):
+                if not folders.get(category):
                     raise AssetError(
-                        f'{self.ut1}: no category "{category}" with a file "domains" or "urls"'
-                        f"{did_you_mean(category, there) or '.'} Found: {', '.join(sorted(there)) or 'no folder at all'}."
+                        f'{self.ut1}: there is no category "{category}" with a file "domains" or "urls"'
+                        f"{did_you_mean(category, folders) or '.'} Found: {', '.join(sorted(folders)) or 'no folders'}."
                     )
-                files = [locate(f"{self.ut1}/{category}/{file}") for file in sorted(there[category])]
+                files = [locate(f"{self.ut1}/{category}/{file}") for file in sorted(folders[category])]
                 if not any(any(_lists.lines(file)) for file in files):
                     raise AssetError(f"{self.ut1}/{category}: an empty list; unpack the UT1 lists anew")
 
     @property
     def assets(self) -> tuple[str, ...]:
-        """The lists that are named, not written out: what they hold decides, too."""
+        """The named lists: their content decides, too."""
         named = [value for field in KINDS if isinstance(value := getattr(self, field), str)]
         return (*named, *(f"{self.ut1}/{category}/{file}" for category, file in self._ut1_files()))
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        """What each list finds in each URL, null for nothing; all null without a URL or where the domain is allowed.
-        But `domain` is that of every URL.
+        """The entry of each list that matches each URL, null for none; all null without a URL or for an allowed domain.
+        `domain` is given for every URL.
 
-        The URL's longest domain and deepest page that a list holds is reported; of words, the first in list order.
+        The longest domain and the deepest page of the URL that a list has are reported; of words, the first in list
+        order.
         """
         urls = [None if url is None else Address.of(url) for url in docs["url"].to_pylist()]
         sites = [None if url is None else url.site for url in urls]
-        allowed = Names(urls, lambda url: url.domains).found(domain_list(self.allow_domains))
+        allowed = Names(urls, lambda url: url.domains).matches(domain_list(self.allow_domains))
         urls = [url if kept is None else None for url, kept in zip(urls, allowed)]
         domains, pages = Names(urls, lambda url: url.domains), Names(urls, lambda url: url.pages)
 
         ut1: list[str | None] = [None] * len(urls)
         for category, file in self._ut1_files():
             names, read = (domains, _lists.domain_hashes) if file == "domains" else (pages, _lists.page_hashes)
-            found = names.found(load(f"{self.ut1}/{category}/{file}", read))
-            ut1 = [old or (entry and f"{category}: {entry}") for old, entry in zip(ut1, found)]
+            entries = names.matches(load(f"{self.ut1}/{category}/{file}", read))
+            ut1 = [old or (entry and f"{category}: {entry}") for old, entry in zip(ut1, entries)]
 
         whole = [None if url is None else f"{url.host}{url.path}{url.query}".lower() for url in urls]
         parted = pc.replace_substring_regex(pa.array(whole, pa.string()), "[^a-z0-9]+", " ")
@@ -127,9 +128,9 @@ class Url:
         return {
             "domain": pa.array(sites, pa.string()),
             "ut1": pa.array(ut1, pa.string()),
-            "block_domains": pa.array(domains.found(domain_list(self.block_domains)), pa.string()),
-            "block_urls": pa.array(pages.found(page_list(self.block_urls)), pa.string()),
-            "curated_domains": pa.array(domains.found(domain_list(self.curated_domains)), pa.string()),
+            "block_domains": pa.array(domains.matches(domain_list(self.block_domains)), pa.string()),
+            "block_urls": pa.array(pages.matches(page_list(self.block_urls)), pa.string()),
+            "curated_domains": pa.array(domains.matches(domain_list(self.curated_domains)), pa.string()),
             "hard_words": pa.array([words[0] if words else None for words in hard], pa.string()),
             "sub_words": pa.array(first_sub_words(parted, word_list(self.sub_words)), pa.string()),
             "soft_words": pa.array([None if url is None else len(words) for url, words in zip(urls, soft)], pa.int32()),
@@ -142,11 +143,11 @@ class Url:
         return join_reasons(**hits)
 
     def _ut1_files(self) -> list[tuple[str, str]]:
-        """(category, "domains" or "urls") of each UT1 file that is asked for and there."""
+        """(category, "domains" or "urls") of each UT1 file that is asked for and exists."""
         if self.ut1 is None:
             return []
-        there = load(self.ut1, _lists.categories)
-        return [(category, file) for category in self.categories for file in sorted(there.get(category, ()))]
+        folders = load(self.ut1, _lists.categories)
+        return [(category, file) for category in self.categories for file in sorted(folders.get(category, ()))]
 
 
 DOMAINS = ("block_domains", "curated_domains", "allow_domains")
@@ -156,7 +157,7 @@ FINDS = ("ut1", "block_domains", "block_urls", "curated_domains", "hard_words", 
 
 
 def written(entries: List) -> tuple[str, ...]:
-    """The entries that the recipe itself holds."""
+    """The entries that are written out in the recipe."""
     return () if isinstance(entries, str) else entries
 
 
@@ -182,7 +183,7 @@ def word_list(entries: List) -> tuple[str, ...]:
 
 
 def spelled(parted: pa.StringArray, listed: tuple[str, ...]) -> Iterator[list[str]]:
-    """For each URL, here words with spaces between them, those of the listed that it has, in the order of the list."""
+    """For each URL, given as words with spaces between them, the listed words that it has, in the order of the list."""
     place = {word: at for at, word in reversed(list(enumerate(listed)))}
     several = [word for word in place if " " in word]
     for text in parted.to_pylist():
@@ -193,15 +194,15 @@ def spelled(parted: pa.StringArray, listed: tuple[str, ...]) -> Iterator[list[st
 
 
 def first_sub_words(parted: pa.StringArray, listed: tuple[str, ...]) -> list[str | None]:
-    """The first of the listed words whose letters stand in each URL when its separators, here spaces, are taken out."""
+    """For each URL, given as words with spaces between them, the first listed word that occurs when spaces are removed."""
     if not listed:
         return [None] * len(parted)
     squeezed = pc.replace_substring(parted, " ", "")
     listed = tuple(word.replace(" ", "") for word in listed)
-    # One pass of RE2 for all words together; which word it was is asked of the few that match.
+    # One pass of RE2 with all words together; only the few URLs that match are searched for the word.
     hits = np.flatnonzero(pc.fill_null(pc.match_substring_regex(squeezed, "|".join(map(re.escape, listed))), False))
-    found: list[str | None] = [None] * len(parted)
+    first: list[str | None] = [None] * len(parted)
     for row in hits.tolist():
         letters = squeezed[row].as_py()
-        found[row] = next(word for word in listed if word in letters)
-    return found
+        first[row] = next(word for word in listed if word in letters)
+    return first

@@ -1,1 +1,1 @@
-"""Pack: which tokens of which documents stand in which row."""
+"""Steps that pack documents into rows of equal length: which tokens of which documents are in which row."""

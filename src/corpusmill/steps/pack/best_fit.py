@@ -8,17 +8,17 @@ from corpusmill.tokens.packing import Method, Remainder
 
 @dataclass(frozen=True, kw_only=True)
 class BestFit:
-    """Keep documents whole: each goes into the fullest row of `length` tokens that still has room for it.
+    """Keep documents whole: each goes into the fullest row of `length` tokens that has room for it.
 
-    Best-fit decreasing within a shard (Ding et al. 2024, arXiv:2404.10830, section 3). Only documents longer than a
-    row are cut: into full rows and a rest, or, with `split_at`, where the last "paragraph" or "sentence" ends that still
-    fits. The room that is left in rows is padding; the run reports how much.
+    Best-fit decreasing within a shard (Ding et al. 2024, arXiv:2404.10830, section 3). Only documents longer than a row
+    are cut: into full rows and a remainder, or, with `split_at`, at the last "paragraph" or "sentence" end that fits.
+    Unused room in rows is padding; the run reports how much.
     """
 
     method: ClassVar[Method] = "best_fit"
     remainder: ClassVar[Remainder] = "pad"
 
-    length: int = 2048  # tokens a row
+    length: int = 2048  # tokens per row
     split_at: SplitAt | None = None
 
     def __post_init__(self) -> None:

@@ -8,20 +8,19 @@ from corpusmill.tokens.packing import Method, Remainder
 
 @dataclass(frozen=True, kw_only=True)
 class Concat:
-    """Put documents end to end and cut the stream into rows of `length` tokens.
+    """Concatenate documents and cut the stream into rows of `length` tokens.
 
-    Dense: nothing is lost and only the very last row may hold padding, but documents are cut where a row ends
-    (Brown et al. 2020, arXiv:2005.14165, appendix B). `remainder` says what becomes of a last row that is not full:
-    "pad" fills it, "drop" leaves it out and reports the tokens as discarded, "keep" leaves it short.
+    Dense: nothing is lost and only the very last row may hold padding, but documents are cut where a row ends (Brown et
+    al. 2020, arXiv:2005.14165, appendix B). `remainder` is what happens to a last row that is not full: "pad" fills it,
+    "drop" leaves it out and reports its tokens as discarded, "keep" leaves it short.
 
-    With `split_at`, a row ends where the last document, "paragraph" or "sentence" ends that still fits, and what stays
-    free behind it is padding; only what is longer than a row is cut elsewhere. Then every row is padded, so `remainder` is
-    "pad".
+    With `split_at`, a row ends at the last end of a document, "paragraph" or "sentence" that fits, and the rest of the
+    row is padding; only text longer than a row is cut elsewhere. Then every row is padded, so `remainder` is "pad".
     """
 
     method: ClassVar[Method] = "concat"
 
-    length: int = 2048  # tokens a row
+    length: int = 2048  # tokens per row
     remainder: Literal["pad", "drop", "keep"] = "pad"
     split_at: SplitAt | None = None
 

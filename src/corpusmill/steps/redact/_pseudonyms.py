@@ -1,13 +1,13 @@
-"""Another value for each personal one: the same for the same value, and not to be traced back without the key.
+"""Another value for each personal one: always the same for the same value, and not to be traced back without the key.
 
-A pseudonym looks like what it stands for, and comes from a range that was set aside so that it can be nobody's:
+A pseudonym looks like the value it replaces, and is from a range that is reserved, so that it belongs to nobody:
 
     email       user-….@example.com (RFC 2606)
     ip          198.18.0.0/15 for IPv4 (RFC 2544), 2001:db8::/32 for IPv6 (RFC 3849)
-    phone       555-0100 to 555-0199 of an American area, which are for fiction
-    ssn         000-dd-dddd, which is never given out
-    card        9999…, a prefix of no network, with as many digits in the same groups
-    iban        ZZ00…, a country that is none, with as many characters in the same groups
+    phone       555-0100 to 555-0199 of an American area code, reserved for fiction
+    ssn         000-dd-dddd, which is never issued
+    card        9999…, a prefix of no card network, with as many digits in the same groups
+    iban        ZZ00…, a code of no country, with as many characters in the same groups
     mac         02:…, locally administered (IEEE 802)
     others      kind-… (secret-…, person-…)
 
@@ -20,17 +20,18 @@ from collections.abc import Callable
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-# Letters alone: with digits among them, what stands for a credential would be found as one again.
+# Letters only: with digits, the pseudonym of a credential would be found as a credential again.
 HEX_AS_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def pseudonym(kind: str, value: str, key: bytes) -> str:
-    """What stands for the value.
+    """The pseudonym of a value.
 
     kind    of personal data, as a recipe names it
     key     up to 64 bytes
 
-    Values that mean the same have the same: case does not count where it means nothing, nor how numbers are grouped.
+    Values with the same meaning have the same pseudonym: case is ignored where it means nothing, and the grouping of
+    numbers.
 
     >>> pseudonym("email", "Jane@host.example", b"k" * 64), pseudonym("ssn", "219-09-9999", b"k" * 64)
     ('user-ahmoehhkhdbeefj@example.com', '000-94-4729')
@@ -40,11 +41,11 @@ def pseudonym(kind: str, value: str, key: bytes) -> str:
 
 
 def canonical(kind: str, value: str) -> str:
-    """The value as all ways to write it have it."""
+    """One spelling for all ways to write the value."""
     if kind == "ip":
         return str(ip_address(value))
     if kind == "phone":
-        # Without the extension, and without the call out of America, "+" or "(0)".
+        # Without the extension, the prefix of international calls ("00", "+") and "(0)".
         digits = re.sub(r"\D", "", re.split("[a-z]", value.lower())[0].replace("(0)", "")).removeprefix("00")
         return digits if value.startswith("+") or len(digits) > 10 else f"1{digits}"
     if kind in ("ssn", "card", "iban", "mac"):
@@ -61,7 +62,7 @@ def _digits(hashed: bytes, count: int) -> str:
 
 
 def _in_the_groups_of(value: str, characters: str) -> str:
-    """The characters with the separators of the value between them."""
+    """The characters, grouped by the separators of the value."""
     following = iter(characters)
     return "".join(next(following) if c.isalnum() else c for c in value)
 

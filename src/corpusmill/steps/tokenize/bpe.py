@@ -11,17 +11,16 @@ from corpusmill.models.tokenizer import Tokenizer, load
 
 @dataclass(frozen=True, kw_only=True)
 class Bpe:
-    """Encode documents with a tokenizer, and end each with one end-of-document token.
+    """Encode documents with a tokenizer, and end each with one EOS token.
 
-    tokenizer   "gpt2", which ships with the package; or the path of a Hugging Face tokenizer.json, a SentencePiece .model
+    tokenizer   "gpt2", which is built in; or the path of a Hugging Face tokenizer.json, a SentencePiece .model
                 (Unigram or BPE), a .tiktoken file named for its encoding, or the folder that holds one of the first two
-    engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for .model);
-                or "auto": gigatoken where it gives the same ids, else the reference
-    eos         the token that ends a document; found among the usual names if not given
-    bos         the token that begins a document; none if not given, whatever the tokenizer itself would add
+    engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
+                .model); or "auto": gigatoken where it gives the same ids, else the reference
+    eos         the token that ends a document; looked up among the usual names if not given
+    bos         the token that begins a document; none if not given, even if the tokenizer would add one
 
-    Text that looks like a special token is encoded as the ordinary characters that it is (Radford et al. 2019 for
-    byte-level BPE).
+    Text that looks like a special token is encoded as ordinary characters (Radford et al. 2019 for byte-level BPE).
     """
 
     tokenizer: str = "gpt2"
@@ -34,13 +33,13 @@ class Bpe:
         return (self.tokenizer,)
 
     def open(self) -> Tokenizer:
-        """The tokenizer, loaded once a process. Raises AssetError if it cannot be used."""
+        """The tokenizer, loaded once per process. Raises AssetError if it cannot be used."""
         return load(self.tokenizer, self.engine, self.eos, self.bos)
 
     def count(self, texts: pa.Array) -> NDArray[np.int64]:
-        """(documents,) tokens of each text, those that begin and end a document not counted."""
+        """(documents,) tokens of each text, without BOS and EOS."""
         return self.open().count(texts)
 
     def encode(self, texts: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """ids (tokens,) of all documents, each with its begin and end; lengths (documents,), each >= 1."""
+        """ids (tokens,) of all documents, each with its BOS and EOS; lengths (documents,), each >= 1."""
         return self.open().encode_documents(texts)
