@@ -11,7 +11,7 @@ def test_parameters_say_tokens_and_operations(corpusmill):
     status, out, _ = corpusmill("plan", "--params", "7B")
     assert status == 0
     assert out.splitlines()[0] == "7B parameters on 140B tokens: 5.88e21 FLOP"
-    assert "  Llama 3 8B                               13.1T                 1875" in out.splitlines()
+    assert ["Llama", "3", "8B", "13.1T", "1875"] in [line.split() for line in out.splitlines()]
 
 
 def test_overtraining_moves_operations_from_parameters_to_tokens(corpusmill):
@@ -27,7 +27,7 @@ def test_tokens_say_the_largest_model_that_they_are_enough_for(corpusmill):
     out = json.loads(corpusmill("plan", "--tokens", "1T", "--overtrain", 5, "--json")[1])
     assert out["plan"]["params"] == pytest.approx(10e9) and out["plan"]["tokens_per_param"] == pytest.approx(100)
     assert set(out["compute_optimal"]) == {
-        "20 tokens a parameter",
+        "20 tokens per parameter",
         "Besiroglu et al. 2024",
         "Hoffmann et al. 2022, approach 3",
     }

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,3 +54,17 @@ def say(message: str) -> None:
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Cells as lines, in columns: the first flush left, the others flush right.
+
+    >>> aligned([["stage", "disk"], ["pass-1", "9 kB"]])
+    ['stage   disk', 'pass-1  9 kB']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for cells in rows:
+        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
+        lines.append("  ".join([first, *others]).rstrip())
+    return lines

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Folder, Json, aligned, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, share, size
 
@@ -46,23 +46,19 @@ def stats(run: Folder, json: Json = False) -> None:
         if groups:
             head, rows = group_table(title, (*groups, every) if title == "source" else groups, every)
             print()
-            _print_table(head, rows)
+            _print_table(head, *rows)
     print()
     head = ["tokens a document", *(f"{100 * q:g} %" for q in found.lengths), "longest"]
-    _print_table(head, [["at most", *(number(value) for value in (*found.lengths.values(), found.longest))]])
+    _print_table(head, ["at most", *(number(value) for value in (*found.lengths.values(), found.longest))])
     if rows := packing_table(packing(flow)):
         print()
-        _print_table([], rows)
+        _print_table(*rows)
     if words := in_words(engine_check(tables)):
         print(f"\n{words}")
     print()
     frequent = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top[:FREQUENT]]
-    _print_table(["token", "id", "times", "of all"], frequent)
+    _print_table(["token", "id", "times", "of all"], *frequent)
 
 
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    lines = [head, *rows] if head else rows
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    for cells in lines:
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-        print("  ".join([first, *others]).rstrip())
+def _print_table(*rows: Sequence[str]) -> None:
+    print("\n".join(aligned(rows)))

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
+from corpusmill.cli.common import aligned
 from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
 from corpusmill.report.figures.packing import packing, packing_table
@@ -18,14 +19,12 @@ HEAD = ("step", "documents in", "out", "kept", "bytes out", "tokens out")
 
 def print_waterfall(flow: Waterfall) -> None:
     """What came in and went out of every step; below each, why documents go."""
-    rows = list(_rows(flow))
-    widths = [max(map(len, column)) for column in zip(HEAD, *(cells for cells, _ in rows))]
+    rows = [(HEAD, ""), *_rows(flow)]
     width = min(shutil.get_terminal_size((100, 24)).columns, WIDE)
-    for cells, why in [(HEAD, ""), *rows]:
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-        print("  ".join([first, *others]).rstrip())
-        for line in wrap(why, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
-            print(f"    {line}".replace(TIE, " "))
+    for line, (_, reasons) in zip(aligned([cells for cells, _ in rows]), rows):
+        print(line)
+        for part in wrap(reasons, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
+            print(f"    {part}".replace(TIE, " "))
 
 
 def print_leaks(found: Sequence[Leaks]) -> None:
@@ -39,11 +38,7 @@ def print_mixes(found: Sequence[Mix]) -> None:
     """What each source was to give and has given."""
     for mix in found:
         head, rows = mix_table(mix)
-        print(f"\n{mix.step}")
-        widths = [max(map(len, column)) for column in zip(head, *rows)]
-        for cells in (head, *rows):
-            first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-            print("  ".join([first, *others]).rstrip())
+        print("\n".join([f"\n{mix.step}", *aligned([head, *rows])]))
 
 
 def print_packing(flow: Waterfall, checked: str | None) -> None:
@@ -51,9 +46,7 @@ def print_packing(flow: Waterfall, checked: str | None) -> None:
     rows = packing_table(packing(flow))
     if rows:
         print("\ntraining rows")
-        words, values = (max(map(len, column)) for column in zip(*rows))
-        for name, value in rows:
-            print(f"  {name.ljust(words)}  {value.rjust(values)}")
+        print("\n".join(f"  {line}" for line in aligned(rows)))
     if checked:
         print(f"\n{checked}" if not rows else f"  {checked}")
 

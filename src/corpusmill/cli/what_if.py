@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Folder, Json, aligned, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
@@ -86,10 +86,8 @@ def steps(found: "WhatIf") -> Iterator[str]:
                 change(was.tokens_out, now.tokens_out),
             )
         )
-    widths = [max(map(len, column)) for column in zip(head, *cells)]
-    for row, pair in zip([head, *cells], [None, *zip(found.before, found.after)]):
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths)))
-        yield "  ".join([first, *others]).rstrip()
+    for line, pair in zip(aligned([head, *cells]), [None, *zip(found.before, found.after)]):
+        yield line
         if pair:
             was, now = pair
             for reason in dict.fromkeys([*was.reasons, *now.reasons]):
