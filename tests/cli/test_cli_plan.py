@@ -1,4 +1,4 @@
-"""What a model wants, as the command line says it, and how far the tokens of a run go."""
+"""The token budget of a model in the terminal, and how far the tokens of a run go."""
 
 import json
 
@@ -34,12 +34,12 @@ def test_tokens_say_the_largest_model_that_they_are_enough_for(corpusmill):
     assert all(one["tokens"] == pytest.approx(1e12) for one in out["compute_optimal"].values())
 
 
-def test_a_run_says_how_often_its_sources_would_come(corpusmill):
+def test_a_run_has_the_epochs_of_its_sources(corpusmill):
     run = made_run()
     last = json.loads((run / "waterfall.json").read_text())["steps"][-1]["sources"]
     there = {source: flow["tokens_out"] + flow["documents_out"] for source, flow in last.items()}
     shards = json.loads((run / "output" / "shards" / "index.json").read_text())["totals"]
-    assert sum(there.values()) == shards["tokens"], "tokens as they are packed, ends counted"
+    assert sum(there.values()) == shards["tokens"], "tokens as they are packed, EOS included"
 
     out = json.loads(corpusmill("plan", run, "--tokens", "100k", "--json")[1])["sources"]
     assert {source: need["there"] for source, need in out.items()} == there
@@ -69,10 +69,10 @@ def test_weights_alone_say_what_to_collect(corpusmill):
         (["--params", "7B", "--weight", "web"], '--weight is a source and its share, as in web=0.8, got "web"'),
         (["--params", "7B", "--weight", "web=-1"], 'got "web=-1"'),
         (["--params", "7B", "--weight", "web=0"], "all weights are 0"),
-        (["nowhere", "--params", "7B"], "no run here"),
+        (["nowhere", "--params", "7B"], "not a run folder"),
     ],
 )
-def test_what_cannot_be_planned_is_said(corpusmill, words, message):
+def test_what_cannot_be_planned_is_refused(corpusmill, words, message):
     status, _, err = corpusmill("plan", *words)
     assert status == 2 and message in err
 

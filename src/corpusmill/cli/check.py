@@ -18,7 +18,7 @@ def check(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
     json: Json = False,
 ) -> None:
-    """Say whether a recipe can run, on what, and in which stages. Reads no document."""
+    """Check whether a recipe can run; list its inputs and stages. Reads no documents."""
     from corpusmill.recipe.lower import lower
     from corpusmill.recipe.model import Recipe
 
@@ -34,9 +34,9 @@ def check(
         print_json({"name": loaded.name, "folder": str(loaded.folder), "sources": sources, "stages": stages})
         return
     print(f"{recipe}: can run")
-    for name, found in sources.items():
-        print(f"  read {name}: {number(found['files'])} files, {size(found['bytes'])}")
+    for name, size_of in sources.items():
+        print(f"  read {name}: {number(size_of['files'])} files, {size(size_of['bytes'])}")
     for info in plan.passes:
-        print(f"  {info.stage}: {' → '.join(info.labels) or 'documents and verdicts'}")
+        print(f"  {info.stage}: {' → '.join(info.labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(stages)}")
     print(f"  folder: {loaded.folder}")

@@ -19,9 +19,7 @@ def add_to(app: typer.Typer) -> None:
 def plan(
     of: Annotated[
         Path | None,
-        typer.Argument(
-            help="The folder of a finished run, or a recipe in YAML: how far its tokens go.", show_default=False
-        ),
+        typer.Argument(help="A finished run, or a recipe in YAML: how far its tokens go.", show_default=False),
     ] = None,
     params: Annotated[str | None, typer.Option(help="Parameters of the model: 7B, 400M.")] = None,
     flops: Annotated[str | None, typer.Option(help="Training compute in floating-point operations: 1e23.")] = None,
@@ -50,8 +48,8 @@ def plan(
     if not 0 < overtrain < math.inf:
         raise InputError(f"--overtrain is a number above 0, got {overtrain}")
     model = with_ratio(given, value, TWENTY * overtrain)
-    there, shares = plan_sources.of_sample(cost) if cost is not None else plan_sources.of_run(of)
-    needs = plan_sources.needs(there, plan_sources.weights(weight or []) or shares, model.tokens, str(of))
+    available, shares = plan_sources.of_sample(cost) if cost is not None else plan_sources.of_run(of)
+    needs = plan_sources.needs(available, plan_sources.weights(weight or []) or shares, model.tokens, str(of))
     if json:
         record = {"given": {given: value}, "overtrain": overtrain, **plan_model.record(given, value, model)}
         print_json({**record, "sources": needs, "run": cost})

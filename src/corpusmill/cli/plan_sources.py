@@ -1,4 +1,4 @@
-"""corpusmill plan: how many tokens a plan needs of each source, and how many there are."""
+"""corpusmill plan: how many tokens a plan needs of each source, and how many are available."""
 
 import math
 from collections.abc import Mapping
@@ -67,28 +67,28 @@ def of_sample(cost: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, float]
 
 
 def needs(
-    there: Mapping[str, int] | None, shares: Mapping[str, float], tokens: float, where: str
+    available: Mapping[str, int] | None, shares: Mapping[str, float], tokens: float, where: str
 ) -> dict[str, dict[str, Any]]:
-    """source -> its share and the tokens wanted of it; and if it is known what there is, the tokens there, how many
-    epochs that makes, and how many tokens are missing for four epochs.
+    """source -> its share and the tokens wanted of it; and if `available` is known, the tokens `there`, how many epochs
+    that makes, and how many tokens are missing for four epochs.
 
-    shares   if empty, in proportion to what there is
+    shares   if empty, in proportion to what is available
     """
     from corpusmill.tokens.mixing import normalised
 
     for name in shares:
-        if there is not None and name not in there:
-            near = did_you_mean(name, there) or "."
-            raise InputError(f'--weight: {where} has no source "{name}"{near} It has: {", ".join(there)}.')
-    shares = shares or there or {}
+        if available is not None and name not in available:
+            near = did_you_mean(name, available) or "."
+            raise InputError(f'--weight: {where} has no source "{name}"{near} It has: {", ".join(available)}.')
+    shares = shares or available or {}
     if not sum(shares.values()):
         return {}
     by_source: dict[str, dict[str, Any]] = {}
     for source, share in normalised(shares).items():
         wanted = round(share * tokens)
         by_source[source] = {"share": share, "wanted": wanted}
-        if there is not None:
-            has = there[source]
+        if available is not None:
+            has = available[source]
             missing = max(0, math.ceil(wanted / WORTH) - has)
             by_source[source] |= {"there": has, "epochs": wanted / has if has else None, "missing": missing}
     return by_source

@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: lines for logs, bars for a terminal."""
+"""The progress of a run, on stderr: lines for logs, bars for a terminal."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def bytes_read(commit: "Commit") -> int:
-    """Bytes of input that a unit has read; 0 of a unit that reads what another one wrote."""
+    """Bytes of input that a unit read; 0 if it reads what another unit wrote."""
     return sum(source.get("bytes", 0) for source in commit.facts.get("read", {}).values())
 
 
 class Plain:
-    """A line a stage and one every few seconds, for logs."""
+    """A line per stage and one every few seconds, for logs."""
 
     EVERY = 5.0  # seconds
 
@@ -31,18 +31,18 @@ class Plain:
 
     def stage(self, stage: "Stage", units: int, done: int) -> None:
         self.name, self.units, self.done, self.read, self.before = stage.name, units, 0, 0, done
-        self.started = self.told = time.monotonic()
+        self.started = self.printed = time.monotonic()
         if done:
-            say(f"{stage.name}: {done} of {units} units are done already")
+            say(f"{stage.name}: {done} of {units} units already done")
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
         self.done += 1
-        if self.done <= self.before:  # of an earlier run; these come first
+        if self.done <= self.before:  # by an earlier run; these are first
             return
         self.read += bytes_read(commit)
         at = time.monotonic()
-        if self.done == self.units or at - self.told >= self.EVERY:
-            self.told = at
+        if self.done == self.units or at - self.printed >= self.EVERY:
+            self.printed = at
             rate = f", {size(self.read / max(at - self.started, 1e-9))}/s of input" if self.read else ""
             say(f"{stage.name}: {self.done}/{self.units} units, {at - self.started:.1f} s{rate}")
 
@@ -51,7 +51,7 @@ class Plain:
 
 
 class Bars:
-    """Bars with rate and time left, for a terminal."""
+    """Progress bars with rate and remaining time, for a terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -92,7 +92,7 @@ class Bars:
         self.task = self.progress.add_task(stage.name, total=units, rate="")
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
-        if self.before:  # of an earlier run; these come first
+        if self.before:  # by an earlier run; these are first
             self.before -= 1
         else:
             self.read += bytes_read(commit)

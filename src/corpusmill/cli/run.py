@@ -23,13 +23,13 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Change the recipe: --set steps.gopher_quality.min_words=30. May be repeated."),
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where the run keeps everything, instead of run.folder.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes at work, instead of run.workers.")] = None,
-    restart: Annotated[bool, typer.Option(help="Remove what the folder holds of earlier runs first.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="The run folder, instead of run.folder.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes, instead of run.workers.")] = None,
+    restart: Annotated[bool, typer.Option(help="Start over: delete everything in the run folder first.")] = False,
     json: Json = False,
 ) -> None:
-    """Do what a recipe says, or go on where an earlier run of it stopped."""
-    fork_server.start_for(recipe, settings or ())  # it imports while we do
+    """Run a recipe; resume if it was interrupted."""
+    fork_server.start_for(recipe, settings or ())  # it imports while this process does
     from corpusmill.recipe.model import Recipe
     from corpusmill.runs import forget
     from corpusmill.runs import run as carry_out
@@ -42,7 +42,7 @@ def run(
     with watcher:
         done = carry_out(loaded, folder=place, workers=workers, watcher=watcher)
         problems = verify_output(done.shards, watcher)
-        # Not before: the first unit need not wait for what is needed last.
+        # Imported here, so that the first unit need not wait for it.
         from corpusmill.report.figures.mix import mixes
         from corpusmill.report.page import write_page
         from corpusmill.report.tables import RunTables
@@ -75,7 +75,7 @@ def run(
 
 
 def verify_output(shards: Path | None, watcher: Any) -> list[str]:
-    """Read the training shards back; what is wrong with them."""
+    """Read the training shards back; returns the problems found."""
     if shards is None:
         return []
     from corpusmill.shards import open_shards
@@ -88,7 +88,7 @@ def verify_output(shards: Path | None, watcher: Any) -> list[str]:
 
 
 def closing(done: Any) -> str:
-    """Where everything is, and how to load a batch."""
+    """Where the outputs are, and how to load a batch."""
     flow = done.waterfall
     lines = [
         f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",

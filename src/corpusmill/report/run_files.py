@@ -1,4 +1,4 @@
-"""Where the files of a run lie, and what its record says. No other file of report/ or cli/ knows the layout of a run."""
+"""Where the files of a run are, and what its record says. No other file of report/ or cli/ knows the layout of a run."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from corpusmill.storage import write_atomic
 from corpusmill.units import Commit
 
 RECORD = "run.json"
-NEAR = 5  # other runs that are named where there is none
+NEAR = 5  # runs nearby that are named if a folder holds none
 
 
 class RunFiles:
@@ -88,8 +88,8 @@ class RunFiles:
         """Raises ResumeError, which says what is left to do, if the run is not finished."""
         if to_do := self.unfinished():
             raise ResumeError(
-                f"{self.folder}: the run is not finished: {to_do}. Run its recipe again to continue; what there is "
-                f"so far can be looked at with: corpusmill peek {self.folder}"
+                f"{self.folder}: the run is not finished: {to_do}. Run its recipe again to continue; to look at what "
+                f"is committed so far: corpusmill peek {self.folder}"
             )
 
     def waterfall(self) -> Waterfall:
@@ -120,7 +120,7 @@ class RunFiles:
         return folder if folder.exists() else None
 
     def write_page(self, html: str) -> Path:
-        """Put the report page where it belongs."""
+        """Write the report page; returns its path."""
         path = self.folder / "report.html"
         write_atomic(str(path), html.encode("utf-8"))
         return path
@@ -131,11 +131,11 @@ class RunFiles:
 
 
 def shards_of(folder: Path) -> Path:
-    """Where a run in this folder puts its training shards. Its other files may have been removed."""
+    """Where a run in this folder puts its training shards. The other files of the run may have been removed."""
     return folder / "output" / "shards"
 
 
 def _no_run(folder: Path) -> str:
     near = sorted(str(p.parent) for base in (folder, Path("runs")) if base.is_dir() for p in base.glob(f"*/{RECORD}"))
-    hint = f" There are: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
-    return f"{folder}: no run here (there is no {RECORD}).{hint}"
+    hint = f" Runs nearby: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
+    return f"{folder}: not a run folder (it has no {RECORD}).{hint}"
