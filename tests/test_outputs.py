@@ -179,7 +179,7 @@ def test_a_run_without_shards_is_told_how_to_get_them(done, tmp_path):
     shutil.rmtree(tmp_path / "run" / "output" / "shards")
     with pytest.raises(InputError, match="Add `shards` to what its recipe writes"):
         export(tmp_path / "run", "megatron", tmp_path / "out")
-    with pytest.raises(InputError, match="no run here"):
+    with pytest.raises(InputError, match="not a run folder"):
         export(done.shards, "jsonl", tmp_path / "out")
 
 

@@ -12,27 +12,27 @@ from made_run import COPIES, HOSTILE_URL, NEAR, made_run, unfinish
 WORDS = "gopher_quality.min_words=9"
 
 
-def test_explain_tells_the_story_without_obeying_it(corpusmill):
+def test_explain_prints_a_hostile_document_without_obeying_it(corpusmill):
     status, out, _ = corpusmill("explain", made_run(), HOSTILE_URL)
-    assert status == 0 and "fate     dropped by gopher_quality" in out
+    assert status == 0 and "outcome  dropped by gopher_quality" in out
     assert "FAIL  max_hash_ratio: hash_ratio 0.143, dropped above 0.1" in out
     assert "\x1b" not in out and "\u202e" not in out
 
 
-def test_explain_says_where_tokens_are_and_which_twin_stays(corpusmill):
+def test_explain_names_the_tokens_and_the_kept_duplicate(corpusmill):
     status, out, _ = corpusmill("explain", made_run(), "http://made.org/7")
-    assert status == 0 and "fate     stays" in out and "of 00000.bin" in out
+    assert status == 0 and "outcome  kept" in out and "of 00000.bin" in out
     status, out, _ = corpusmill("explain", made_run(), "http://made.org/42")
-    assert status == 0 and "http://made.org/10 stays, similarity 1.000" in out
+    assert status == 0 and "http://made.org/10, similarity 1.000" in out
 
 
 def test_explain_prints_json_and_lost_records(corpusmill):
     status, out, _ = corpusmill("explain", made_run(), "http://made.org/7", "--json")
-    (story,) = json.loads(out)["documents"]
-    assert status == 0 and story["kept"] and story["steps"][0]["rules"][0]["value"] == 90
+    (history,) = json.loads(out)["documents"]
+    assert status == 0 and history["kept"] and history["steps"][0]["rules"][0]["value"] == 90
     dead = json.loads(corpusmill("peek", made_run(), "--dead", "--json")[1])["documents"]
     status, out, _ = corpusmill("explain", made_run(), dead[0]["id"])
-    assert status == 0 and "fate     lost at read/jsonl" in out and "steps" not in out
+    assert status == 0 and "outcome  lost at read/jsonl" in out and "steps" not in out
 
 
 def test_what_if_prints_before_and_after(corpusmill):
@@ -40,15 +40,15 @@ def test_what_if_prints_before_and_after(corpusmill):
     assert status == 0
     assert "gopher_quality.min_words: 20 → 9" in out and "min_words 12 → 5 (-7)" in out
     assert "newly kept: 7 documents" in out and out.count("content_words 9") == 1
-    assert "Counts are exact up to fineweb. What exact, minhash would drop" in out
+    assert "Counts are exact up to fineweb. Results of later steps (exact, minhash)" in out
     status, out, _ = corpusmill("what-if", made_run(), "--set", WORDS, "--json")
-    found = json.loads(out)
-    assert status == 0 and [kept["documents"] for kept in found["kept"]] == [36 + COPIES + NEAR, 43 + COPIES + NEAR]
+    answer = json.loads(out)
+    assert status == 0 and [kept["documents"] for kept in answer["kept"]] == [36 + COPIES + NEAR, 43 + COPIES + NEAR]
 
 
-def test_diff_prints_ways_and_examples(corpusmill):
+def test_diff_prints_transitions_and_examples(corpusmill):
     status, out, _ = corpusmill("diff", made_run(), made_run())
-    assert status == 0 and "the same recipe, inputs and versions" in out and "59 documents" in out
+    assert status == 0 and "the same recipe, inputs and versions" in out and "59 documents had the same outcome" in out
     status, out, _ = corpusmill("diff", made_run(), made_run(), "--json")
     assert status == 0 and json.loads(out)["moved"] == []
 
@@ -83,25 +83,25 @@ def test_sql_without_a_query_lists_tables_and_columns(corpusmill):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (("explain", "https://made.org/7"), "Near it: http://made.org/7"),
+        (("explain", "https://made.org/7"), "Similar names: http://made.org/7"),
         (("what-if",), "--set gopher_quality.min_words=30"),
         (("what-if", "--set", "exact.nothing=1"), "nothing"),
         (("what-if", "--set", "minhash.threshold=0.9"), "run again with --set"),
         (("sql", "select tokns from documents"), 'did you mean "tokens"'),
-        (("sql", "select 1", "--json", "--csv"), "give one of them"),
+        (("sql", "select 1", "--json", "--csv"), "exclude each other"),
     ],
 )
-def test_a_slip_is_answered_and_ends_with_two(corpusmill, words, said):
+def test_a_mistake_is_answered_and_ends_with_two(corpusmill, words, said):
     verb, *rest = words
     status, out, err = corpusmill(verb, made_run(), *rest)
     assert (status, out) == (2, "") and said in err
 
 
 @pytest.mark.parametrize("words", [("explain", "x"), ("what-if", "--set", WORDS), ("diff", made_run), ("sql",)])
-def test_no_run_and_a_run_that_is_not_finished_are_named(corpusmill, tmp_path, words):
+def test_a_missing_run_and_a_run_that_is_not_finished_are_named(corpusmill, tmp_path, words):
     verb, *rest = (word() if callable(word) else word for word in words)
     status, out, err = corpusmill(verb, tmp_path / "none", *rest)
-    assert status == 2 and not out and "no run here" in err
+    assert status == 2 and not out and "not a run folder" in err
     folder = shutil.copytree(made_run(), tmp_path / "run")
     unfinish(folder, "shards")
     status, out, err = corpusmill(verb, folder, *rest)

@@ -1,4 +1,4 @@
-"""From a training step, or a token of a shard, to the documents and files that it came from."""
+"""From a training step, or a token of a shard, back to its documents and files."""
 
 import json
 
@@ -20,23 +20,23 @@ def test_a_step_leads_to_its_documents(corpusmill, run):
     )
     loader = TokenLoader(run / "output" / "shards", batch=2, rank=1, world=2, seed=5)
     batch = loader.at(1)
-    told = np.full(batch["doc_ids"].shape, -1)
+    traced = np.full(batch["doc_ids"].shape, -1)
     for piece in out["documents"]:
-        told[piece["row"], piece["start"] : piece["start"] + piece["length"]] = piece["document"]
+        traced[piece["row"], piece["start"] : piece["start"] + piece["length"]] = piece["document"]
         assert piece["about"]["file"].endswith(".jsonl")
-    assert told.tolist() == batch["doc_ids"].tolist()
+    assert traced.tolist() == batch["doc_ids"].tolist()
 
 
 def test_a_token_of_a_shard_leads_to_its_document(corpusmill, run):
     status, out, _ = corpusmill("trace", run / "output" / "shards", "--shard", 0, "--token", 7)
     assert status == 0
-    assert out.startswith("document 0, from its token 7 on\n  id    ") and "⟦" in out
+    assert out.startswith("document 0, starting at its token 7\n  id    ") and "⟦" in out
 
 
-def test_what_cannot_be_traced_is_said(corpusmill, run):
+def test_what_cannot_be_traced_is_refused(corpusmill, run):
     status, _, err = corpusmill("trace", run)
     assert status == 2 and "give --step, or --shard with --token" in err
     status, _, err = corpusmill("trace", run, "--shard", 0, "--token", 10**9)
-    assert status == 1 and "there is no token 1000000000 of shard 0; the folder has: tokens 0 to" in err
+    assert status == 1 and "there is no token 1000000000 of shard 0; the folder has tokens 0 to" in err
     status, _, err = corpusmill("trace", run, "--shard", 9, "--token", 1)
-    assert status == 1 and "the folder has: shards 0 to 0" in err
+    assert status == 1 and "the folder has shards 0 to 0" in err

@@ -1,4 +1,4 @@
-"""The verbs: what they print, how they end, and what they say of a slip."""
+"""The verbs: what they print, their exit codes, and their answers to mistakes."""
 
 import json
 import shutil
@@ -23,9 +23,9 @@ def test_a_run_from_recipe_to_verified_shards(corpusmill, tmp_path):
     assert "57 documents in, 36 out" in out
     assert (tmp_path / "run" / "report.html").exists() and "(verified)" in out
     status, out, _ = corpusmill("run", recipe, "--folder", tmp_path / "run", "--json")
-    found = json.loads(out)
-    assert status == 0 and found["units"]["pass-1"]["units"] and found["steps"][0]["step"] == "gopher_quality"
-    assert found["report"] == str(tmp_path / "run" / "report.html")
+    record = json.loads(out)
+    assert status == 0 and record["units"]["pass-1"]["units"] and record["steps"][0]["step"] == "gopher_quality"
+    assert record["report"] == str(tmp_path / "run" / "report.html")
 
 
 def test_a_recipe_that_writes_nothing_runs_to_its_end(corpusmill, tmp_path):
@@ -35,7 +35,7 @@ def test_a_recipe_that_writes_nothing_runs_to_its_end(corpusmill, tmp_path):
     assert status == 0 and "1 documents in, 1 out" in out and "output" not in out
 
 
-def test_a_run_that_loses_too_much_fails_and_says_how_to_go_on(corpusmill, tmp_path):
+def test_a_run_that_loses_too_much_fails_and_says_how_to_resume(corpusmill, tmp_path):
     recipe = write_corpus(tmp_path)
     command = ("run", recipe, "--folder", tmp_path / "run", "--set", "run.error_budget=1")
     status, out, err = corpusmill(*command)
@@ -95,12 +95,12 @@ def test_an_unknown_step_is_answered_with_the_nearest(corpusmill):
     assert (status, out) == (2, "") and 'did you mean "filter/gopher_quality"' in err
 
 
-def test_peek_shows_documents_that_stay(corpusmill, run):
+def test_peek_shows_kept_documents(corpusmill, run):
     status, out, _ = corpusmill("peek", run, "-n", "2")
     assert status == 0 and out.count("id  ") == 2 and "tokens" in out and "dropped" not in out
 
 
-def test_peek_shows_why_a_document_goes_without_obeying_it(corpusmill, run):
+def test_peek_shows_why_a_document_is_dropped_without_obeying_it(corpusmill, run):
     status, out, _ = corpusmill("peek", run, "--dropped", "gopher_quality.max_hash_ratio")
     assert status == 0 and "gopher_quality.max_hash_ratio: hash_ratio 0.143, above 0.1" in out
     assert "\x1b" not in out and "\u202e" not in out and "␛[2J" in out
@@ -136,13 +136,13 @@ def test_peek_shows_dead_letters_with_their_reason(corpusmill, run):
     [
         (("--dropped", "gofer_quality"), 'did you mean "gopher_quality"'),
         (("--dropped", "exact.near_copy"), "Reasons of exact: exact.exact_copy"),
-        (("--id", "nobody"), 'the id or url "nobody"'),
-        (("--dead", "--id", "x"), "give one of them"),
+        (("--id", "nobody"), 'the id or URL "nobody"'),
+        (("--dead", "--id", "x"), "exclude each other"),
         (("-n", "0"), "'-n'"),
         (("--dropt", "x"), "--dropt"),
     ],
 )
-def test_peek_answers_a_slip(corpusmill, run, options, said):
+def test_peek_answers_a_mistake(corpusmill, run, options, said):
     status, out, err = corpusmill("peek", run, *options)
     assert (status, out) == (2, "") and said in err
 
@@ -151,7 +151,7 @@ def test_peek_answers_a_slip(corpusmill, run, options, said):
 def test_a_folder_without_a_run_is_named(corpusmill, tmp_path, verb, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, err = corpusmill(verb, tmp_path / "none")
-    assert status and not out and "no run here" in err and "corpusmill run RECIPE" in err
+    assert status and not out and "not a run folder" in err and "corpusmill run RECIPE" in err
 
 
 def test_the_runs_that_are_near_are_named(corpusmill, run, monkeypatch):
@@ -178,7 +178,7 @@ def test_report_of_a_run_that_is_not_finished_says_what_is_missing(corpusmill, t
 
 def test_verify_reads_the_shards_back(corpusmill, run):
     status, out, _ = corpusmill("verify", run)
-    assert status == 0 and "everything is as it was written" in out
+    assert status == 0 and "everything verified" in out
     status, out, _ = corpusmill("verify", run / "output" / "shards", "--json")
     assert status == 0 and json.loads(out)["problems"] == []
 

@@ -19,20 +19,20 @@ COMPARE = {"<": float.__lt__, "<=": float.__le__, ">": float.__gt__, ">=": float
 
 
 @given(values, thresholds, drops, st.booleans())
-def test_what_a_bound_drops_and_what_it_passes_share_no_bin(found, threshold, drop, whole):
-    found = [*(float(round(value)) for value in found)] if whole else [*found, threshold]
+def test_what_a_bound_drops_and_what_it_passes_are_never_in_one_bin(numbers, threshold, drop, whole):
+    numbers = [*(float(round(value)) for value in numbers)] if whole else [*numbers, threshold]
     bound = Bound("step.signal", drop, threshold)
-    edges, _ = around(bound, min(found), max(found), whole)
+    edges, _ = around(bound, min(numbers), max(numbers), whole)
     assert list(edges) == sorted(set(edges)) and threshold in edges
     at = edges.index(threshold)
-    counts = count(np.array(found), edges, closed_side(bound))
-    assert counts.sum() == len(found)
+    counts = count(np.array(numbers), edges, closed_side(bound))
+    assert counts.sum() == len(numbers)
     below, above = int(counts[:at].sum()), int(counts[at:].sum())
-    assert (below if "<" in drop else above) == sum(COMPARE[drop](value, threshold) for value in found)
+    assert (below if "<" in drop else above) == sum(COMPARE[drop](value, threshold) for value in numbers)
 
 
 @given(values, st.sampled_from(["left", "right"]))
-def test_a_count_is_the_count(found, closed):
+def test_a_count_is_the_count(numbers, closed):
     edges = [5.0, 10.0, 50.0, 51.0]
 
     def holds(value, i):
@@ -40,7 +40,7 @@ def test_a_count_is_the_count(found, closed):
         high = math.inf if i == 2 else edges[i + 1]
         return low <= value < high if closed == "left" else low < value <= high
 
-    assert count(np.array(found), edges, closed).tolist() == [sum(holds(v, i) for v in found) for i in range(3)]
+    assert count(np.array(numbers), edges, closed).tolist() == [sum(holds(v, i) for v in numbers) for i in range(3)]
 
 
 def test_no_number_is_in_no_bin():

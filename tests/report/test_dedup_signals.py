@@ -42,30 +42,34 @@ def run(tmp_path_factory):
     return dedup(folder / "2", documents, *steps).folder
 
 
-def told(run, name, label):
-    (story,) = explain(run, name)
-    (step,) = [step for step in story.steps if step.step == label]
-    return story, step
+def outcome_at(run, name, label):
+    (history,) = explain(run, name)
+    (step,) = [step for step in history.steps if step.step == label]
+    return history, step
 
 
-def test_explain_names_the_twin_of_an_earlier_run(run):
-    story, step = told(run, "again", "exact")
-    assert story.dropped_by == "exact" and step.reasons == ("against",)
-    assert (step.twin.id, step.twin.url, step.twin.similarity) == (document_id("jsonl", "old"), None, 1.0)
+def test_explain_names_the_duplicate_of_an_earlier_run(run):
+    history, step = outcome_at(run, "again", "exact")
+    assert history.dropped_by == "exact" and step.reasons == ("against",)
+    assert (step.duplicate_of.id, step.duplicate_of.url, step.duplicate_of.similarity) == (
+        document_id("jsonl", "old"),
+        None,
+        1.0,
+    )
 
 
-def test_explain_tells_what_was_only_marked(run):
-    story, step = told(run, "near", "minhash")
-    assert story.kept and step.verdict == "passes" and step.reasons == ()
-    assert (step.twin.url, step.twin.similarity) == ("new", 14 / 15)
+def test_explain_shows_what_was_only_marked(run):
+    history, step = outcome_at(run, "near", "minhash")
+    assert history.kept and step.verdict == "passes" and step.reasons == ()
+    assert (step.duplicate_of.url, step.duplicate_of.similarity) == ("new", 14 / 15)
     assert step.signals["cluster_size"] == 2
-    _, head = told(run, "new", "minhash")
-    assert head.twin is None and head.signals["cluster_id"] == document_id("jsonl", "new")
-    _, alone = told(run, "alone", "minhash")
-    assert alone.twin is None and (alone.signals["cluster_id"], alone.signals["cluster_size"]) == (None, 1)
+    _, head = outcome_at(run, "new", "minhash")
+    assert head.duplicate_of is None and head.signals["cluster_id"] == document_id("jsonl", "new")
+    _, alone = outcome_at(run, "alone", "minhash")
+    assert alone.duplicate_of is None and (alone.signals["cluster_id"], alone.signals["cluster_size"]) == (None, 1)
 
 
-def test_the_views_have_the_twins_and_the_clusters(run):
+def test_the_views_have_the_duplicates_and_the_clusters(run):
     tables = RunTables(run)
     rows = sql(tables, "select step, url, duplicate_of, similarity from verdicts order by step, url").rows
     assert rows == (

@@ -1,4 +1,4 @@
-"""The story of a document is what the run did with it, from the record to its tokens."""
+"""The history of a document is what the run did with it, from the record to its tokens."""
 
 import shutil
 from itertools import pairwise
@@ -10,7 +10,7 @@ import corpusmill
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.report import samples
-from corpusmill.report.explain import Twin, explain
+from corpusmill.report.explain import KeptDuplicate, explain
 from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards
 from made_run import COPIES, NEAR, SHORT, made_run, records
@@ -22,66 +22,66 @@ FIRST_NEAR = f"http://made.org/{30 + SHORT + COPIES}"  # of 0
 
 
 def only(name):
-    (story,) = explain(made_run(), name)
-    return story
+    (history,) = explain(made_run(), name)
+    return history
 
 
-def verdicts(story):
-    return {step.step: step.verdict for step in story.steps}
+def verdicts(history):
+    return {step.step: step.verdict for step in history.steps}
 
 
-def test_a_document_that_stays_passes_every_step_and_has_its_tokens():
-    story = only("http://made.org/7")
-    assert story.kept and story.dropped_by is None and story.lost is None
-    assert verdicts(story) == dict.fromkeys(["gopher_quality", "fineweb", "exact", "minhash"], "passes")
-    assert story.text == records()[7]["text"] and story.bytes == len(story.text)
-    (rule,) = [rule for rule in story.steps[0].rules if rule.rule == "min_words"]
+def test_a_kept_document_passes_every_step_and_has_its_tokens():
+    history = only("http://made.org/7")
+    assert history.kept and history.dropped_by is None and history.lost is None
+    assert verdicts(history) == dict.fromkeys(["gopher_quality", "fineweb", "exact", "minhash"], "passes")
+    assert history.text == records()[7]["text"] and history.bytes == len(history.text)
+    (rule,) = [rule for rule in history.steps[0].rules if rule.rule == "min_words"]
     assert (rule.signal, rule.value, rule.drops, rule.threshold, rule.passes) == ("content_words", 90, "<", 20, True)
 
 
-def test_tokens_are_where_the_story_says():
+def test_tokens_are_where_the_history_says():
     shards = open_shards(made_run() / "output" / "shards")
     for document in samples.kept(RunTables(made_run()), ALL):
-        (story,) = explain(made_run(), document["id"])
-        found = [shards.tokens(place.start, place.stop) for place in story.shards]  # one shard: its tokens are all
-        assert sum(map(len, found)) == story.tokens + 1  # its end is a token too
-        assert [place.offset for place in story.shards] == np.cumsum([0, *map(len, found[:-1])]).tolist()
-        assert story.shards[0].row == story.shards[0].start // shards.index.sequence_length
-        assert np.concatenate(found)[-1] == shards.index.eos_id
+        (history,) = explain(made_run(), document["id"])
+        pieces = [shards.tokens(place.start, place.stop) for place in history.shards]  # one shard: its tokens are all
+        assert sum(map(len, pieces)) == history.tokens + 1  # its end is a token too
+        assert [place.offset for place in history.shards] == np.cumsum([0, *map(len, pieces[:-1])]).tolist()
+        assert history.shards[0].row == history.shards[0].start // shards.index.sequence_length
+        assert np.concatenate(pieces)[-1] == shards.index.eos_id
 
 
-def test_a_dropped_document_says_where_it_went_and_what_else_it_fails():
-    story = only(SHORTEST)
-    assert story.dropped_by == "gopher_quality" and not story.kept and not story.shards
-    assert verdicts(story) == {
+def test_a_dropped_document_names_its_step_and_what_else_it_fails():
+    history = only(SHORTEST)
+    assert history.dropped_by == "gopher_quality" and not history.kept and not history.shards
+    assert verdicts(history) == {
         "gopher_quality": "drops",
         "fineweb": "would drop",
         "exact": "not reached",
         "minhash": "not reached",
     }
-    assert story.steps[0].reasons == ("min_words", "min_stop_words")
-    failed = {rule.rule: rule.value for rule in story.steps[0].rules if not rule.passes}
-    assert failed == {"min_words": 4, "min_stop_words": 1 if " the " in story.text else 0}
-    assert story.text == records()[30]["text"]
+    assert history.steps[0].reasons == ("min_words", "min_stop_words")
+    failed = {rule.rule: rule.value for rule in history.steps[0].rules if not rule.passes}
+    assert failed == {"min_words": 4, "min_stop_words": 1 if " the " in history.text else 0}
+    assert history.text == records()[30]["text"]
 
 
 def test_every_rule_of_every_document_agrees_with_the_reasons_of_the_run():
     tables = RunTables(made_run())
     for document in [*samples.kept(tables, ALL), *samples.dropped(tables, None, ALL)]:
-        (story,) = explain(made_run(), document["id"])
-        failed = [f"{step.step}.{rule.rule}" for step in story.steps for rule in step.rules if not rule.passes]
+        (history,) = explain(made_run(), document["id"])
+        failed = [f"{step.step}.{rule.rule}" for step in history.steps for rule in step.rules if not rule.passes]
         assert failed == [reason for reason in document["reasons"] if reason in tables.bounds]
 
 
-def test_a_copy_names_the_one_that_stays():
-    story = only(FIRST_COPY)
-    twin = only("http://made.org/10")
-    assert verdicts(story) | {"exact": "drops", "minhash": "not reached"} == verdicts(story)
-    (exact,) = [step for step in story.steps if step.step == "exact"]
-    assert exact.twin == Twin(twin.id, "http://made.org/10", 1.0) and twin.kept
+def test_a_duplicate_names_the_one_that_is_kept():
+    history = only(FIRST_COPY)
+    kept = only("http://made.org/10")
+    assert verdicts(history) | {"exact": "drops", "minhash": "not reached"} == verdicts(history)
+    (exact,) = [step for step in history.steps if step.step == "exact"]
+    assert exact.duplicate_of == KeptDuplicate(kept.id, "http://made.org/10", 1.0) and kept.kept
     (minhash,) = [step for step in only(FIRST_NEAR).steps if step.step == "minhash"]
-    assert minhash.verdict == "drops" and minhash.twin.url == "http://made.org/0"
-    assert 0.8 <= minhash.twin.similarity < 1 and NEAR
+    assert minhash.verdict == "drops" and minhash.duplicate_of.url == "http://made.org/0"
+    assert 0.8 <= minhash.duplicate_of.similarity < 1 and NEAR
 
 
 def test_a_document_is_found_by_its_place_too():
@@ -90,20 +90,20 @@ def test_a_document_is_found_by_its_place_too():
     assert explain(made_run(), f"web.jsonl:{by_url.position}") == [by_url]
 
 
-def test_a_lost_record_says_why():
+def test_a_lost_record_has_its_reason():
     (letter,) = samples.dead(RunTables(made_run()), 5, "bad_json")
     for name in (letter["id"], f"web.jsonl:{letter['position']}"):
-        story = only(name)
-        assert story.lost.kind == "bad_json" and "{bad json" in story.lost.reason
-        assert story.text is None and story.tokens is None and set(verdicts(story).values()) == {"not reached"}
+        history = only(name)
+        assert history.lost.kind == "bad_json" and "{bad json" in history.lost.reason
+        assert history.text is None and history.tokens is None and set(verdicts(history).values()) == {"not reached"}
 
 
-def test_all_documents_of_a_url_are_told(tmp_path):
+def test_all_documents_of_a_url_are_explained(tmp_path):
     (tmp_path / "d.jsonl").write_text('{"text": "one two", "url": "u:1"}\n{"text": "three", "url": "u:1"}\n' * 2)
     (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
     run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
-    assert [story.text for story in explain(run, "u:1")] == ["one two", "three", "one two", "three"]
-    assert all(story.kept and story.steps == () and story.shards == () for story in explain(run, "u:1"))
+    assert [history.text for history in explain(run, "u:1")] == ["one two", "three", "one two", "three"]
+    assert all(history.kept and history.steps == () and history.shards == () for history in explain(run, "u:1"))
 
 
 def test_a_step_that_fails_is_named(tmp_path, monkeypatch):
@@ -120,9 +120,9 @@ def test_a_step_that_fails_is_named(tmp_path, monkeypatch):
         "run: {error_budget: 5}\n"
     )
     run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
-    (story,) = explain(run, "u:7")
-    assert verdicts(story) == {"fineweb": "not recorded", "fragile": "fails", "code": "not reached"}
-    assert story.lost.step == "fragile" and "seven" in story.lost.reason and not story.kept
+    (history,) = explain(run, "u:7")
+    assert verdicts(history) == {"fineweb": "not recorded", "fragile": "fails", "code": "not reached"}
+    assert history.lost.step == "fragile" and "seven" in history.lost.reason and not history.kept
 
 
 @pytest.mark.parametrize(
@@ -134,19 +134,19 @@ def test_a_step_that_fails_is_named(tmp_path, monkeypatch):
     ],
 )
 def test_an_unknown_name_is_answered_with_what_is_near(wrong, near):
-    with pytest.raises(InputError, match=f"no document and no dead letter.*Near it:.*{near}"):
+    with pytest.raises(InputError, match=f"no document and no dead letter.*Similar names:.*{near}"):
         explain(made_run(), wrong)
 
 
 def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so():
-    story = only("http://made.org/7")
-    assert explain(made_run(), story.id[:12]) == explain(made_run(), story.id[:12].upper()) == [story]
+    history = only("http://made.org/7")
+    assert explain(made_run(), history.id[:12]) == explain(made_run(), history.id[:12].upper()) == [history]
     (letter,) = samples.dead(RunTables(made_run()), 5, "bad_json")
     assert only(letter["id"][:12]).lost.kind == "bad_json"
-    for wrong in (f"{story.id}0", f"x{story.id[:12]}", story.id[:3], story.id[1:20]):
+    for wrong in (f"{history.id}0", f"x{history.id[:12]}", history.id[:3], history.id[1:20]):
         with pytest.raises(InputError, match="no document and no dead letter"):
             explain(made_run(), wrong)
-    with pytest.raises(InputError, match=r"of this name\.$"):
+    with pytest.raises(InputError, match=r"this FILE:POSITION\.$"):
         explain(made_run(), "§" * 10)
 
 
@@ -157,10 +157,10 @@ def test_a_beginning_that_several_ids_share_is_an_error_that_lists_them(tmp_path
     run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
     ids = sorted(document["id"] for document in samples.kept(RunTables(run), 3000))
     one, other = next(pair for pair in pairwise(ids) if pair[0][:4] == pair[1][:4])
-    with pytest.raises(InputError, match=f'2 ids begin with "{one[:4]}": {one}, {other}. Write more of one'):
+    with pytest.raises(InputError, match=f'2 ids begin with "{one[:4]}": {one}, {other}. Give more digits'):
         explain(run, one[:4])
     shared = next(n for n in range(4, 32) if one[n] != other[n]) + 1
-    assert [story.id for story in explain(run, one[:shared])] == [one]
+    assert [history.id for history in explain(run, one[:shared])] == [one]
 
 
 def test_a_run_that_is_not_finished_says_what_is_missing(tmp_path):

@@ -1,4 +1,4 @@
-"""Of every benchmark and question: how many of the documents that came to the step hold it."""
+"""Of every benchmark and question: how many of the documents that reached the step contain it."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def run(tmp_path_factory):
         f"How many horses can drink from the well? {ROAD}",  # 8 of 14 words
         f"{ROAD}",
         HORSES[:20] + "!",
-        f"drop {SMITH}",  # by the step before: it does not come to this one
+        f"drop {SMITH}",  # by the step before: it never reaches this one
     ]
     write("in.jsonl", [{"text": text, "url": f"http://a.org/{i}"} for i, text in enumerate(texts)])
     recipe = folder / "recipe.yaml"
@@ -68,12 +68,12 @@ def test_counts_documents_by_benchmark_and_question(run):
 
 def test_the_page_and_the_command_say_the_same(run):
     shown = page(RunTables(run))
-    assert "Questions of benchmarks" in shown and "h&amp;y" in shown and "<hay>" not in shown
+    assert "Benchmark contamination" in shown and "h&amp;y" in shown and "<hay>" not in shown
     said = CliRunner().invoke(app, ["report", str(run)]).output
-    assert "ngrams: 3 documents hold 2 questions of stable\n" in said
-    found = json.loads(CliRunner().invoke(app, ["report", str(run), "--json"]).output)["leaks"]
-    assert found[0]["benchmarks"] == {"stable": [3, 2], "farm": [1, 1]}
-    assert found[0]["items"][1] == {"benchmark": "farm", "item": "h&y", "documents": 1, "overlap": 1.0}
+    assert "ngrams: 3 documents contain 2 questions of stable\n" in said
+    record = json.loads(CliRunner().invoke(app, ["report", str(run), "--json"]).output)["leaks"]
+    assert record[0]["benchmarks"] == {"stable": [3, 2], "farm": [1, 1]}
+    assert record[0]["items"][1] == {"benchmark": "farm", "item": "h&y", "documents": 1, "overlap": 1.0}
 
 
 def test_another_bound_can_be_tried_without_the_texts(run):
@@ -81,7 +81,7 @@ def test_another_bound_can_be_tried_without_the_texts(run):
     assert (before.documents, after.documents) == (2, 3)
 
 
-def test_a_run_that_looks_for_nothing_has_none(tmp_path):
+def test_a_run_without_decontamination_has_none(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n')
     (tmp_path / "recipe.yaml").write_text(f"read: {{jsonl: {tmp_path}/in.jsonl}}\nwrite: [jsonl]\n")
     done = corpusmill.run(tmp_path / "recipe.yaml", folder=tmp_path / "run", executor=Serial())

@@ -1,4 +1,4 @@
-"""A mix as people see it: the plan before anything is drawn, then what was drawn, on the terminal and on the page."""
+"""A mix in the terminal and on the page: the plan before anything is drawn, then what was drawn."""
 
 import json
 
@@ -52,7 +52,7 @@ def run(tmp_path_factory):
     return folder / "run", notes.said
 
 
-def test_the_plan_is_said_before_anything_is_drawn(run):
+def test_the_plan_is_printed_before_anything_is_drawn(run):
     _, said = run
     at = said.index("sources-verdicts")
     assert said[at + 1 : at + 4] == [
@@ -71,23 +71,23 @@ def test_what_was_drawn_is_on_the_page_and_on_the_terminal(run):
     row = ["few", "3", "30", "50.00 %", "60", "2.00", "60", "50.00 %"]
     cells = "".join(f'<td class="words">{c}</td>' if i == 0 else f"<td>{c}</td>" for i, c in enumerate(row))
     assert f"<tr>{cells}</tr>" in shown
-    assert "14 documents are not drawn; documents come again 3 times." in shown
+    assert "14 documents were never drawn; 3 draws were repeats." in shown
     out = CliRunner().invoke(app, ["report", str(folder)]).output
     assert ["few", "3", "30", "50.00", "%", "60", "2.00", "60", "50.00", "%"] in [
         line.split() for line in out.splitlines()
     ]
-    told = json.loads(CliRunner().invoke(app, ["report", str(folder), "--json"]).output)["mix"]
-    assert told[0]["step"] == "sources" and told[0]["sources"][1]["drawn"] == 60
+    record = json.loads(CliRunner().invoke(app, ["report", str(folder), "--json"]).output)["mix"]
+    assert record[0]["step"] == "sources" and record[0]["sources"][1]["drawn"] == 60
 
 
-def test_every_time_that_a_document_comes_is_told(run):
+def test_every_draw_of_a_document_is_explained(run):
     folder, _ = run
-    (story,) = explain(folder, "http://few.org/1")
-    pieces = [(place.start, place.stop, place.offset) for place in story.shards]
+    (history,) = explain(folder, "http://few.org/1")
+    pieces = [(place.start, place.stop, place.offset) for place in history.shards]
     # six of the web, then few 0 1 2, and few 0 1 2 again: each is 10 tokens
     assert sum(stop - start for start, stop, _ in pieces) == 20
     assert [start for start, _, offset in pieces if offset == 0] == [70, 100]
-    assert [told.signals["copies"] for told in story.steps if told.step == "sources"] == [2]
+    assert [step.signals["copies"] for step in history.steps if step.step == "sources"] == [2]
 
 
 def test_the_command_shows_the_plan_and_what_was_drawn(run):

@@ -35,19 +35,19 @@ def test_peek_shows_lines_with_their_counts_and_the_document_that_has_them_first
         "line:",
         f"  4 times in 3 documents, {4 * len(NOTICE)} B, first in {document_id('jsonl', 'a')}",
         f"    | {NOTICE}",
-        "paragraph: none occurs twice",
+        "paragraph: nothing occurs twice",
     ]
     status, out, _ = corpusmill("peek", folder, "--repeated", "--json")
-    found = json.loads(out)["repeated"]
-    assert status == 0 and [row["occurrences"] for row in found["line"]] == [4, 2] and found["paragraph"] == []
-    assert found == most_repeated(RunTables(folder), 5)
+    by_step = json.loads(out)["repeated"]
+    assert status == 0 and [row["occurrences"] for row in by_step["line"]] == [4, 2] and by_step["paragraph"] == []
+    assert by_step == most_repeated(RunTables(folder), 5)
 
 
 def test_a_run_that_counts_no_lines_says_what_would(corpusmill):
     status, _, err = corpusmill("peek", made_run(), "--repeated")
     assert status != 0 and "`dedup/line: {mark: true}` in its recipe does" in err
     status, _, err = corpusmill("peek", made_run(), "--repeated", "--dead")
-    assert status != 0 and "ask for different things" in err
+    assert status != 0 and "exclude each other" in err
 
 
 def test_the_page_has_them_and_what_they_hold_does_not_act(folder, tmp_path):
@@ -55,7 +55,7 @@ def test_the_page_has_them_and_what_they_hold_does_not_act(folder, tmp_path):
     section = page[page.index('id="repeated"') :]
     section = section[: section.index("</section>")]
     assert NOTICE in section and "<td>4</td><td>3</td>" in section
-    assert "4 of 6 that were compared repeat" in section
+    assert "4 of 6 compared are repeated" in section
     assert "&lt;script&gt;" in section and "<script" not in section and "\x1b" not in section
     plain = shutil.copytree(made_run(), tmp_path / "plain")
     assert 'id="repeated"' not in Path(write_page(plain)).read_text("utf-8")

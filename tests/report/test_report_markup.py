@@ -56,14 +56,14 @@ BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @pytest.mark.parametrize("text", ["a\tb\nc", "नमस्ते क्\u200dष", "👩\u200d🚀", "שלום"])
-def test_text_of_any_script_stays_as_it_is(text):
+def test_text_of_any_script_is_unchanged(text):
     assert visible(text) == text
 
 
 @given(st.text(max_size=10), st.integers(0, 12))
 def test_an_excerpt_is_a_beginning(text, chars):
-    found = excerpt(text, chars)
-    assert found == text or (len(text) > chars and found == text[:chars] + "…")
+    beginning = excerpt(text, chars)
+    assert beginning == text or (len(text) > chars and beginning == text[:chars] + "…")
 
 
 def test_differences_are_marked_on_both_sides():
@@ -75,5 +75,5 @@ def test_differences_are_marked_on_both_sides():
 def test_a_long_common_beginning_is_left_out():
     words = " ".join(f"w{i}" for i in range(100))
     left, right = differences(f"{words} one", f"{words} two")
-    assert left.startswith("[76 words alike] … ") and left.endswith("<mark>one</mark>")
+    assert left.startswith("[76 identical words omitted] … ") and left.endswith("<mark>one</mark>")
     assert right.endswith("<mark>two</mark>")

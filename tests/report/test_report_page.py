@@ -1,4 +1,4 @@
-"""The page says what the run did, stands alone, and is the same for the same run."""
+"""The page has the numbers of the run, is self-contained, and is the same for the same run."""
 
 import base64
 import hashlib
@@ -90,17 +90,17 @@ def test_the_style_is_the_one_that_the_page_allows(page):
 def test_the_numbers_of_the_run_are_on_the_page(page):
     tables, words = RunTables(made_run()), text_of(page)
     flow = tables.files.waterfall()
-    assert f"of {flow.documents_in} documents stay" in words
+    assert f"of {flow.documents_in} documents kept" in words
     for row in flow.rows:
         assert row.step in words
         if row.reasons:
-            assert f"{sum(row.reasons.values())} of {row.documents_in} documents go" in words
+            assert f"{sum(row.reasons.values())} of {row.documents_in} documents dropped" in words
     for reason in reasons(tables):
         assert reason.partition(".")[2] in words
     assert f"{flow.packed['tokens']:,}" in words
-    assert "dropped where content_words below 20" in words
+    assert "drops documents with content_words below 20" in words
     assert "gopher_quality.max_hash_ratio: hash_ratio 0.143, above 0.1" in words
-    assert "bad_json" in words and "encoded by the reference tokenizer, tokenizers: all agree" in words
+    assert "bad_json" in words and "encoded by the reference tokenizer (tokenizers): all identical" in words
 
 
 def test_the_same_recipe_run_elsewhere_gives_the_same_page(page, tmp_path):
@@ -123,12 +123,12 @@ def made(tmp_path, text, steps):
 def test_a_run_that_nothing_survives_has_a_page(tmp_path):
     page = Path(write_page(made(tmp_path, "too short", "[filter/gopher_quality]"))).read_text("utf-8")
     words = text_of(page)
-    assert "of 1 documents stay (0.0 %)" in words and "Documents that stay" not in words
+    assert "of 1 documents kept (0.0 %)" in words and "Kept documents" not in words
 
 
 def test_a_run_without_steps_has_a_page(tmp_path):
     words = text_of(Path(write_page(made(tmp_path, "the river", "[]"))).read_text("utf-8"))
-    assert "of 1 documents stay (100.0 %)" in words and "The recipe has no steps" in words
+    assert "of 1 documents kept (100.0 %)" in words and "The recipe has no steps" in words
 
 
 def test_every_file_of_the_page_is_a_section_of_it():

@@ -58,7 +58,7 @@ def test_of_a_run_that_stopped_early_the_first_pass_can_be_seen(copied):
 
 
 def test_a_folder_without_a_run_says_so(tmp_path):
-    with pytest.raises(InputError, match=r"no run here \(there is no run.json\)"):
+    with pytest.raises(InputError, match=r"not a run folder \(it has no run.json\)"):
         RunFiles(tmp_path)
 
 

@@ -27,44 +27,46 @@ def tables():
 
 @pytest.fixture(scope="module")
 def documents(tables):
-    """(source, text, ids) of every document that stays."""
+    """(source, text, ids) of every kept document."""
     gpt2 = load("gpt2")
     kept = samples.kept(tables, 1000)
     return [(d["source"], d["text"], gpt2.encode(pa.array([d["text"]]))[0].tolist()) for d in kept]
 
 
 def test_totals_are_what_is_there(tables, documents):
-    found = statistics(tables)
+    figure = statistics(tables)
     ids = Counter(i for _, _, each in documents for i in each)
-    assert found.all.documents == found.ends == len(documents)
-    assert found.all.tokens == ids.total()
-    assert found.all.words == sum(len(text.split()) for _, text, _ in documents)
-    assert found.all.characters == sum(len(text) for _, text, _ in documents)
-    assert found.all.bytes == sum(len(text.encode()) for _, text, _ in documents)
-    assert found.all.fertility == ids.total() / found.all.words
-    assert (found.vocabulary, found.distinct) == (50_257, len(ids))
-    assert {token.id: token.count for token in found.top} == dict(sorted(ids.items(), key=lambda i: (-i[1], i[0]))[:40])
-    assert all(token.text == load("gpt2").decode([token.id]) for token in found.top)
+    assert figure.all.documents == figure.ends == len(documents)
+    assert figure.all.tokens == ids.total()
+    assert figure.all.words == sum(len(text.split()) for _, text, _ in documents)
+    assert figure.all.characters == sum(len(text) for _, text, _ in documents)
+    assert figure.all.bytes == sum(len(text.encode()) for _, text, _ in documents)
+    assert figure.all.fertility == ids.total() / figure.all.words
+    assert (figure.vocabulary, figure.distinct) == (50_257, len(ids))
+    assert {token.id: token.count for token in figure.top} == dict(
+        sorted(ids.items(), key=lambda i: (-i[1], i[0]))[:40]
+    )
+    assert all(token.text == load("gpt2").decode([token.id]) for token in figure.top)
 
 
 def test_each_source_has_its_own(tables, documents):
-    found = statistics(tables)
-    assert [group.name for group in found.sources] == ["web", "extra"]
-    for group in found.sources:
+    figure = statistics(tables)
+    assert [group.name for group in figure.sources] == ["web", "extra"]
+    for group in figure.sources:
         mine = [each for source, _, each in documents if source == group.name]
         assert (group.documents, group.tokens) == (len(mine), sum(map(len, mine)))
 
 
 def test_lengths_are_those_that_a_share_of_the_documents_does_not_exceed(tables, documents):
-    found = statistics(tables)
+    figure = statistics(tables)
     lengths = sorted(len(each) for _, _, each in documents)
-    assert found.longest == lengths[-1]
-    for share, value in found.lengths.items():
+    assert figure.longest == lengths[-1]
+    for share, value in figure.lengths.items():
         assert sum(length <= value for length in lengths) >= share * len(lengths)
         assert sum(length < value for length in lengths) < share * len(lengths)
 
 
-def test_languages_are_taken_from_the_step_that_found_them_in_any_pass(tmp_path):
+def test_languages_are_taken_from_the_step_that_identified_them_in_any_pass(tmp_path):
     texts = {
         "en": "The river runs to the sea and the sea is deep, as everyone in the village knows very well.",
         "de": "Der Fluss fließt zum Meer und das Meer ist tief, wie jeder im Dorf ganz genau weiß und sagt.",
@@ -79,33 +81,34 @@ def test_languages_are_taken_from_the_step_that_found_them_in_any_pass(tmp_path)
     }
     (tmp_path / "r.yaml").write_text(json.dumps(recipe))
     done = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial())
-    found = statistics(RunTables(done.folder))
-    assert [(group.name, group.documents) for group in found.languages] == [("de", 6), ("en", 6)]
-    assert sum(group.tokens for group in found.languages) == found.all.tokens
-    assert found.languages[0].fertility > found.languages[1].fertility
+    figure = statistics(RunTables(done.folder))
+    assert [(group.name, group.documents) for group in figure.languages] == [("de", 6), ("en", 6)]
+    assert sum(group.tokens for group in figure.languages) == figure.all.tokens
+    assert figure.languages[0].fertility > figure.languages[1].fertility
 
 
 def test_the_page_and_the_verb_say_the_same(tables, capsys, monkeypatch):
-    found = statistics(tables)
+    figure = statistics(tables)
     whole = page(tables)
-    assert '<section id="tokens">' in whole and f"{found.all.tokens:,}" in whole
-    assert "tokens of its own document before a token, on average" in whole
-    said = []
+    assert '<section id="tokens">' in whole and f"{figure.all.tokens:,}" in whole
+    assert "mean in-document context (tokens)" in whole
+    printed = []
     for flags in ([], ["--json"]):
         monkeypatch.setattr(sys, "argv", ["corpusmill", "stats", str(made_run()), *flags])
         assert guarded(app) == 0
-        said.append(capsys.readouterr().out)
-    assert f"{found.all.tokens:,} tokens in {found.all.documents} documents" in said[0]
-    assert "' the'" in said[0]
-    record = json.loads(said[1])
-    assert record["tokens"] == json.loads(json.dumps(found.to_json()))
+        printed.append(capsys.readouterr().out)
+    assert f"{figure.all.tokens:,} tokens in {figure.all.documents} documents" in printed[0]
+    assert "' the'" in printed[0]
+    record = json.loads(printed[1])
+    assert record["tokens"] == json.loads(json.dumps(figure.to_json()))
     packed = record["packed"]
     assert packed["mean_context"] == round(packed["context"] / packed["tokens"], 3)
 
 
-def test_which_engine_was_at_work_and_whether_it_agrees_is_said(tables, tmp_path):
+def test_the_engine_and_whether_it_agrees_with_the_reference_are_named(tables, tmp_path):
     assert in_words(engine_check(tables)) == (
-        "The ids are from gigatoken. 16 documents were also encoded by the reference tokenizer, tokenizers: all agree."
+        "Token ids are from gigatoken. "
+        "16 documents were also encoded by the reference tokenizer (tokenizers): all identical."
     )
     (tmp_path / "in.jsonl").write_text(json.dumps({"text": "a b c"}) + "\n")
     recipe = f"""
@@ -115,7 +118,7 @@ write: [shards]
 """
     (tmp_path / "r.yaml").write_text(recipe)
     done = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial())
-    words = "The ids are from tokenizers. That is the reference itself, so nothing was compared."
+    words = "Token ids are from tokenizers, the reference tokenizer itself, so nothing was compared."
     assert in_words(engine_check(RunTables(done.folder))) == words
 
 
@@ -126,9 +129,9 @@ def test_a_run_without_tokens_says_what_it_takes(tmp_path, capsys, monkeypatch):
     assert statistics(RunTables(done.folder)) is None
     monkeypatch.setattr(sys, "argv", ["corpusmill", "stats", str(done.folder)])
     assert guarded(app) == 2
-    assert "this run has counted no tokens. It takes tokenize/bpe" in capsys.readouterr().err
+    assert "this run has no token statistics. They need tokenize/bpe" in capsys.readouterr().err
 
 
-def test_a_token_commands_no_terminal():
+def test_a_token_does_not_act_in_a_terminal():
     assert written(Top(1, "\x1b[2J\u202e", 1)) == r"'\x1b[2J\u202e'"
     assert written(Top(7, None, 1)) == "token 7"

@@ -22,7 +22,7 @@ def tables():
     return RunTables(made_run())
 
 
-def test_documents_are_all_documents_once_with_their_last_fate(tables):
+def test_documents_are_all_documents_once_with_their_last_outcome(tables):
     kept, dropped = samples.kept(tables, ALL), samples.dropped(tables, None, ALL)
     expected = {d["id"]: (d["dropped_by"], d["dropped_by"] is None, d["tokens"]) for d in [*kept, *dropped]}
     rows = sql(tables, "select id, dropped_by, kept, tokens from documents").rows
@@ -30,7 +30,7 @@ def test_documents_are_all_documents_once_with_their_last_fate(tables):
     assert {name: tuple(rest) for name, *rest in rows} == expected
 
 
-def test_the_signals_of_all_passes_stand_side_by_side(tables):
+def test_the_signals_of_all_passes_are_side_by_side(tables):
     query = "select minhash.similarity, gopher_quality.content_words from documents where dropped_by = 'minhash'"
     rows = sql(tables, query).rows
     assert len(rows) == NEAR and all(0.8 <= similarity < 1 and words > 80 for similarity, words in rows)
@@ -47,8 +47,8 @@ def test_the_signals_of_all_passes_stand_side_by_side(tables):
     ],
 )
 def test_a_signal_is_written_as_it_is_called(tables, query):
-    found = sql(tables, query)
-    assert found.columns == ("most",) and found.rows == ((max(len(r["text"].split()) for r in records()),),)
+    answer = sql(tables, query)
+    assert answer.columns == ("most",) and answer.rows == ((max(len(r["text"].split()) for r in records()),),)
 
 
 def test_verdicts_dead_and_texts(tables):
@@ -123,10 +123,10 @@ def test_no_other_file_is_reached(tables, query, tmp_path):
 
 
 def test_variables_of_ours_are_no_tables(tables):
-    found = {"a": [1]}
+    frame = {"a": [1]}
     with pytest.raises(InputError, match="tables are documents"):
-        sql(tables, "select * from found")
-    assert found
+        sql(tables, "select * from frame")
+    assert frame
 
 
 @pytest.mark.parametrize(

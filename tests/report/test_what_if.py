@@ -1,4 +1,4 @@
-"""What-if says what a run with the changes says, exactly, and knows what it cannot tell."""
+"""What-if has exactly the counts of a run with the changes, and refuses what it cannot answer."""
 
 import dataclasses
 import shutil
@@ -97,7 +97,7 @@ def other_thresholds(folder, seed):
 
 
 def kept_by(tables, column):
-    """group -> what stays, counted in the signals of a run."""
+    """group -> what is kept, counted in the signals of a run."""
     rows = tables.tuples(
         f"SELECT coalesce(\"{column}\", 'none'), count(*), sum(bytes), sum(tokens) "
         f"FROM ({tables.table('signals', 0)}) WHERE dropped_by IS NULL GROUP BY 1"
@@ -108,60 +108,60 @@ def kept_by(tables, column):
 @pytest.mark.parametrize("case", [*range(10), *OTHERS], ids=str)
 def test_what_if_is_a_run_with_the_changes(run, before, case):
     settings = other_thresholds(before, case) if isinstance(case, int) else case
-    found = what_if(before, settings)
+    answer = what_if(before, settings)
     after = RunTables(run(settings))
-    assert found.before == RunFiles(before).waterfall().rows
-    assert found.after == after.files.waterfall().rows
-    assert found.before != found.after  # the change is one that shows
-    for groups, column in ((found.sources, "source"), (found.languages, "language.label")):
+    assert answer.before == RunFiles(before).waterfall().rows
+    assert answer.after == after.files.waterfall().rows
+    assert answer.before != answer.after  # the change is one that shows
+    for groups, column in ((answer.sources, "source"), (answer.languages, "language.label")):
         for side, tables in enumerate((RunTables(before), after)):
             there = {name: both[side] for name, both in groups.items() if both[side].documents}
             assert there == kept_by(tables, column)
-    assert found.kept[1] == sum(kept_by(after, "source").values(), Amount())
+    assert answer.kept[1] == sum(kept_by(after, "source").values(), Amount())
     waterfall = {f"{row.step}.{rule}": n for row in after.files.waterfall().rows for rule, n in row.reasons.items()}
-    assert {f"{row.step}.{rule}": n for row in found.after for rule, n in row.reasons.items()} == waterfall
-    # Which documents come and go, one by one.
+    assert {f"{row.step}.{rule}": n for row in answer.after for rule, n in row.reasons.items()} == waterfall
+    # Which documents are newly kept and newly dropped, one by one.
     old, new = (
         {r["id"]: r["dropped_by"] for r in t.rows(f"SELECT * FROM ({t.table('signals', 0)})")}
         for t in (RunTables(before), after)
     )
-    came, went = ([i for i in old if bool(a[i]) > bool(b[i])] for a, b in ((old, new), (new, old)))
-    assert sum(amount.documents for amount in found.newly_kept.values()) == len(came)
-    assert sum(amount.documents for amount in found.newly_dropped.values()) == len(went)
-    assert {each.id for each in found.border if each.newly == "kept"} <= set(came)
-    assert {each.id for each in found.border if each.newly == "dropped"} <= set(went)
+    added, removed = ([i for i in old if bool(a[i]) > bool(b[i])] for a, b in ((old, new), (new, old)))
+    assert sum(amount.documents for amount in answer.newly_kept.values()) == len(added)
+    assert sum(amount.documents for amount in answer.newly_dropped.values()) == len(removed)
+    assert {each.id for each in answer.border if each.newly == "kept"} <= set(added)
+    assert {each.id for each in answer.border if each.newly == "dropped"} <= set(removed)
 
 
-def test_the_languages_add_up_and_are_those_that_were_found(before):
-    found = what_if(
+def test_the_languages_add_up_and_are_those_that_were_identified(before):
+    answer = what_if(
         before, ["language.languages=[en,de]", "keep_where.condition=bytes > 0", "gopher_quality.min_stop_words=0"]
     )
-    assert [name for name, (was, now) in found.languages.items() if was != now] == ["de"]
-    total = sum((now for _, now in found.languages.values()), Amount())
-    assert total == found.kept[1] == sum((now for _, now in found.sources.values()), Amount())
+    assert [name for name, (was, now) in answer.languages.items() if was != now] == ["de"]
+    total = sum((now for _, now in answer.languages.values()), Amount())
+    assert total == answer.kept[1] == sum((now for _, now in answer.sources.values()), Amount())
 
 
 def test_nothing_changed_is_the_run_itself():
-    found = what_if(made_run(), ["gopher_quality.min_words=20"])
-    assert found.changes == () and found.before == found.after and not found.border and not found.open_steps
-    assert found.before == RunFiles(made_run()).waterfall().rows[:2]
+    answer = what_if(made_run(), ["gopher_quality.min_words=20"])
+    assert answer.changes == () and answer.before == answer.after and not answer.border and not answer.open_steps
+    assert answer.before == RunFiles(made_run()).waterfall().rows[:2]
 
 
 def test_documents_at_the_border_are_the_nearest_to_the_threshold():
-    found = what_if(made_run(), ["steps.gopher_quality.min_words=9"], examples=2)
-    assert found.changes == (Change("gopher_quality", "min_words", 20, 9),)
+    answer = what_if(made_run(), ["steps.gopher_quality.min_words=9"], examples=2)
+    assert answer.changes == (Change("gopher_quality", "min_words", 20, 9),)
     reasons = ["gopher_quality.min_words"] * 2
-    assert [border.reason for border in found.border] == reasons
-    assert [border.values["content_words"] for border in found.border] == [9, 10]
-    assert {border.newly for border in found.border} == {"kept"} and {b.threshold for b in found.border} == {9.0}
-    assert found.newly_kept["gopher_quality.min_words"].documents == SHORT - 5  # of 4 to 15 words
+    assert [border.reason for border in answer.border] == reasons
+    assert [border.values["content_words"] for border in answer.border] == [9, 10]
+    assert {border.newly for border in answer.border} == {"kept"} and {b.threshold for b in answer.border} == {9.0}
+    assert answer.newly_kept["gopher_quality.min_words"].documents == SHORT - 5  # of 4 to 15 words
     assert not what_if(made_run(), ["gopher_quality.min_words=9"], examples=0).border
 
 
 def test_what_follows_a_pass_is_left_to_a_run_that_is_named():
-    found = what_if(made_run(), ["gopher_quality.min_words=9"])
-    assert found.stage == "pass-1" and found.open_steps == ("exact", "minhash")
-    assert found.command.startswith("corpusmill run RECIPE --set steps.gopher_quality.min_words=9 --folder")
+    answer = what_if(made_run(), ["gopher_quality.min_words=9"])
+    assert answer.stage == "pass-1" and answer.open_steps == ("exact", "minhash")
+    assert answer.command.startswith("corpusmill run RECIPE --set steps.gopher_quality.min_words=9 --folder")
     assert RunFiles(made_run()).waterfall().rows[-1].documents_in == 36 + NEAR and COPIES
 
 

@@ -171,7 +171,7 @@ def test_the_command_trains_prints_a_table_and_writes_a_model(tmp_path, capsys):
     words = ("--good", tmp_path / "good", "--bad", tmp_path / "bad.txt", "--documents", "paragraph", "--out", out)
     assert command(*words, "--bits", 12, "--licence", "CC0-1.0") == 0
     printed = capsys.readouterr()
-    assert "AUC 1.0000" in printed.out and "score at least" in printed.out
+    assert "AUC 1.0000" in printed.out and "min. score" in printed.out
     assert "good: 90 documents in 2 files" in printed.err
     card = QualityModel.load(out).card
     assert card["licence"] == "CC0-1.0" and card["data"]["good"]["documents"] == 90

@@ -1,4 +1,4 @@
-"""The command line: one verb a file, the same words as recipes and Python."""
+"""The command line: one file per verb, with the same words as recipes and Python."""
 
 import sys
 
@@ -53,7 +53,7 @@ for verb in (
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def version(show: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     if show:
         import corpusmill
 

@@ -24,7 +24,7 @@ def check(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
     json: Json = False,
 ) -> None:
-    """Say whether a recipe can run, on what, and in which stages. Reads no document."""
+    """Check whether a recipe can run; list its inputs, units and stages. Reads no documents."""
     from corpusmill.engine.changes import preview
     from corpusmill.engine.lower import lower
     from corpusmill.recipe.model import Recipe
@@ -46,8 +46,8 @@ def check(
         print_json(record | units | {"changes": [asdict(change) for change in ahead.changes]})
         return
     print(f"{recipe}: can run")
-    for name, found in sources.items():
-        print(f"  read {name}: {number(found['files'])} files, {size(found['bytes'])}")
+    for name, size_of in sources.items():
+        print(f"  read {name}: {number(size_of['files'])} files, {size(size_of['bytes'])}")
     for info in plan.passes:
         print(f"  {info.stage}: {' → '.join(info.labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(stages)}")

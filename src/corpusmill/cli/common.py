@@ -1,10 +1,10 @@
-"""What all verbs share: messages, exit statuses, JSON, tables."""
+"""What all verbs share: messages, exit codes, JSON, tables."""
 
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,15 +16,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Folder = Annotated[Path, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
 
 WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
-FAILED = 1  # something ran, and the run is not whole
+FAILED = 1  # something ran, and did not complete
 INTERRUPTED = 130
 
 
 def guarded(app: Callable[..., Any]) -> int:
-    """Run the app; errors become one message on stderr and an exit status, never a traceback for the user's own slip."""
-    sys.path.insert(0, "")  # steps of the user's own lie in the working directory, as with `python -m`
+    """Run the app; errors become one message on stderr and an exit code, never a traceback for a mistake of the user."""
+    sys.path.insert(0, "")  # custom steps are imported from the working directory, as with `python -m`
     try:
-        # Of Ctrl-C, versions of typer make a KeyboardInterrupt, an Abort, an Exit or a status.
+        # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.
         try:
             status = app(standalone_mode=False) or 0
         except (KeyboardInterrupt, typer.Abort):
@@ -32,7 +32,7 @@ def guarded(app: Callable[..., Any]) -> int:
         except typer.Exit as end:
             status = end.exit_code
         if status == INTERRUPTED:
-            say("\ninterrupted. What is committed is safe: run the same command again to continue.")
+            say("\ninterrupted. What is committed is safe: run the same command again to resume.")
         return int(status)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -43,14 +43,28 @@ def guarded(app: Callable[..., Any]) -> int:
     except Exception as error:
         if not hasattr(error, "show"):
             raise
-        error.show()  # a slip in the command line itself; the class depends on the version of typer
+        error.show()  # an error in the command line itself; its class depends on the version of typer
         return WRONG
 
 
 def say(message: str) -> None:
-    """A line for people, on stderr, so that stdout stays for results."""
+    """A line for people, on stderr: stdout is for results."""
     print(message, file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Cells as lines, in columns: the first flush left, the others flush right.
+
+    >>> aligned([["stage", "disk"], ["pass-1", "9 kB"]])
+    ['stage   disk', 'pass-1  9 kB']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for cells in rows:
+        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
+        lines.append("  ".join([first, *others]).rstrip())
+    return lines

@@ -11,7 +11,7 @@ from corpusmill.cli.common import Folder, Json, print_json
 from corpusmill.report.numbers import number
 
 if TYPE_CHECKING:
-    from corpusmill.report.explain import Judged, Story, Told
+    from corpusmill.report.explain import DocumentHistory, RuleResult, StepOutcome, TokenPlacement
 
 CHARS = 600  # of the text
 
@@ -22,66 +22,57 @@ def add_to(app: typer.Typer) -> None:
 
 def explain(
     run: Folder,
-    name: Annotated[
-        str, typer.Argument(help="An id or the beginning of one, a url, or FILE:POSITION.", show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(help="An id or a prefix of one, a URL, or FILE:POSITION.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Tell the whole story of a document: what every step measured and decided, and where its tokens are."""
-    from corpusmill.report.explain import explain as stories
+    """Explain what happened to a document: what every step measured and decided, and where its tokens are."""
+    from corpusmill.report.explain import explain as histories_of
 
-    found = stories(run, name)
+    histories = histories_of(run, name)
     if json:
-        print_json({"run": str(run), "documents": [asdict(story) for story in found]})
+        print_json({"run": str(run), "documents": [asdict(history) for history in histories]})
         return
-    if len(found) > 1:
-        print(f"{len(found)} documents and records go by this name.\n")
-    print("\n\n".join("\n".join(lines(story)) for story in found))
+    if len(histories) > 1:
+        print(f"{len(histories)} documents and records have this name.\n")
+    print("\n\n".join("\n".join(lines(history)) for history in histories))
 
 
-def lines(story: "Story") -> Iterator[str]:
+def lines(history: "DocumentHistory") -> Iterator[str]:
     from corpusmill.report.visible import excerpt, one_line, visible
 
-    yield f"id       {story.id}"
-    yield f"from     {one_line(f'{story.source} {story.file}:{story.position}')}"
+    yield f"id       {history.id}"
+    yield f"from     {one_line(f'{history.source} {history.file}:{history.position}')}"
     for what in ("url", "date"):
-        if value := getattr(story, what):
+        if value := getattr(history, what):
             yield f"{what:<9}{one_line(value)}"
-    yield f"fate     {fate(story)}"
-    if story.steps and not (story.lost and story.text is None and story.steps[0].verdict == "not reached"):
+    yield f"outcome  {outcome(history)}"
+    if history.steps and not (history.lost and history.text is None and history.steps[0].verdict == "not reached"):
         yield "steps"
-        width = max(len(step.step) for step in story.steps)
-        for step in story.steps:
-            yield from told(step, width)
-    for place in story.shards:
-        length = f"{number(place.stop - place.start)} tokens"
-        yield (
-            f"tokens   {number(place.start)} to {number(place.stop)} of {PurePath(place.file).name} "
-            f"({length}, from row {number(place.row)}"
-            + (f", from its token {number(place.offset)}" if place.offset else "")
-            + ")"
-        )
-    if story.text is not None:
+        width = max(len(step.step) for step in history.steps)
+        for step in history.steps:
+            yield from step_lines(step, width)
+    yield from map(placement, history.shards)
+    if history.text is not None:
         yield "text"
-        yield from (f"  | {line}" for line in visible(excerpt(story.text, CHARS)).split("\n"))
+        yield from (f"  | {line}" for line in visible(excerpt(history.text, CHARS)).split("\n"))
 
 
-def fate(story: "Story") -> str:
-    """One line: stays, dropped by whom and why, or lost."""
+def outcome(history: "DocumentHistory") -> str:
+    """One line: kept, dropped by which step, or lost."""
     from corpusmill.report.visible import one_line
 
-    length = "" if story.bytes is None else f" ({number(story.bytes)} bytes"
-    length += "" if story.tokens is None else f", {number(story.tokens)} tokens"
+    length = "" if history.bytes is None else f" ({number(history.bytes)} bytes"
+    length += "" if history.tokens is None else f", {number(history.tokens)} tokens"
     length += ")" if length else ""
-    if story.lost:
-        expected = ", as expected" if story.lost.expected else ""
-        return f"lost at {story.lost.step}{expected}: {story.lost.kind}: {one_line(story.lost.reason)}"
-    if story.dropped_by:
-        return f"dropped by {story.dropped_by}{length}"
-    return f"stays{length}"
+    if history.lost:
+        expected = ", as expected" if history.lost.expected else ""
+        return f"lost at {history.lost.step}{expected}: {history.lost.kind}: {one_line(history.lost.reason)}"
+    if history.dropped_by:
+        return f"dropped by {history.dropped_by}{length}"
+    return f"kept{length}"
 
 
-def told(step: "Told", width: int) -> Iterator[str]:
+def step_lines(step: "StepOutcome", width: int) -> Iterator[str]:
     """A step: what it decided; then each rule, and what else it measured."""
     from corpusmill.report.numbers import measured
     from corpusmill.report.visible import one_line
@@ -90,20 +81,28 @@ def told(step: "Told", width: int) -> Iterator[str]:
     yield f"  {step.step:<{width}}  {step.verdict}{why}"
     for rule in step.rules:
         yield f"    {'pass' if rule.passes else 'FAIL'}  {compared(rule)}"
-    if step.twin:
-        url = f" {one_line(step.twin.url)}" if step.twin.url else ""
-        alike = "" if step.twin.similarity is None else f", similarity {step.twin.similarity:.3f}"
-        yield f"          its twin {step.twin.id}{url} stays{alike}"
+    if kept := step.duplicate_of:
+        url = f" {one_line(kept.url)}" if kept.url else ""
+        similarity = "" if kept.similarity is None else f", similarity {kept.similarity:.3f}"
+        yield f"          duplicate of {kept.id}{url}{similarity}"
     shown = {rule.signal for rule in step.rules} | {"duplicate_of", "similarity"}
     others = {name: value for name, value in (step.signals or {}).items() if name not in shown and value is not None}
     for name, value in others.items():
         yield f"          {name} {one_line(measured(value))}"
 
 
-def compared(rule: "Judged") -> str:
+def compared(rule: "RuleResult") -> str:
     """`min_words: content_words 12, dropped below 50`"""
     from corpusmill.report.numbers import measured
-    from corpusmill.report.rules import SAID
+    from corpusmill.report.rules import COMPARED
 
     value = "not measured" if rule.value is None else measured(rule.value)
-    return f"{rule.rule}: {rule.signal} {value}, dropped {SAID[rule.drops]} {rule.threshold:,.6g}"
+    return f"{rule.rule}: {rule.signal} {value}, dropped {COMPARED[rule.drops]} {rule.threshold:,.6g}"
+
+
+def placement(place: "TokenPlacement") -> str:
+    """`tokens   0 to 512 of 00000.bin (512 tokens, from row 0)`"""
+    length = f"{number(place.stop - place.start)} tokens"
+    offset = f", from its token {number(place.offset)}" if place.offset else ""
+    name = PurePath(place.file).name
+    return f"tokens   {number(place.start)} to {number(place.stop)} of {name} ({length}, from row {number(place.row)}{offset})"

@@ -9,7 +9,7 @@ import typer
 from corpusmill.cli.common import Json, print_json, say
 from corpusmill.report.numbers import number, size
 
-EVERY = 5.0  # seconds between two lines of progress
+EVERY = 5.0  # seconds between lines of progress
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,15 +26,13 @@ def export(
     ],
     folder: Annotated[Path, typer.Argument(help="A new folder.", show_default=False)],
     tokens_per_shard: Annotated[
-        int | None, typer.Option(min=1, help="Tokens in a file; if not given, as the shards are, or 100 M.")
+        int | None, typer.Option(min=1, help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
-    val_fraction: Annotated[
-        float, typer.Option(help="nanogpt: the share of the documents that goes to val.bin.")
-    ] = 0.0005,
-    single_file: Annotated[bool, typer.Option("--single-file", help="jsonl, parquet: all in one file.")] = False,
+    val_fraction: Annotated[float, typer.Option(help="nanogpt: share of the documents in val.bin.")] = 0.0005,
+    single_file: Annotated[bool, typer.Option("--single-file", help="jsonl, parquet: write one file.")] = False,
     json: Json = False,
 ) -> None:
-    """Write finished shards in the format of another trainer, or the text of a run's documents."""
+    """Export training shards to the format of another trainer, or the text of the kept documents."""
     from corpusmill.export import export as carry_out
 
     settings: dict[str, Any] = {}
@@ -42,7 +40,7 @@ def export(
         settings["tokens_per_shard"] = tokens_per_shard
     if single_file:
         settings["single_file"] = True
-    made = carry_out(source, format, folder, val_fraction=val_fraction, progress=_Told(json), **settings)
+    made = carry_out(source, format, folder, val_fraction=val_fraction, progress=_Progress(json), **settings)
     if json:
         print_json({name: value if name != "folder" else str(value) for name, value in vars(made).items()})
         return
@@ -51,8 +49,8 @@ def export(
     print(f"{made.folder}: {', '.join(held)} in {number(made.files)} files, {size(made.bytes)} ({made.format})")
 
 
-class _Told:
-    """Says every few seconds how far it is."""
+class _Progress:
+    """Prints every few seconds how much is done."""
 
     def __init__(self, silent: bool) -> None:
         self.silent = silent

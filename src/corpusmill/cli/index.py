@@ -17,15 +17,15 @@ def index(
     run: Folder,
     folder: Annotated[Path, typer.Argument(help="A new folder for the index.", show_default=False)],
     step: Annotated[
-        str | None, typer.Option("--step", help="The step to compare with later; if the run has one, that.")
+        str | None, typer.Option("--step", help="The dedup step whose keys to export; required if the run has several.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Export the keys of what a run kept, so that later runs can drop copies of it (`against:`), here or elsewhere."""
+    """Export the dedup keys of the kept documents, for later runs to deduplicate against (`against:`)."""
     from corpusmill.report.index import export
 
     made = export(run, folder, step)
     if json:
         print_json({"index": str(folder), "step": made.step, "documents": made.documents, "bytes": made.bytes})
     else:
-        print(f"{folder}: an index of {number(made.documents)} documents for {made.step}, {size(made.bytes)}")
+        print(f"{folder}: index of {number(made.documents)} documents for {made.step}, {size(made.bytes)}")

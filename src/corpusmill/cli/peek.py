@@ -13,7 +13,7 @@ from corpusmill.report.numbers import number
 if TYPE_CHECKING:
     from corpusmill.report.tables import RunTables
 
-CHARS = 600  # of each text, where several documents are shown
+CHARS = 600  # of each text, if several documents are shown
 REPEATED = 200  # of a line or paragraph
 
 
@@ -24,25 +24,27 @@ def add_to(app: typer.Typer) -> None:
 def peek(
     run: Folder,
     dropped: Annotated[
-        str | None, typer.Option(help="Documents that go: by step, or by step.rule; `all` for any.", show_default=False)
+        str | None, typer.Option(help="Dropped documents: of a step, of a step.rule, or `all`.", show_default=False)
     ] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Records and documents that could not be processed.")] = False,
     document: Annotated[
-        str | None, typer.Option("--id", help="All about the document with this id or url.", show_default=False)
+        str | None, typer.Option("--id", help="Everything about the document with this id or URL.", show_default=False)
     ] = None,
     repeated: Annotated[
         bool,
-        typer.Option("--repeated", help="The lines or paragraphs that occur most often, with dedup/line and the like."),
+        typer.Option(
+            "--repeated", help="The most frequent lines or paragraphs, if a step such as dedup/line counts them."
+        ),
     ] = False,
     count: Annotated[int, typer.Option("-n", min=1, help="How many to show.")] = 5,
     json: Json = False,
 ) -> None:
-    """Show documents of a run: those that stay, those that go and why, those that failed."""
+    """Show documents of a run: kept, dropped with their reasons, or failed."""
     from corpusmill.report import samples
     from corpusmill.report.tables import RunTables
 
     if sum([dead, dropped is not None, document is not None, repeated]) > 1:
-        raise InputError("--dropped, --dead, --id and --repeated ask for different things: give one of them")
+        raise InputError("--dropped, --dead, --id and --repeated exclude each other: give one of them")
     tables = RunTables(run)
     if repeated:
         peek_repeated(run, tables, count, json)
@@ -54,7 +56,7 @@ def peek(
     elif document is not None:
         documents = samples.by_name(tables, document)
         if not documents:
-            raise InputError(f'{run}: no document and no dead letter has the id or url "{document}"')
+            raise InputError(f'{run}: no document and no dead letter has the id or URL "{document}"')
     else:
         documents = samples.kept(tables, count)
     if json:
@@ -65,30 +67,30 @@ def peek(
 
 
 def peek_repeated(run: Path, tables: "RunTables", count: int, json: bool) -> None:
-    """Raises InputError if no step of the run has counted lines or paragraphs."""
+    """Raises InputError if no step of the run counts lines or paragraphs."""
     from corpusmill.report.figures.repeated import most_repeated
     from corpusmill.report.numbers import size
     from corpusmill.report.visible import excerpt, one_line
 
-    found = most_repeated(tables, count)
-    if not found:
+    by_step = most_repeated(tables, count)
+    if not by_step:
         raise InputError(
-            f"{run}: no step of this run counts lines or paragraphs. `dedup/line: {{mark: true}}` in its recipe does, and "
-            f"cuts nothing."
+            f"{run}: no step of this run counts lines or paragraphs. `dedup/line: {{mark: true}}` in its recipe does, "
+            f"without changing any text."
         )
     if json:
-        print_json({"run": str(run), "repeated": found})
+        print_json({"run": str(run), "repeated": by_step})
         return
-    for step, rows in found.items():
-        print(f"{step}:" if rows else f"{step}: none occurs twice")
+    for step, rows in by_step.items():
+        print(f"{step}:" if rows else f"{step}: nothing occurs twice")
         for row in rows:
-            often = f"{number(row['occurrences'])} times in {number(row['documents'])} documents"
-            print(f"  {often}, {size(row['bytes'])}, first in {row['id']}")
+            counts = f"{number(row['occurrences'])} times in {number(row['documents'])} documents"
+            print(f"  {counts}, {size(row['bytes'])}, first in {row['id']}")
             print(f"    | {excerpt(one_line(row['text']), REPEATED)}")
 
 
 def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
-    """A document or a dead letter, as lines; with `whole`, all signals and all of the text."""
+    """A document or a dead letter, as text; with `whole`, all signals and the whole text."""
     from corpusmill.report.numbers import measured
     from corpusmill.report.rules import because
     from corpusmill.report.visible import excerpt, one_line, visible
@@ -111,5 +113,5 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
         lines += ["signals"]
         lines += [f"         {k} {one_line(measured(v))}" for k, v in entry["signals"].items() if v is not None]
     text = entry["text"] if whole else excerpt(entry["text"], CHARS)
-    said = [f"  | {line}" for line in visible(text).split("\n")] if text else ["  (empty)"]
-    return "\n".join([*lines, "text", *said])
+    shown_text = [f"  | {line}" for line in visible(text).split("\n")] if text else ["  (empty)"]
+    return "\n".join([*lines, "text", *shown_text])

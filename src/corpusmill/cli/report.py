@@ -10,7 +10,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def report(run: Folder, json: Json = False) -> None:
-    """Write the report page of a run again, and print its waterfall and what of benchmarks was found."""
+    """Write the report page of a run again; print the waterfall, benchmark contamination and source mixture."""
     from dataclasses import asdict
 
     from corpusmill.cli.tables import print_leaks, print_mixes, print_waterfall
@@ -21,18 +21,18 @@ def report(run: Folder, json: Json = False) -> None:
 
     path = write_page(run)
     tables = RunTables(run)
-    flow, found, drawn = tables.files.waterfall(), leaks(tables), mixes(tables)
+    flow, contamination, drawn = tables.files.waterfall(), leaks(tables), mixes(tables)
     if json:
         print_json(
             {
                 "report": str(path),
                 **flow.to_json(),
-                "leaks": [asdict(step) for step in found],
+                "leaks": [asdict(step) for step in contamination],
                 "mix": [asdict(mix) for mix in drawn],
             }
         )
     else:
         print_waterfall(flow)
-        print_leaks(found)
+        print_leaks(contamination)
         print_mixes(drawn)
         print(f"\nreport: {path}")

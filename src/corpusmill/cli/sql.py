@@ -25,32 +25,32 @@ def add_to(app: typer.Typer) -> None:
 def sql(
     run: Folder,
     query: Annotated[
-        str | None, typer.Argument(help="A SELECT; without one, the tables are listed.", show_default=False)
+        str | None, typer.Argument(help="A SELECT; without one, lists the tables.", show_default=False)
     ] = None,
     json: Json = False,
     comma: Annotated[bool, typer.Option("--csv", help="Print comma-separated values instead of a table.")] = False,
 ) -> None:
-    """Ask a run in SQL: documents with all that was measured, verdicts, lost records. Nothing is changed."""
+    """Query a run in SQL: documents with all their signals, verdicts, lost records. Read-only."""
     from corpusmill.report.tables import RunTables
     from corpusmill.report.views import Views
     from corpusmill.report.views import sql as ask
 
     if json and comma:
-        raise InputError("--json and --csv are two ways to print: give one of them")
+        raise InputError("--json and --csv exclude each other: give one of them")
     tables = RunTables(run)
     if query is None:
         columns = Views(tables).columns
         print_json({"run": str(run), "tables": columns}) if json else print(listed(columns))
         return
-    found = ask(tables, query)
+    answer = ask(tables, query)
     if json:
-        print_json({"columns": found.columns, "rows": found.rows})
+        print_json({"columns": answer.columns, "rows": answer.rows})
     elif comma:
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(found.columns)
-        writer.writerows(found.rows)
+        writer.writerow(answer.columns)
+        writer.writerows(answer.rows)
     else:
-        print(table(found))
+        print(table(answer))
 
 
 def listed(columns: dict[str, dict[str, str]]) -> str:
@@ -62,17 +62,17 @@ def listed(columns: dict[str, dict[str, str]]) -> str:
     return "\n\n".join(parts)
 
 
-def table(found: "Answer") -> str:
-    rows = [[cell(value) for value in row] for row in found.rows[:SHOWN]]
+def table(answer: "Answer") -> str:
+    rows = [[cell(value) for value in row] for row in answer.rows[:SHOWN]]
     right = [
-        all(isinstance(row[i], int | float | None) for row in found.rows[:SHOWN]) for i in range(len(found.columns))
+        all(isinstance(row[i], int | float | None) for row in answer.rows[:SHOWN]) for i in range(len(answer.columns))
     ]
-    widths = [max(map(len, column)) for column in zip(found.columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(answer.columns, *rows)]
     lines = [
         "  ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in zip(row, widths, right)).rstrip()
-        for row in (found.columns, *rows)
+        for row in (answer.columns, *rows)
     ]
-    if (more := len(found.rows) - SHOWN) > 0:
+    if (more := len(answer.rows) - SHOWN) > 0:
         lines.append(f"… and {more:,d} more rows: --csv prints them all")
     return "\n".join(lines)
 

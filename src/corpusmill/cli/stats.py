@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Folder, Json, aligned, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, share, size
 
@@ -16,7 +16,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def stats(run: Folder, json: Json = False) -> None:
-    """Say what the tokens of a run are: vocabulary in use, tokens a word and a byte, lengths, rows, frequent tokens."""
+    """Print token statistics of a run: vocabulary use, fertility, bytes per token, lengths, packing, frequent tokens."""
     from corpusmill.report.figures.engine_check import engine_check, in_words
     from corpusmill.report.figures.packing import packing, packing_table
     from corpusmill.report.figures.tokens import group_table, statistics, written
@@ -24,45 +24,45 @@ def stats(run: Folder, json: Json = False) -> None:
 
     tables = RunTables(run)
     flow = tables.files.waterfall()
-    found = statistics(tables)
-    if found is None:
+    tokens = statistics(tables)
+    if tokens is None:
         raise InputError(
-            f"{run}: this run has counted no tokens. It takes tokenize/bpe in the recipe and a writer of tokens, such as "
-            "`write: shards`, and this version or a later one."
+            f"{run}: this run has no token statistics. They need tokenize/bpe and a writer of tokens, such as "
+            "`write: shards`, in the recipe, and a run by this version or a later one."
         )
     if json:
         packed = dict(flow.packed)
         if packed:
             packed["utilisation"] = round(packed["tokens"] / max(packed["tokens"] + packed["padding"], 1), 6)
             packed["mean_context"] = round(packed["context"] / max(packed["tokens"], 1), 3)
-        print_json({"folder": str(run), "tokens": found.to_json(), "packed": packed})
+        print_json({"folder": str(run), "tokens": tokens.to_json(), "packed": packed})
         return
-    every = found.all
+    every = tokens.all
     print(f"{number(every.tokens)} tokens in {number(every.documents)} documents, {size(every.bytes)}", end="; ")
-    print(f"{number(found.ends)} more begin and end documents")
-    used = share(found.distinct, found.vocabulary)
-    print(f"{number(found.distinct)} of {number(found.vocabulary)} tokens of the vocabulary occur ({used})")
-    for title, groups in (("source", found.sources), ("language", found.languages)):
+    print(f"plus {number(tokens.ends)} BOS and EOS tokens")
+    used = share(tokens.distinct, tokens.vocabulary)
+    print(f"{number(tokens.distinct)} of {number(tokens.vocabulary)} vocabulary tokens in use ({used})")
+    for title, groups in (("source", tokens.sources), ("language", tokens.languages)):
         if groups:
             head, rows = group_table(title, (*groups, every) if title == "source" else groups, every)
             print()
-            _print_table(head, rows)
+            _print_table(head, *rows)
     print()
-    head = ["tokens a document", *(f"{100 * q:g} %" for q in found.lengths), "longest"]
-    _print_table(head, [["at most", *(number(value) for value in (*found.lengths.values(), found.longest))]])
+    head = ["percentile", *(f"{100 * q:g} %" for q in tokens.lengths), "maximum"]
+    _print_table(
+        head, ["tokens per document", *(number(value) for value in (*tokens.lengths.values(), tokens.longest))]
+    )
     if rows := packing_table(packing(flow)):
         print()
-        _print_table([], rows)
+        _print_table(*rows)
     if words := in_words(engine_check(tables)):
         print(f"\n{words}")
     print()
-    frequent = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in found.top[:FREQUENT]]
-    _print_table(["token", "id", "times", "of all"], frequent)
+    frequent = [
+        [written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in tokens.top[:FREQUENT]
+    ]
+    _print_table(["token", "id", "count", "share"], *frequent)
 
 
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    lines = [head, *rows] if head else rows
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    for cells in lines:
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-        print("  ".join([first, *others]).rstrip())
+def _print_table(*rows: Sequence[str]) -> None:
+    print("\n".join(aligned(rows)))

@@ -20,10 +20,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def steps(
-    name: Annotated[str | None, typer.Argument(help="One step, to see all about it.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="A step to describe in full.", show_default=False)] = None,
     json: Json = False,
 ) -> None:
-    """List the steps that a recipe can use, with parameters, defaults and source, or tell all about one."""
+    """List the steps that a recipe can use, with parameters, defaults and source, or describe one in full."""
     from corpusmill import steps as registry
     from corpusmill.steps.describe import describe
 
@@ -34,7 +34,7 @@ def steps(
         print(one(infos[0]))
     else:
         print("\n\n".join("\n".join(brief(info)) for info in infos))
-        print("\nAll about one: corpusmill steps NAME")
+        print("\nTo describe one in full: corpusmill steps NAME")
 
 
 def brief(info: "StepInfo") -> Iterator[str]:
@@ -52,7 +52,7 @@ def folded(text: str, first: str, others: str) -> list[str]:
 
 
 def shortened(default: str) -> str:
-    """A default as a recipe writes it, a long list by how it begins and how many it has.
+    """A default as a recipe writes it; of a long list, its first entry and length.
 
     >>> [shortened(default) for default in ("None", "'gpt2'", "()", "('en',)", str(("adult",) * 10))]
     ['null', 'gpt2', '[]', '[en]', '[adult, … 10]']
@@ -66,9 +66,9 @@ def shortened(default: str) -> str:
 
 
 def one(info: "StepInfo") -> str:
-    """Name, docstring, and a line a parameter: name, type, default, what stands beside it in the code."""
+    """Name, docstring, and a line per parameter: name, type, default, the comment beside it in the code."""
     cells = [(p.name, p.type, "required" if p.default is None else p.default, p.note) for p in info.parameters]
     widths = [max((len(row[i]) for row in cells), default=0) for i in range(3)]
-    widths[2] = min(widths[2], 24)  # one long default must not push all notes to the right
+    widths[2] = min(widths[2], 24)  # so that one long default does not push all notes to the right
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths)), row[3]]).rstrip() for row in cells]
     return "\n".join([info.name, "", info.doc, "", *(f"  {line}" for line in lines)]).rstrip()

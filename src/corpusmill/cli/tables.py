@@ -1,59 +1,52 @@
-"""Tables for people."""
+"""Tables of a run in the terminal."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
+from corpusmill.cli.common import aligned
 from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
 from corpusmill.report.figures.packing import packing, packing_table
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.waterfall import Waterfall
 
-TOP = 5  # reasons a step in the terminal; the report has all
-WIDE = 120  # columns that are used at most
-TIE = "\u00a0"  # a space where no line may end
+TOP = 5  # reasons per step; the report has all
+WIDE = 120  # characters per line at most
+TIE = "\u00a0"  # a space at which no line is broken
 HEAD = ("step", "documents in", "out", "kept", "bytes out", "tokens out")
 
 
 def print_waterfall(flow: Waterfall) -> None:
-    """What came in and went out of every step; below each, why documents go."""
-    rows = list(_rows(flow))
-    widths = [max(map(len, column)) for column in zip(HEAD, *(cells for cells, _ in rows))]
+    """Documents, bytes and tokens in and out of every step; below each, the reasons for what was dropped."""
+    rows = [(HEAD, ""), *_rows(flow)]
     width = min(shutil.get_terminal_size((100, 24)).columns, WIDE)
-    for cells, why in [(HEAD, ""), *rows]:
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-        print("  ".join([first, *others]).rstrip())
-        for line in wrap(why, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
-            print(f"    {line}".replace(TIE, " "))
+    for line, (_, reasons) in zip(aligned([cells for cells, _ in rows]), rows):
+        print(line)
+        for part in wrap(reasons, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
+            print(f"    {part}".replace(TIE, " "))
 
 
-def print_leaks(found: Sequence[Leaks]) -> None:
-    """A line for each benchmark of which questions were found."""
-    for step in found:
+def print_leaks(steps: Sequence[Leaks]) -> None:
+    """A line per benchmark with questions in the documents."""
+    for step in steps:
         for name, (documents, questions) in step.benchmarks.items():
-            print(f"{step.step}: {number(documents)} documents hold {number(questions)} questions of {name}")
+            print(f"{step.step}: {number(documents)} documents contain {number(questions)} questions of {name}")
 
 
-def print_mixes(found: Sequence[Mix]) -> None:
-    """What each source was to give and has given."""
-    for mix in found:
+def print_mixes(mixes: Sequence[Mix]) -> None:
+    """What each mix planned to draw and drew from each source."""
+    for mix in mixes:
         head, rows = mix_table(mix)
-        print(f"\n{mix.step}")
-        widths = [max(map(len, column)) for column in zip(head, *rows)]
-        for cells in (head, *rows):
-            first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-            print("  ".join([first, *others]).rstrip())
+        print("\n".join([f"\n{mix.step}", *aligned([head, *rows])]))
 
 
 def print_packing(flow: Waterfall, checked: str | None) -> None:
-    """How tokens stand in rows, and what the comparison with the reference tokenizer found."""
+    """How tokens are packed into rows, and the comparison with the reference tokenizer."""
     rows = packing_table(packing(flow))
     if rows:
         print("\ntraining rows")
-        words, values = (max(map(len, column)) for column in zip(*rows))
-        for name, value in rows:
-            print(f"  {name.ljust(words)}  {value.rjust(values)}")
+        print("\n".join(f"  {line}" for line in aligned(rows)))
     if checked:
         print(f"\n{checked}" if not rows else f"  {checked}")
 
@@ -62,7 +55,7 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, source in flow.read.items():
         lost = {**source["dead"], **source["expected"]}
         if skipped := sum(source["skipped"].values()):
-            lost["no page by type"] = skipped
+            lost["not an HTML response"] = skipped
         records, documents = source["records"], source["documents"]
         yield (
             (f"read {name}", number(records), number(documents), share(documents, records), size(source["bytes"]), ""),
@@ -78,8 +71,8 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
 def _most(counts: Mapping[str, int]) -> str:
     """`min_words 56 · min_alpha_words 23 · 9 for 4 other reasons`"""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{name}{TIE}{number(count)}" for name, count in ordered[:TOP]]
+    parts = [f"{name}{TIE}{number(count)}" for name, count in ordered[:TOP]]
     if rest := ordered[TOP:]:
         kinds = f"another{TIE}reason" if len(rest) == 1 else f"{len(rest)}{TIE}other{TIE}reasons"
-        said.append(f"{number(sum(count for _, count in rest))}{TIE}for{TIE}{kinds}")
-    return f"{TIE}· ".join(said)
+        parts.append(f"{number(sum(count for _, count in rest))}{TIE}for{TIE}{kinds}")
+    return f"{TIE}· ".join(parts)

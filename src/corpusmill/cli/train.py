@@ -6,7 +6,7 @@ from corpusmill.cli import train_lm, train_mixture, train_quality, train_tokeniz
 
 
 def add_to(app: typer.Typer) -> None:
-    verbs = typer.Typer(help="Make a model of your own from examples.", no_args_is_help=True, rich_markup_mode=None)
+    verbs = typer.Typer(help="Train a model of your own.", no_args_is_help=True, rich_markup_mode=None)
     for verb in (train_quality, train_lm, train_tokenizer, train_mixture):
         verb.add_to(verbs)
     app.add_typer(verbs, name="train")

@@ -15,39 +15,35 @@ def add_to(app: typer.Typer) -> None:
 
 
 def lm(
-    text: Annotated[
-        list[str], typer.Option(help="Text as it should be: files, folders, patterns.", show_default=False)
-    ],
+    text: Annotated[list[str], typer.Option(help="Training text: files, folders, patterns.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The model file to write.", show_default=False)],
-    order: Annotated[int, typer.Option(help="Words that are looked at together.")] = 3,
-    min_count: Annotated[int, typer.Option(help="Words that are rarer are the unknown word.")] = 2,
-    prune: Annotated[int, typer.Option(help="Leave out sequences of three words and more that occur so often.")] = 1,
+    order: Annotated[int, typer.Option(help="Order of the n-grams, in words.")] = 3,
+    min_count: Annotated[int, typer.Option(help="Rarer words become the unknown word.")] = 2,
+    prune: Annotated[int, typer.Option(help="Drop n-grams of three words or more with at most this count.")] = 1,
     documents: Annotated[
-        Literal["file", "paragraph", "article"], typer.Option(help="What a document of a text file is.")
+        Literal["file", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",
-    licence: Annotated[str, typer.Option(help="What the card says of the licence of the data.")] = "not stated",
+    licence: Annotated[str, typer.Option(help="Licence of the data, for the model card.")] = "not stated",
     json: Json = False,
 ) -> None:
-    """Train a language model for annotate/perplexity: n-grams of words, modified Kneser-Ney."""
+    """Train a language model for annotate/perplexity: word n-grams, modified Kneser-Ney."""
     from corpusmill.train import lm as trainer
     from corpusmill.train.texts import read_texts
 
     settings = trainer.Settings(order=order, min_count=min_count, prune=prune)
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
-    found = read_texts(text, documents)
+    texts = read_texts(text, documents)
     if not json:
-        say(f"{number(len(found.texts))} documents in {number(found.files)} files, {size(found.bytes)}")
-    if found.faults:
-        say(f"warning: {number(found.faults)} records cannot be read and are left out")
-    about: dict[str, Any] = {"licence": licence, "paths": text, "documents": len(found.texts), "bytes": found.bytes}
-    model = trainer.train(found.texts, settings, about)
+        say(f"{number(len(texts.texts))} documents in {number(texts.files)} files, {size(texts.bytes)}")
+    if texts.faults:
+        say(f"warning: {number(texts.faults)} records cannot be read and are skipped")
+    about: dict[str, Any] = {"licence": licence, "paths": text, "documents": len(texts.texts), "bytes": texts.bytes}
+    model = trainer.train(texts.texts, settings, about)
     model.save(out)
     if json:
         print_json({"model": str(out), **model.card})
         return
     ngrams = ", ".join(f"{number(count)} of {n}" for n, count in enumerate(model.card["ngrams"], 1))
-    print(
-        f"{number(model.card['words'])} words in {number(model.card['sentences'])} lines; sequences of words: {ngrams}"
-    )
+    print(f"{number(model.card['words'])} words in {number(model.card['sentences'])} lines; n-grams: {ngrams}")
     print(f"{out}: {size(out.stat().st_size)}. In a recipe: annotate/perplexity: {{model: {out}}}")

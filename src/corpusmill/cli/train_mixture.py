@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 import yaml
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, aligned, print_json, say
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, share
 
-EVERY = 10.0  # seconds between two lines of progress
+EVERY = 10.0  # seconds between lines of progress
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,26 +25,28 @@ def mixture(
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Runs or folders of shards that hold the sources. NAME=FOLDER: all in it is one source.",
+            help="Runs or folders of shards with the sources. NAME=FOLDER: everything in it is one source.",
             show_default=False,
         ),
     ],
     out: Annotated[Path, typer.Option(help="The file of weights to write, .yaml or .json.", show_default=False)],
-    steps: Annotated[int, typer.Option(help="Of each of the two models.")] = 1000,
-    length: Annotated[int, typer.Option(help="Tokens in a row.")] = 256,
-    rows: Annotated[int, typer.Option(help="Of each source in a batch.")] = 4,
-    width: Annotated[int, typer.Option(help="Of the models.")] = 128,
-    layers: Annotated[int, typer.Option(help="Of the models.")] = 4,
-    heads: Annotated[int, typer.Option(help="Of attention.")] = 4,
+    steps: Annotated[int, typer.Option(help="Training steps of each of the two models.")] = 1000,
+    length: Annotated[int, typer.Option(help="Tokens per row.")] = 256,
+    rows: Annotated[int, typer.Option(help="Rows of each source per batch.")] = 4,
+    width: Annotated[int, typer.Option(help="Width of the models.")] = 128,
+    layers: Annotated[int, typer.Option(help="Layers of the models.")] = 4,
+    heads: Annotated[int, typer.Option(help="Attention heads.")] = 4,
     rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-3,
-    step_size: Annotated[float, typer.Option(help="How fast weights change.")] = 1.0,
-    smoothing: Annotated[float, typer.Option(help="Share of equal weights in each step's.")] = 1e-3,
-    most: Annotated[int, typer.Option(help="Tokens of a source that are looked at.")] = 50_000_000,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda; a GPU if there is one.", show_default=False)] = None,
+    step_size: Annotated[float, typer.Option(help="Step size of the weight updates.")] = 1.0,
+    smoothing: Annotated[float, typer.Option(help="Share of uniform weights mixed into every update.")] = 1e-3,
+    most: Annotated[int, typer.Option(help="Tokens read per source at most.")] = 50_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    device: Annotated[
+        str | None, typer.Option(help="cpu or cuda. [default: cuda if available]", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Learn the weights of sources for mix/sources with two small models, by DoReMi.
+    """Learn source weights for mix/sources with two small models (DoReMi).
 
     Needs torch: pip install 'corpusmill[torch]'.
     """
@@ -71,17 +73,17 @@ def mixture(
     tokens = {source.name: len(source.tokens) for source in sources}
     if not json:
         say(f"sources: {', '.join(f'{name} {number(count)} tokens' for name, count in tokens.items())}")
-    said = time.monotonic()
+    printed = time.monotonic()
 
     def on_step(model: str, step: int, weights: object) -> None:
-        nonlocal said
-        if not json and (step == steps or time.monotonic() - said >= EVERY):
-            said = time.monotonic()
+        nonlocal printed
+        if not json and (step == steps or time.monotonic() - printed >= EVERY):
+            printed = time.monotonic()
             say(f"{model} model: step {number(step)} of {number(steps)}")
 
-    found = doremi.learn(sources, settings, device, on_step)
-    weights = found.shares()
-    card = {"weights": weights, "about": doremi.card(found, settings, tokens)}
+    learnt = doremi.learn(sources, settings, device, on_step)
+    weights = learnt.shares()
+    card = {"weights": weights, "about": doremi.card(learnt, settings, tokens)}
     if out.suffix == ".json":
         text = json_format.dumps(card, indent=1, ensure_ascii=False) + "\n"
     else:
@@ -90,10 +92,10 @@ def mixture(
     if json:
         print_json({"out": str(out), **card})
         return
-    wide = max(map(len, [*weights, "source"]))
-    print(f"{'source':<{wide}} {'tokens':>14} {'weight':>8} {'reference loss':>15} {'proxy loss':>11}")
+    table = [["source", "tokens", "weight", "reference loss", "proxy loss"]]
     for i, (name, weight) in enumerate(weights.items()):
-        lost = f"{found.reference[i]:>15.3f} {found.proxy[i]:>11.3f}"
-        print(f"{name:<{wide}} {number(tokens[name]):>14} {share(weight, 1):>8} {lost}")
+        losses = f"{learnt.reference[i]:.3f}", f"{learnt.proxy[i]:.3f}"
+        table.append([name, number(tokens[name]), share(weight, 1), *losses])
+    print("\n".join(aligned(table)))
     line = yaml.safe_dump({"weights": weights}, default_flow_style=True, sort_keys=False, width=10_000).strip()
     print(f"\n{out}. In a recipe: - mix/sources: {line}")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, aligned, print_json, say
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
@@ -23,24 +23,22 @@ def tokenizer(
         typer.Argument(help="Folders of finished runs; or files, folders, patterns.", show_default=False),
     ],
     vocab_size: Annotated[
-        int, typer.Option(help="Tokens, special ones and the 256 bytes counted.", show_default=False)
+        int, typer.Option(help="Vocabulary size, including special tokens and the 256 bytes.", show_default=False)
     ],
     out: Annotated[Path, typer.Option(help="The tokenizer.json to write.", show_default=False)],
     special: Annotated[
         list[str] | None,
-        typer.Option(help="A special token; may be repeated. The first one ends documents. [default: <|endoftext|>]"),
+        typer.Option(help="A special token; may be repeated. The first is EOS. [default: <|endoftext|>]"),
     ] = None,
-    pattern: Annotated[
-        Literal["gpt2", "cl100k", "o200k"], typer.Option(help="How text is split before it is merged.")
-    ] = "gpt2",
-    min_count: Annotated[int, typer.Option(help="Pairs that are rarer are not merged.")] = 2,
-    held_out: Annotated[float, typer.Option(help="Share of the documents that the tokenizer is judged by.")] = 0.02,
+    pattern: Annotated[Literal["gpt2", "cl100k", "o200k"], typer.Option(help="Pre-tokenization pattern.")] = "gpt2",
+    min_count: Annotated[int, typer.Option(help="Rarer pairs are not merged.")] = 2,
+    held_out: Annotated[float, typer.Option(help="Share of the documents held out for evaluation.")] = 0.02,
     documents: Annotated[
-        Literal["file", "line", "paragraph", "article"], typer.Option(help="What a document of a text file is.")
+        Literal["file", "line", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",
     json: Json = False,
 ) -> None:
-    """Train a byte-level BPE tokenizer on the documents of a run or of files; it then works in a recipe."""
+    """Train a byte-level BPE tokenizer on the kept documents of runs, or on files."""
     from corpusmill.models.tokenizer import load
     from corpusmill.train import tokenizer as trainer
 
@@ -79,16 +77,15 @@ def tokenizer(
         return
     say(f"{number(seen.documents)} documents, {size(seen.bytes)}; {number(len(seen.held))} of them held out")
     if made.vocab_size < vocab_size:
-        say(f"warning: there was no more to merge; the vocabulary has {number(made.vocab_size)} tokens")
+        say(f"warning: no more pairs to merge; the vocabulary has {number(made.vocab_size)} tokens")
     if seen.held:
-        print(f"{'held-out text':<24} {'vocabulary':>10} {'tokens':>12} {'tokens/character':>16} {'bytes/token':>11}")
+        rows = [["held-out text", "vocabulary", "tokens", "tokens/character", "bytes/token"]]
         for name, rate in rates.items():
-            words = made.vocab_size if name == out.name else load("gpt2").vocab_size
-            print(
-                f"{name:<24} {number(words):>10} {number(rate.tokens):>12} {rate.tokens_per_character:>16.4f} "
-                f"{rate.bytes_per_token:>11.3f}"
-            )
+            vocabulary = made.vocab_size if name == out.name else load("gpt2").vocab_size
+            per_unit = f"{rate.tokens_per_character:.4f}", f"{rate.bytes_per_token:.3f}"
+            rows.append([name, number(vocabulary), number(rate.tokens), *per_unit])
+        print("\n".join(aligned(rows)))
     else:
-        say("warning: no document was held out, so there is nothing to judge it by; give more text or --held-out")
+        say("warning: no document was held out, so the tokenizer was not evaluated; give more text or --held-out")
     eos = "" if settings.special[0] == "<|endoftext|>" else f', eos: "{settings.special[0]}"'
     print(f"{out}: {size(out.stat().st_size)}. In a recipe: tokenize/bpe: {{tokenizer: {out}{eos}}}")

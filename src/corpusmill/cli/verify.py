@@ -14,10 +14,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="A run, or a folder of its output or of an export.", show_default=False)],
+    path: Annotated[Path, typer.Argument(help="A run, a folder of its output, or an export.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Read back what a run or an export wrote, and check sizes, checksums, ids, document ends and counts."""
+    """Verify the output of a run or an export: sizes, checksums, token ids, EOS, counts."""
     from corpusmill.verify import verify_place as read_back
 
     checked = []
@@ -27,9 +27,9 @@ def verify(
             continue
         for problem in folder.problems:
             print(problem)
-        verdict = f"{len(folder.problems)} problems" if folder.problems else "everything is as it was written"
-        held = f"{number(folder.tokens)} tokens" if folder.tokens is not None else f"{size(folder.bytes)}"
-        print(f"{folder.folder}: {held} in {number(folder.files)} files ({folder.format}), {verdict}")
+        verdict = f"{len(folder.problems)} problems" if folder.problems else "everything verified"
+        amount = f"{number(folder.tokens)} tokens" if folder.tokens is not None else f"{size(folder.bytes)}"
+        print(f"{folder.folder}: {amount} in {number(folder.files)} files ({folder.format}), {verdict}")
     problems = [problem for folder in checked for problem in folder.problems]
     if json:
         shards = next((folder for folder in checked if folder.format == "shards"), None)
@@ -44,7 +44,7 @@ def verify(
             }
             for folder in checked
         ]
-        found = {"shards": str(shards.folder), "tokens": shards.tokens} if shards else {}
-        print_json(found | {"problems": problems, "folders": folders})
+        totals = {"shards": str(shards.folder), "tokens": shards.tokens} if shards else {}
+        print_json(totals | {"problems": problems, "folders": folders})
     if problems:
         raise typer.Exit(1)

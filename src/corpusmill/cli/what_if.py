@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Folder, Json, aligned, print_json
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
@@ -23,60 +23,60 @@ def add_to(app: typer.Typer) -> None:
 def what_if(
     run: Folder,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Another threshold: gopher_quality.min_words=30. May be repeated.")
+        list[str] | None, typer.Option("--set", help="A new threshold: gopher_quality.min_words=30. May be repeated.")
     ] = None,
-    examples: Annotated[int, typer.Option(min=0, help="Documents at the border to show, for each reason.")] = 3,
+    examples: Annotated[int, typer.Option(min=0, help="Documents closest to the threshold to show, per reason.")] = 3,
     json: Json = False,
 ) -> None:
-    """Say what a run would have kept with other thresholds, from what it has measured: no text is read."""
+    """Show what a run would have kept with other thresholds, from its saved signals; reads no text."""
     from corpusmill.report.what_if import what_if as ask
 
     if not settings:
         raise InputError("what-if needs a threshold to try: --set gopher_quality.min_words=30")
-    found = ask(run, settings, examples)
+    answer = ask(run, settings, examples)
     if json:
-        print_json({"run": str(run), **asdict(found)})
+        print_json({"run": str(run), **asdict(answer)})
         return
-    print("\n".join(lines(found)))
+    print("\n".join(lines(answer)))
 
 
-def lines(found: "WhatIf") -> Iterator[str]:
-    for change in found.changes:
+def lines(answer: "WhatIf") -> Iterator[str]:
+    for change in answer.changes:
         yield f"{change.step}.{change.parameter}: {change.before} → {change.after}"
-    if not found.changes:
-        yield "nothing is changed: these are the thresholds of the run"
+    if not answer.changes:
+        yield "no changes: these are the thresholds of the run"
     yield ""
-    yield from steps(found)
-    before, after = found.kept
+    yield from steps(answer)
+    before, after = answer.kept
     yield ""
     yield (
-        f"out of {found.stage}: {both(before.documents, after.documents)} documents, "
+        f"kept by {answer.stage}: {both(before.documents, after.documents)} documents, "
         f"{size(before.bytes)} → {size(after.bytes)}, {both(before.tokens, after.tokens)} tokens"
     )
-    for title, groups in (("source", found.sources), ("language", found.languages)):
+    for title, groups in (("source", answer.sources), ("language", answer.languages)):
         yield from by(title, groups)
-    for newly, moved in (("kept", found.newly_kept), ("dropped", found.newly_dropped)):
+    for newly, moved in (("kept", answer.newly_kept), ("dropped", answer.newly_dropped)):
         for reason, amount in moved.items():
             yield ""
             yield f"newly {newly}: {number(amount.documents)} documents, {number(amount.tokens)} tokens, by {reason}"
-            near = [each for each in found.border if (each.newly, each.reason) == (newly, reason)]
+            near = [each for each in answer.border if (each.newly, each.reason) == (newly, reason)]
             yield from (f"  {example(each)}" for each in near)
     yield ""
-    if found.open_steps:
+    if answer.open_steps:
         yield (
-            f"Counts are exact up to {found.before[-1].step}. What {', '.join(found.open_steps)} would drop depends on "
-            "which documents meet, so it takes a run:"
+            f"Counts are exact up to {answer.before[-1].step}. Results of later steps ({', '.join(answer.open_steps)}) "
+            "cannot be predicted; to see them, run:"
         )
     else:
-        yield "Counts are exact to the last step. To have these documents:"
-    yield f"  {found.command}"
+        yield "Counts are exact to the last step. To keep these documents, run:"
+    yield f"  {answer.command}"
 
 
-def steps(found: "WhatIf") -> Iterator[str]:
-    """A line a step; below it, the reasons whose counts differ."""
+def steps(answer: "WhatIf") -> Iterator[str]:
+    """A line per step; below it, the reasons whose counts differ."""
     head = ("step", "documents out", "", "tokens out", "")
     cells = []
-    for was, now in zip(found.before, found.after):
+    for was, now in zip(answer.before, answer.after):
         cells.append(
             (
                 was.step,
@@ -86,10 +86,8 @@ def steps(found: "WhatIf") -> Iterator[str]:
                 change(was.tokens_out, now.tokens_out),
             )
         )
-    widths = [max(map(len, column)) for column in zip(head, *cells)]
-    for row, pair in zip([head, *cells], [None, *zip(found.before, found.after)]):
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths)))
-        yield "  ".join([first, *others]).rstrip()
+    for line, pair in zip(aligned([head, *cells]), [None, *zip(answer.before, answer.after)]):
+        yield line
         if pair:
             was, now = pair
             for reason in dict.fromkeys([*was.reasons, *now.reasons]):
@@ -99,7 +97,7 @@ def steps(found: "WhatIf") -> Iterator[str]:
 
 
 def by(title: str, groups: "Mapping[str, Kept]") -> Iterator[str]:
-    """The groups in which something changes, those that change most first."""
+    """The groups that change, those that change most first."""
     moved = {name: kept for name, kept in groups.items() if kept[0] != kept[1]}
     ordered = sorted(moved, key=lambda name: -abs(moved[name][1].documents - moved[name][0].documents))
     for name in ordered[:TOP]:

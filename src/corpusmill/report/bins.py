@@ -1,4 +1,4 @@
-"""Counts of values by bins, whose edges are chosen so that a threshold is one of them."""
+"""Histograms, whose edges are chosen so that a threshold is one of them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from corpusmill.report.rules import Bound
 
 BINS = 24  # about
-LOG_FROM = 10  # counts with a threshold from here on are shown on a scale of ratios
+LOG_FROM = 10  # counts with a threshold of this or more get a logarithmic axis
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """counts[name][i] values lie in edges[i] to edges[i + 1]. The first bin holds what is less too, the last what is
-    more; `most` is the largest value. `log`: the bins are made for a logarithmic axis."""
+    """counts[name][i] values are between edges[i] and edges[i + 1]. The first bin also holds smaller values, the last
+    larger ones; `most` is the largest. `log`: the bins are made for a logarithmic axis."""
 
     edges: tuple[float, ...]
     counts: Mapping[str, tuple[int, ...]]
@@ -43,7 +43,7 @@ class Histogram:
 
 
 def octaves(most: float = 2.0**50) -> tuple[float, ...]:
-    """0, 1 and on from there two bins an octave, in whole numbers: 0, 1, 2, 3, 4, 6, 8, 11, 16, … up past `most`."""
+    """0, 1 and then two bins per octave, in whole numbers: 0, 1, 2, 3, 4, 6, 8, 11, 16, … past `most`."""
     edges = [0.0, 1.0]
     while edges[-1] <= most:
         edges.append(float(max(edges[-1] + 1, round(2 ** ((_half_octave(edges[-1]) + 1) / 2)))))
@@ -59,7 +59,7 @@ def around(bound: Bound, low: float, high: float, whole: bool) -> tuple[tuple[fl
 
     whole   the values are whole numbers
 
-    A long far side is cut where it says nothing more: at three times the threshold.
+    The axis ends at three times the threshold, if values go far beyond it.
     """
     at = bound.threshold
     low, high = min(low, at), max(high, at)
@@ -82,9 +82,9 @@ def around(bound: Bound, low: float, high: float, whole: bool) -> tuple[tuple[fl
 
 
 def count(values: NDArray[Any], edges: Sequence[float], closed: str) -> NDArray[np.int64]:
-    """(bins,) how many values lie in each bin; NaN in none.
+    """(bins,) how many values each bin holds; NaN is in none.
 
-    closed   "left": [a, b), or "right": (a, b]. A value on a threshold must fall on the side that passes.
+    closed   "left": [a, b), or "right": (a, b]. A value equal to a threshold must be on the side that passes.
     """
     values = values[~np.isnan(values)]
     inner = np.asarray(edges[1:-1], np.float64)
@@ -93,5 +93,5 @@ def count(values: NDArray[Any], edges: Sequence[float], closed: str) -> NDArray[
 
 
 def closed_side(bound: Bound) -> str:
-    """Which end of a bin belongs to it, so that what the bound drops and what it lets pass share no bin."""
+    """Which edge belongs to a bin, so that no bin holds values on both sides of the bound."""
     return "left" if bound.drops in ("<", ">=") else "right"

@@ -1,4 +1,4 @@
-"""Two runs, document by document: which moved, from where to where, and what differs between their recipes."""
+"""Two runs compared, document by document: whose outcome differs, and what differs between the recipes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,8 @@ ABSENT = "absent"  # the inputs of this run do not have it
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that two runs were not told alike: `steps.gopher_quality.min_words`, `inputs.web`, `versions.numba`.
-
-    None stands for what is not there.
-    """
+    """A setting, input or version that differs: `steps.gopher_quality.min_words`, `inputs.web`, `versions.numba`. None
+    where a run does not have it."""
 
     what: str
     before: Any
@@ -29,8 +27,8 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Fate:
-    """What became of a document in a run: "kept", "lost", "absent" or the step that dropped it; and its first reason."""
+class Outcome:
+    """What happened to a document in a run: "kept", "lost", "absent" or the step that dropped it; and its first reason."""
 
     where: str
     reason: str | None = None
@@ -38,10 +36,10 @@ class Fate:
 
 @dataclass(frozen=True)
 class Moved:
-    """Documents with one fate in the first run and another in the second. Tokens are those in each run."""
+    """Documents with one outcome in the first run and another in the second. Tokens are those in each run."""
 
-    before: Fate
-    after: Fate
+    before: Outcome
+    after: Outcome
     documents: int
     tokens_before: int
     tokens_after: int
@@ -56,50 +54,50 @@ class Example:
     file: str
     position: int
     url: str | None
-    before: Fate
-    after: Fate
+    before: Outcome
+    after: Outcome
 
 
 @dataclass(frozen=True)
 class Diff:
     """What differs between two runs.
 
-    told             recipes, inputs and versions, as far as they differ
+    differences      between the recipes, inputs and versions
     documents        kept in the first, and in the second
-    tokens           the same of tokens
+    tokens           the same in tokens
     gained, lost     tokens of documents that are kept in the second run alone, and in the first alone
-    retold           tokens more, or fewer, in documents that are kept in both, as their text has changed
-    same             documents with the same fate and first reason in both
-    moved            all others, the most frequent way first
-    examples         of each way from step to step, the documents with the smallest ids
+    changed          tokens more, or fewer, in documents that are kept in both, as their text has changed
+    same             documents with the same outcome and first reason in both
+    moved            all others, the most frequent change of outcome first
+    examples         of each transition, the documents with the smallest ids
     """
 
     before: Path
     after: Path
-    told: tuple[Difference, ...]
+    differences: tuple[Difference, ...]
     documents: tuple[int, int]
     tokens: tuple[int, int]
     gained: int
     lost: int
-    retold: int
+    changed: int
     same: int
     moved: tuple[Moved, ...]
     examples: tuple[Example, ...]
 
     @property
-    def ways(self) -> dict[tuple[str, str], int]:
-        """(where in the first run, where in the second) -> documents that moved; the same step for another reason."""
-        found: dict[tuple[str, str], int] = {}
+    def transitions(self) -> dict[tuple[str, str], int]:
+        """(where in the first run, where in the second) -> documents; the same step twice is for another reason."""
+        counts: dict[tuple[str, str], int] = {}
         for moved in self.moved:
-            way = (moved.before.where, moved.after.where)
-            found[way] = found.get(way, 0) + moved.documents
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+            transition = (moved.before.where, moved.after.where)
+            counts[transition] = counts.get(transition, 0) + moved.documents
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int = 3) -> Diff:
     """Compare two finished runs. Documents are matched by id; where an input gives an id twice, by position too.
 
-    examples   documents for each way from step to step
+    examples   documents per transition
 
     Raises ResumeError if one of the runs is not finished.
     """
@@ -108,7 +106,7 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
         tables.files.must_be_finished()
     database = one.duckdb
     for name, tables in (("one", one), ("two", two)):
-        database.execute(f"CREATE TEMP TABLE all_of_{name} AS {_fates(tables)}")
+        database.execute(f"CREATE TEMP TABLE all_of_{name} AS {_outcomes(tables)}")
     database.execute(
         "CREATE TEMP TABLE again AS SELECT id FROM all_of_one GROUP BY id HAVING count(*) > 1 "
         "UNION SELECT id FROM all_of_two GROUP BY id HAVING count(*) > 1"
@@ -116,38 +114,38 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
     for name in ("one", "two"):
         database.execute(f"CREATE TEMP TABLE {name} AS {_addressed(f'all_of_{name}')}")
         database.execute(f"DROP TABLE all_of_{name}")
-    # NULLs as values: a document may have no reason, but is never without a place where both runs have it.
+    # NULL is a value here: a document may have no reason, but always has an outcome in a run that has it.
     joined = f"SELECT {PAIR} FROM one FULL JOIN two ON one.id = two.id AND one.at = two.at AND one.copy = two.copy"
     counts = one.tuples(
         f"SELECT where_a, reason_a, where_b, reason_b, count(*), sum(tokens_a)::BIGINT, sum(tokens_b)::BIGINT "
         f"FROM ({joined}) GROUP BY ALL ORDER BY count(*) DESC, 1, 3, 2 NULLS FIRST, 4 NULLS FIRST"
     )
-    ways = [Moved(Fate(w, r), Fate(x, s), n, tokens, others) for w, r, x, s, n, tokens, others in counts]
-    kept = [way for way in ways if KEPT in (way.before.where, way.after.where)]
-    both = [way for way in kept if way.before.where == way.after.where]
+    groups = [Moved(Outcome(w, r), Outcome(x, s), n, tokens, others) for w, r, x, s, n, tokens, others in counts]
+    kept = [each for each in groups if KEPT in (each.before.where, each.after.where)]
+    both = [each for each in kept if each.before.where == each.after.where]
     return Diff(
         before=one.folder,
         after=two.folder,
-        told=tuple(told(one, two)),
+        differences=tuple(differences(one, two)),
         documents=(
-            sum(way.documents for way in kept if way.before.where == KEPT),
-            sum(way.documents for way in kept if way.after.where == KEPT),
+            sum(each.documents for each in kept if each.before.where == KEPT),
+            sum(each.documents for each in kept if each.after.where == KEPT),
         ),
         tokens=(
-            sum(way.tokens_before for way in kept if way.before.where == KEPT),
-            sum(way.tokens_after for way in kept if way.after.where == KEPT),
+            sum(each.tokens_before for each in kept if each.before.where == KEPT),
+            sum(each.tokens_after for each in kept if each.after.where == KEPT),
         ),
-        gained=sum(way.tokens_after for way in kept if way.before.where != KEPT),
-        lost=sum(way.tokens_before for way in kept if way.after.where != KEPT),
-        retold=sum(way.tokens_after - way.tokens_before for way in both),
-        same=sum(way.documents for way in ways if way.before == way.after),
-        moved=tuple(way for way in ways if way.before != way.after),
+        gained=sum(each.tokens_after for each in kept if each.before.where != KEPT),
+        lost=sum(each.tokens_before for each in kept if each.after.where != KEPT),
+        changed=sum(each.tokens_after - each.tokens_before for each in both),
+        same=sum(each.documents for each in groups if each.before == each.after),
+        moved=tuple(each for each in groups if each.before != each.after),
         examples=tuple(_examples(one, two, joined, examples)) if examples else (),
     )
 
 
-def told(one: RunTables, two: RunTables) -> Iterator[Difference]:
-    """What the two runs were not told alike."""
+def differences(one: RunTables, two: RunTables) -> Iterator[Difference]:
+    """The differences between the recipes, inputs and versions of two runs."""
     yield from recipe_differences(one.files.recipe, two.files.recipe)
     files = [
         {f"inputs.{source}.{f['path']}": f["fingerprint"] for source, listed in t.files.inputs.items() for f in listed}
@@ -159,7 +157,7 @@ def told(one: RunTables, two: RunTables) -> Iterator[Difference]:
 
 
 def recipe_differences(one: Recipe, two: Recipe) -> Iterator[Difference]:
-    """What two recipes say differently, by section, name and parameter. How to run (`run:`) is not compared."""
+    """The differences between two recipes, by section, name and parameter. Settings under `run:` are not compared."""
     yield from _differences({"seed": one.seed}, {"seed": two.seed})
     sections = (_sections(one), _sections(two))
     for section in ("read", "steps", "write"):
@@ -210,14 +208,14 @@ PAIR = (
 )
 
 
-def _fates(tables: RunTables) -> str:
-    """Every document and every record that is none, as SQL: id, file, position, place, reason, tokens."""
+def _outcomes(tables: RunTables) -> str:
+    """Every document and every lost record, as SQL: id, file, position, place, reason, tokens."""
     letters = " UNION ALL ".join(
         f"SELECT {number} AS pass, id, file, position, step || ': ' || kind AS reason "
         f"FROM ({tables.table('dead', number)})"
         for number in range(len(tables.passes))
     )
-    # A document that a later pass could not process stands in the tables of both.
+    # A document that a later pass could not process is both a document and a dead letter.
     return (
         f"WITH letters AS ({letters}), documents AS ({documents(tables)}) "
         f"SELECT d.id, d.file, d.position, CASE WHEN kept THEN '{KEPT}' ELSE coalesce(dropped_by, '{LOST}') END AS place, "
@@ -229,8 +227,8 @@ def _fates(tables: RunTables) -> str:
 
 
 def _addressed(table: str) -> str:
-    """The fates of a table, with what two documents of one id are told apart by: `at`, and `copy` where even the
-    positions are the same, in two files. Both are 0 for an id that is alone: its file may have been rewritten."""
+    """The outcomes of a table, with what distinguishes two documents of one id: `at`, and `copy` where even the
+    positions are the same, in two files. Both are 0 for an id that occurs once: its file may have been rewritten."""
     return (
         f"SELECT *, 0 AS at, 0 AS copy FROM {table} WHERE id NOT IN (FROM again) UNION ALL "
         "SELECT *, position AS at, row_number() OVER (PARTITION BY id, position ORDER BY file) AS copy "
@@ -240,19 +238,19 @@ def _addressed(table: str) -> str:
 
 def _examples(one: RunTables, two: RunTables, joined: str, n: int) -> Iterator[Example]:
     columns = ["id", "file_a", "position_a", "file_b", "position_b", "where_a", "reason_a", "where_b", "reason_b"]
-    found = one.tuples(
+    rows = one.tuples(
         f"SELECT {', '.join(columns)} FROM ({joined}) "
         "WHERE where_a != where_b OR reason_a IS DISTINCT FROM reason_b "
         f"QUALIFY row_number() OVER (PARTITION BY where_a, where_b ORDER BY id, position_b, position_a) <= {n} "
         "ORDER BY where_a, where_b, id, position_b, position_a"
     )
-    ids = sorted({row[0] for row in found})
+    ids = sorted({row[0] for row in rows})
     known = [_sources(tables, ids) for tables in (one, two)]
-    for name, file_a, position_a, file_b, position_b, where_a, reason_a, where_b, reason_b in found:
+    for name, file_a, position_a, file_b, position_b, where_a, reason_a, where_b, reason_b in rows:
         side = 1 if where_b != ABSENT else 0
         file, position = ((file_a, position_a), (file_b, position_b))[side]
         source, url = known[side][name, file, position]
-        yield Example(name, source, file, position, url, Fate(where_a, reason_a), Fate(where_b, reason_b))
+        yield Example(name, source, file, position, url, Outcome(where_a, reason_a), Outcome(where_b, reason_b))
 
 
 def _sources(tables: RunTables, ids: Sequence[str]) -> dict[tuple[str, str, int], tuple[str, str | None]]:

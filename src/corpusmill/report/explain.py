@@ -1,4 +1,4 @@
-"""The whole story of a document: where it was read, what every step measured and decided, where its tokens are."""
+"""The history of a document: where it was read, what every step measured and decided, where its tokens are."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, InputError, RecipeError
+from corpusmill.keys import ADDRESS
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.samples import SAME_NAME, draw
-from corpusmill.report.tables import ABOUT, IDENTITY, PLACE, RunTables
+from corpusmill.report.tables import ABOUT, PLACE, RunTables
 from corpusmill.shards import open_shards
 from corpusmill.shards.layout import table_name, tokens_name
 from corpusmill.shards.reader import Shards
@@ -23,23 +24,24 @@ from corpusmill.steps.verdict import COMPARE
 Verdict = Literal["passes", "drops", "would drop", "fails", "not recorded", "not reached"]
 NEAR = 5  # names that are suggested for one that is unknown
 SAMPLE = 20_000  # names that are compared to find them
+PREFIX = re.compile("[0-9a-fA-F]{4,32}")  # of an id
 
 
 @dataclass(frozen=True)
-class Judged:
+class RuleResult:
     """A rule of a step that compares a signal with a threshold. `value` is null where nothing was measured."""
 
     rule: str
     signal: str
     value: Any
-    drops: str  # "<", "<=", ">", ">=": how the value of a document that goes compares with the threshold
+    drops: str  # "<", "<=", ">", ">=": how the value of a dropped document compares with the threshold
     threshold: float
     passes: bool
 
 
 @dataclass(frozen=True)
-class Twin:
-    """The document that stays instead of one that a corpus step drops."""
+class KeptDuplicate:
+    """The document that is kept instead of one that a corpus step drops."""
 
     id: str
     url: str | None
@@ -47,15 +49,17 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What one step found out and decided.
+class StepOutcome:
+    """What one step measured and decided.
 
-    verdict   "passes"; "drops" where the document went; "would drop" if it fails this step too, but was gone already; "fails"
-              where the step could not process it, and "not recorded" before that step in the same pass; "not reached"
-              after it was lost, in passes that come after it was dropped, and at a dedup that follows the one that drops it
-    reasons   the rules that it fails, the first first
-    signals   all that the step measured
-    rules     those that compare a signal with a threshold, and are switched on
+    verdict        "passes"; "drops" where the document was dropped; "would drop" if it fails this step too, but had been
+                   dropped before; "fails" where the step could not process it, and "not recorded" before that step in
+                   the same pass; "not reached" after it was lost, in passes that follow the one that dropped it, and at a
+                   dedup that follows the one that dropped it
+    reasons        the rules that it fails, the first first
+    signals        all that the step measured
+    rules          those that compare a signal with a threshold, and are switched on
+    duplicate_of   the kept document that a dedup found it to duplicate
     """
 
     step: str
@@ -64,13 +68,13 @@ class Told:
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     signals: Mapping[str, Any] | None = None
-    rules: tuple[Judged, ...] = ()
-    twin: Twin | None = None
+    rules: tuple[RuleResult, ...] = ()
+    duplicate_of: KeptDuplicate | None = None
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Tokens [start, stop) of a training shard: the first number counts from its beginning.
+class TokenPlacement:
+    """Tokens [start, stop) of a training shard, counted from its beginning.
 
     row      the row that they begin in, counted over all shards
     offset   tokens of the document before these: above 0 where a row ended within it
@@ -85,22 +89,22 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Lost:
+class Loss:
     """Why there is no document: what could not be read, or what a step could not process."""
 
     step: str
     kind: str
     reason: str
-    expected: bool  # no fault: an image, a page that was not found
+    expected: bool  # no fault of the data: an image, a page that was not found
 
 
 @dataclass(frozen=True)
-class Story:
+class DocumentHistory:
     """Everything that a run knows of one document or record.
 
-    dropped_by   the step that it went at; None for one that stays, and for a lost one
-    tokens       as the text left the last pass that it went through; None without a tokenizer
-    shards       where its tokens are in the training shards; empty if it has none there
+    dropped_by   the step that dropped it; None of a kept or a lost one
+    tokens       as the text left the last pass that the document reached; None without a tokenizer
+    shards       where its tokens are in the training shards; empty if it has none
     text         as it was last; None for a record that was never a document
     """
 
@@ -112,71 +116,67 @@ class Story:
     date: str | None
     kept: bool
     dropped_by: str | None
-    lost: Lost | None
-    steps: tuple[Told, ...]
+    lost: Loss | None
+    steps: tuple[StepOutcome, ...]
     bytes: int | None
     tokens: int | None
-    shards: tuple[Placed, ...]
+    shards: tuple[TokenPlacement, ...]
     text: str | None
 
 
-def explain(folder: str | PathLike[str], key: str) -> list[Story]:
-    """The stories of all documents and lost records that go by a name, in the order in which they were read.
+def explain(folder: str | PathLike[str], key: str) -> list[DocumentHistory]:
+    """The histories of all documents and lost records with a name, in the order in which they were read.
 
-    key   an id, a URL, or FILE:POSITION as stories and dead letters give them; the folders of FILE may be left out. If
-          nothing has this name, the beginning of an id, of four digits or more, that only one id begins with
+    key   an id, a URL, or FILE:POSITION as histories and dead letters give them; the folders of FILE may be left out. If
+          nothing has this name: the prefix of one id, of four digits or more
 
-    Raises ResumeError if the run is not finished, InputError if nothing goes by this name, or several ids begin with
-    it: it says what is near.
+    Raises ResumeError if the run is not finished, InputError if nothing has this name, or several ids have the prefix:
+    it suggests names.
     """
     tables = RunTables(Path(folder))
     tables.files.must_be_finished()
-    found = _find(tables, key) or _begun(tables, key)
-    if not found:
+    matches = _by_name(tables, key) or _by_prefix(tables, key)
+    if not matches:
         near = _near(tables, key)
-        hint = f" Near it: {', '.join(near)}." if near else ""
+        hint = f" Similar names: {', '.join(near)}." if near else ""
         raise InputError(
-            f'{tables.folder}: no document and no dead letter has the id or url "{key}", or is at the place '
-            f"FILE:POSITION of this name.{hint}"
+            f'{tables.folder}: no document and no dead letter has the id or URL "{key}", or this FILE:POSITION.{hint}'
         )
-    return [_story(tables, *address) for address in found]
+    return [_history(tables, *match) for match in matches]
 
 
-Address = tuple[str, str, int]  # id, file, position: an input may give an id twice
+Match = tuple[str, str, int]  # the columns of ADDRESS
 
 
-def _find(tables: RunTables, key: str) -> list[Address]:
+def _by_name(tables: RunTables, key: str) -> list[Match]:
     where, values = "id = ? OR url = ?", [key, key]
     file, _, position = key.rpartition(":")
     if file and position.isascii() and position.isdigit() and len(position) < 19:
         where += " OR (position = ? AND (file = ? OR ends_with(file, ?)))"
         values += [position, file, f"/{file}"]
-    found: dict[Address, None] = {}
-    for kind, number in [*(("signals", n) for n in (0,)), *(("dead", n) for n in range(len(tables.passes)))]:
-        query = f"SELECT {', '.join(IDENTITY)} FROM ({tables.table(kind, number, place=True)}) WHERE {where}"
-        order = f"ORDER BY {', '.join(PLACE)}"
-        found |= dict.fromkeys((i, f, p) for i, f, p in tables.tuples(f"{query} {order} LIMIT {SAME_NAME}", values))
-    return list(found)
+    matches: dict[Match, None] = {}
+    for kind, number in [("signals", 0), *(("dead", number) for number in range(len(tables.passes)))]:
+        query = f"SELECT {', '.join(ADDRESS)} FROM ({tables.table(kind, number, place=True)}) WHERE {where}"
+        rows = tables.tuples(f"{query} ORDER BY {', '.join(PLACE)} LIMIT {SAME_NAME}", values)
+        matches |= dict.fromkeys((name, path, at) for name, path, at in rows)
+    return list(matches)
 
 
-def _begun(tables: RunTables, key: str) -> list[Address]:
-    """The documents of the one id that begins like this."""
-    if not BEGINNING.fullmatch(key):
+def _by_prefix(tables: RunTables, key: str) -> list[Match]:
+    """The documents of the one id with this prefix."""
+    if not PREFIX.fullmatch(key):
         return []
-    query = f"SELECT DISTINCT name FROM ({_names_of(tables, 'id')}) WHERE starts_with(name, ?) ORDER BY name"
+    query = f"SELECT DISTINCT name FROM ({_all_names(tables, 'id')}) WHERE starts_with(name, ?) ORDER BY name"
     ids = [name for (name,) in tables.tuples(query, [key.lower()])]
     if len(ids) > 1:
         more = f" and {len(ids) - NEAR:,d} more" if len(ids) > NEAR else ""
         raise InputError(
-            f'{tables.folder}: {len(ids):,d} ids begin with "{key}": {", ".join(ids[:NEAR])}{more}. Write more of one.'
+            f'{tables.folder}: {len(ids):,d} ids begin with "{key}": {", ".join(ids[:NEAR])}{more}. Give more digits.'
         )
-    return _find(tables, ids[0]) if ids else []
+    return _by_name(tables, ids[0]) if ids else []
 
 
-BEGINNING = re.compile("[0-9a-fA-F]{4,32}")
-
-
-def _names_of(tables: RunTables, *columns: str) -> str:
+def _all_names(tables: RunTables, *columns: str) -> str:
     """SQL for the ids or URLs of all documents and lost records."""
     return " UNION ALL ".join(
         f"SELECT {column} AS name FROM ({tables.table(kind, 0)})" for kind in ("signals", "dead") for column in columns
@@ -185,7 +185,7 @@ def _names_of(tables: RunTables, *columns: str) -> str:
 
 def _near(tables: RunTables, key: str) -> list[str]:
     """Ids or URLs like this one: those that begin or end alike, or else the most similar of a sample."""
-    names = _names_of(tables, "url", "id")
+    names = _all_names(tables, "url", "id")
     core = key.partition("://")[2] or key
     # Another scheme, a "www." or a slash at the end; then the same site or the same beginning of an id.
     for pattern in (core.removeprefix("www.").rstrip("/"), core[: max(8, 2 * len(core) // 3)]):
@@ -193,30 +193,30 @@ def _near(tables: RunTables, key: str) -> list[str]:
             query = (
                 f"SELECT DISTINCT name FROM ({names}) WHERE contains(name, ?) ORDER BY length(name), name LIMIT {NEAR}"
             )
-            if found := [row[0] for row in tables.tuples(query, [pattern])]:
-                return found
+            if alike := [name for (name,) in tables.tuples(query, [pattern])]:
+                return alike
     sample = tables.tuples(f"SELECT DISTINCT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name LIMIT {SAMPLE}")
-    return get_close_matches(key, [row[0] for row in sample], n=NEAR, cutoff=0.75)
+    return get_close_matches(key, [name for (name,) in sample], n=NEAR, cutoff=0.75)
 
 
-def _story(tables: RunTables, name: str, file: str, position: int) -> Story:
+def _history(tables: RunTables, name: str, file: str, position: int) -> DocumentHistory:
     where = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
     values = [name, file, position]
-    rows: list[dict[str, Any]] = []  # one a pass that the document came to
-    lost: list[tuple[int, Lost]] = []
+    rows: list[dict[str, Any]] = []  # one per pass that the document reached
+    lost: list[tuple[int, Loss]] = []
     about: dict[str, Any] = {}
     for number in range(len(tables.passes)):
         for letter in tables.rows(f"SELECT * FROM ({tables.table('dead', number)}) WHERE {where}", values):
-            lost.append((number, Lost(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
+            lost.append((number, Loss(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
             about = letter | about
-        found = tables.rows(f"SELECT * FROM ({tables.table('signals', number)}) WHERE {where} LIMIT 1", values)
-        if not found:
+        row = tables.rows(f"SELECT * FROM ({tables.table('signals', number)}) WHERE {where} LIMIT 1", values)
+        if not row:
             break
-        rows.append(found[0])
-        about |= found[0]
+        rows += row
+        about |= row[0]
     last = rows[-1] if rows else {}
     kept = len(rows) == len(tables.passes) and last["dropped_by"] is None
-    return Story(
+    return DocumentHistory(
         id=name,
         source=about["source"],
         file=file,
@@ -226,48 +226,48 @@ def _story(tables: RunTables, name: str, file: str, position: int) -> Story:
         kept=kept,
         dropped_by=last.get("dropped_by"),
         lost=lost[-1][1] if lost else None,
-        steps=tuple(_steps(tables, rows, {n: one.step for n, one in lost})),
+        steps=tuple(_outcomes(tables, rows, {number: loss.step for number, loss in lost})),
         bytes=last.get("bytes"),
         tokens=last.get("tokens"),
-        shards=tuple(_places(tables, name, file, position)) if kept else (),
+        shards=tuple(_placements(tables, name, file, position)) if kept else (),
         text=_text(tables, rows, where, values),
     )
 
 
-def _steps(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[int, str]) -> Iterator[Told]:
+def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[int, str]) -> Iterator[StepOutcome]:
     """Every step of every pass, in the order of the recipe. `lost` has, for a pass, the step that failed in it."""
-    names = _names(tables)
-    gone = False
+    names = _step_names(tables)
+    dropped = False
     for number, (stage, own) in enumerate(tables.passes):
         row = rows[number] if number < len(rows) else None
         fails_at = own.index(lost[number]) if row is None and lost.get(number) in own else -1
         for at, label in enumerate(own):
             if row is None:
                 verdict: Verdict = "fails" if at == fails_at else "not recorded" if at < fails_at else "not reached"
-                yield Told(label, names.get(label), stage, verdict)
+                yield StepOutcome(label, names.get(label), stage, verdict)
                 continue
-            said = [reason for reason in (row["reasons"] or "").split(",") if reason.partition(".")[0] == label]
+            failed = [reason for reason in (row["reasons"] or "").split(",") if reason.partition(".")[0] == label]
             signals = {
                 c.partition(".")[2]: v for c, v in row.items() if c.partition(".")[0] == label and c not in ABOUT
             }
             # Corpus steps in a row see the same documents, less those that an earlier one of them drops.
-            verdict = "not reached" if gone and f"{label}.duplicate_of" in row else "passes"
-            if said:
-                verdict = "would drop" if gone else "drops"
-            gone = gone or bool(said)
-            yield Told(
+            verdict = "not reached" if dropped and f"{label}.duplicate_of" in row else "passes"
+            if failed:
+                verdict = "would drop" if dropped else "drops"
+            dropped = dropped or bool(failed)
+            yield StepOutcome(
                 label,
                 names.get(label),
                 stage,
                 verdict,
-                tuple(reason.partition(".")[2] for reason in said),
+                tuple(reason.partition(".")[2] for reason in failed),
                 signals,
                 tuple(_rules(tables, label, row)),
-                _twin(tables, number, signals),
+                _duplicate_of(tables, number, signals),
             )
 
 
-def _names(tables: RunTables) -> dict[str, str]:
+def _step_names(tables: RunTables) -> dict[str, str]:
     """label -> name in a recipe; empty where the recipe's own steps cannot be imported from here."""
     try:
         steps = tables.files.recipe.steps
@@ -276,16 +276,16 @@ def _names(tables: RunTables) -> dict[str, str]:
     return dict(zip(labels(steps), map(name_of, steps)))
 
 
-def _rules(tables: RunTables, label: str, row: Mapping[str, Any]) -> Iterator[Judged]:
+def _rules(tables: RunTables, label: str, row: Mapping[str, Any]) -> Iterator[RuleResult]:
     for reason, bound in tables.bounds.items():
         step, _, rule = reason.partition(".")
         if step == label:
             value = row.get(bound.signal)
             passes = value is None or not COMPARE[bound.drops](value, bound.threshold).as_py()
-            yield Judged(rule, bound.signal.partition(".")[2], value, bound.drops, bound.threshold, passes)
+            yield RuleResult(rule, bound.signal.partition(".")[2], value, bound.drops, bound.threshold, passes)
 
 
-def _twin(tables: RunTables, number: int, signals: Mapping[str, Any]) -> Twin | None:
+def _duplicate_of(tables: RunTables, number: int, signals: Mapping[str, Any]) -> KeptDuplicate | None:
     if signals.get("duplicate_of") is None:
         return None
     urls = tables.tuples(
@@ -293,7 +293,7 @@ def _twin(tables: RunTables, number: int, signals: Mapping[str, Any]) -> Twin | 
         f"ORDER BY {', '.join(PLACE)} LIMIT 1",
         [signals["duplicate_of"]],
     )
-    return Twin(signals["duplicate_of"], urls[0][0] if urls else None, signals.get("similarity"))
+    return KeptDuplicate(signals["duplicate_of"], urls[0][0] if urls else None, signals.get("similarity"))
 
 
 def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, values: Sequence[Any]) -> str | None:
@@ -301,11 +301,11 @@ def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, valu
         return None
     kind = "docs" if rows[-1]["dropped_by"] is None else "dropped"
     # A document that a later pass failed on is as the pass before it has left it.
-    found = draw(tables, kind, [len(rows) - 1], 1, where, values)
-    return str(found[0]["text"]) if found else None
+    documents = draw(tables, kind, [len(rows) - 1], 1, where, values)
+    return str(documents[0]["text"]) if documents else None
 
 
-def _places(tables: RunTables, name: str, file: str, position: int) -> Iterator[Placed]:
+def _placements(tables: RunTables, name: str, file: str, position: int) -> Iterator[TokenPlacement]:
     """Where a document's tokens are in the training shards, if the run has made any."""
     folder = tables.files.shards
     if folder is None:
@@ -315,7 +315,7 @@ def _places(tables: RunTables, name: str, file: str, position: int) -> Iterator[
         yield from _pieces(shards, document)
 
 
-def _pieces(shards: Shards, document: int) -> Iterator[Placed]:
+def _pieces(shards: Shards, document: int) -> Iterator[TokenPlacement]:
     rows = 0
     seen = False
     for entry in shards.index.shards:
@@ -326,17 +326,18 @@ def _pieces(shards: Shards, document: int) -> Iterator[Placed]:
             if seen and not len(own):
                 return
             seen = seen or bool(len(own))
+            path = str(shards.folder / tokens_name(entry.number))
             for at in own.tolist():
                 start, stop, offset = int(spans.start[at]), int(ends[at]), int(spans.offset[at])
                 row = (rows + start) // shards.index.sequence_length
-                yield Placed(entry.number, str(shards.folder / tokens_name(entry.number)), start, stop, row, offset)
+                yield TokenPlacement(entry.number, path, start, stop, row, offset)
         rows += entry.tokens
 
 
 def _numbers(shards: Shards, name: str, file: str, position: int) -> Iterator[int]:
     """The numbers that a document has in the shards: one for each time that it was drawn."""
+    filters = [(column, "==", value) for column, value in zip(ADDRESS, (name, file, position))]
     for entry in shards.index.shards:
         if entry.table_xxh3_128 is not None:
-            filters = [("id", "==", name), ("file", "==", file), ("position", "==", position)]
-            found = pq.read_table(shards.folder / table_name(entry.number), columns=["document"], filters=filters)
-            yield from sorted(found["document"].to_pylist())
+            table = pq.read_table(shards.folder / table_name(entry.number), columns=["document"], filters=filters)
+            yield from sorted(table["document"].to_pylist())

@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Numbers as people read them."""
 
 
 def number(value: float) -> str:
@@ -25,7 +25,7 @@ def short(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part in per cent; not 100 % or 0 % unless it is all or nothing.
+    """A share in per cent; 100 % and 0 % only if it is all or nothing.
 
     >>> share(1, 3), share(0, 3), share(99999, 100000), share(1, 0)
     ('33.3 %', '0.0 %', '> 99.9 %', '–')
@@ -41,7 +41,7 @@ def share(part: float, whole: float) -> str:
 
 
 def measured(value: object) -> str:
-    """A signal as people read it: counts in full, ratios to three digits, text as it is.
+    """The value of a signal: counts in full, ratios to three digits, text as it is.
 
     >>> measured(1234), measured(0.123456), measured(3.0), measured("en"), measured(None)
     ('1,234', '0.123', '3', 'en', '–')

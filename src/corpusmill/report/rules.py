@@ -1,4 +1,4 @@
-"""What a reason means: the signal that was judged, and the bound that it broke."""
+"""What a reason means: the signal that was judged, and the threshold that it is compared with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from corpusmill.report.numbers import measured
 from corpusmill.report.visible import one_line
 from corpusmill.steps.verdict import rules_of
 
-SAID = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
+COMPARED = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
+FEW = 4  # signals of a step that are shown where none of them is known to be the one
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,11 @@ class Bound:
     threshold: float
 
     def __str__(self) -> str:
-        return f"{self.signal.partition('.')[2]} {SAID[self.drops]} {self.threshold:,.6g}"
+        return f"{self.signal.partition('.')[2]} {COMPARED[self.drops]} {self.threshold:,.6g}"
 
 
 def bounds(recipe: Recipe) -> dict[str, Bound]:
-    """reason (`step.rule`) -> its bound, for every rule of the recipe's steps that is one and is switched on."""
+    """reason (`step.rule`) -> its bound, for every rule of the recipe's steps that has one and is switched on."""
     return {
         f"{label}.{rule.parameter}": Bound(f"{label}.{rule.signal}", rule.drops, float(threshold))
         for label, step in zip(labels(recipe.steps), recipe.steps)
@@ -37,18 +38,18 @@ def bounds(recipe: Recipe) -> dict[str, Bound]:
 
 def because(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> str:
     """`gopher_quality.min_words: content_words 12, below 50`"""
-    found = evidence(reason, signals, known)
-    said = ", ".join(f"{name} {one_line(measured(value))}" for name, value in found.items())
+    values = evidence(reason, signals, known)
+    words = ", ".join(f"{name} {one_line(measured(value))}" for name, value in values.items())
     if reason in known:
-        said += f", {SAID[known[reason].drops]} {known[reason].threshold:,.6g}"
-    return f"{reason}: {said}" if said else reason
+        words += f", {COMPARED[known[reason].drops]} {known[reason].threshold:,.6g}"
+    return f"{reason}: {words}" if words else reason
 
 
 def evidence(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> dict[str, Any]:
     """signal -> value, of the signals that a reason was decided by, as far as one can tell.
 
-    Those are the signal of its bound; or the signal of the same name; or, where the step has only a few, all that it
-    left with a value.
+    Those are the signal of its bound; or the signal of the same name; or, where the step has only a few, all of them
+    that have a value.
     """
     step, _, rule = reason.partition(".")
     if reason in known:
@@ -59,6 +60,3 @@ def evidence(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]
     own = {name.partition(".")[2]: value for name, value in signals.items() if name.partition(".")[0] == step}
     own = {name: value for name, value in own.items() if value is not None}
     return own if len(own) <= FEW else {}
-
-
-FEW = 4

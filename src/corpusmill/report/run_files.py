@@ -17,7 +17,7 @@ from corpusmill.run_folder import RUN, RunFolder
 from corpusmill.storage import is_local, join, list_dir
 from corpusmill.units import Results
 
-NEAR = 5  # other runs that are named where there is none
+NEAR = 5  # runs nearby that are named if a folder holds none
 
 
 class RunFiles:
@@ -93,8 +93,8 @@ class RunFiles:
         """Raises ResumeError, which says what is left to do, if the run is not finished."""
         if to_do := self.unfinished():
             raise ResumeError(
-                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; what there is "
-                f"so far can be looked at with: corpusmill peek {self.folder.place}"
+                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; to look at what "
+                f"is committed so far: corpusmill peek {self.folder.place}"
             )
 
     def waterfall(self) -> Waterfall:
@@ -128,13 +128,13 @@ class RunFiles:
         return self.folder.output_folder("shards") if "shards" in self.folder.outputs() else None
 
     def write_page(self, html: str) -> str:
-        """Put the report page where it belongs; returns its place."""
+        """Write the report page; returns its place."""
         self.folder.write_report(html)
         return self.folder.report
 
 
 def shards_of(folder: Path) -> Path:
-    """Where a run in this folder puts its training shards. Its other files may have been removed."""
+    """Where a run in this folder puts its training shards. The other files of the run may have been removed."""
     return RunFolder(str(folder)).output_folder("shards")
 
 
@@ -142,5 +142,5 @@ def _no_run(folder: RunFolder) -> str:
     places = [folder.place, *(["runs"] if folder.is_local else [])]
     below = (join(place, name) for place in places if is_local(place) for name in list_dir(place))
     near = sorted(place for place in below if RunFolder(place).exists())
-    hint = f" There are: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
-    return f"{folder.place}: no run here (there is no {RUN}).{hint}"
+    hint = f" Runs nearby: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
+    return f"{folder.place}: not a run folder (it has no {RUN}).{hint}"

@@ -1,7 +1,7 @@
 """Documents of a run to look at. Texts are read only of those that are shown.
 
-Every draw takes the documents with the smallest ids. An id is a hash, so this is a random sample, and the same whenever
-it is drawn. Of a run that is not finished, the kept documents are those that the last pass which has begun has kept.
+Every draw takes the documents with the smallest ids. An id is a hash, so this is a random sample, and the same in every
+draw. Of a run that is not finished, the kept documents are those kept by the last pass that has begun.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,6 @@ from corpusmill.report.rules import Bound, bounds
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
 
-IDENTITY = ("id", "file", "position")  # tells documents apart: an input may give an id twice
 ORIGIN = ("id", "source", "file", "position", "url")
 ABOUT = (*ORIGIN, "date", "bytes", "tokens", "dropped_by", "reasons")  # what `signals` has beside signals
 # The order of every draw: the id, which is a hash; then file and position, in case an input gives an id twice.

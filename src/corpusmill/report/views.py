@@ -1,8 +1,8 @@
-"""The tables of a run for questions in SQL: views over the files that its commits name, and nothing else.
+"""SQL over a run: views of the files that its commits name, and of nothing else.
 
-documents    one row a document: what every pass has measured, and what became of it
-signals_1 …  the same as each pass has written it; a later pass has only the documents that came to it
-verdicts     a row for each document that a corpus step drops, with the twin that stays
+documents    one row per document: what every pass measured, and its outcome
+signals_1 …  the same as each pass wrote it; a later pass has only the documents that reached it
+verdicts     a row per document that a corpus step drops or marks, with the duplicate that is kept
 dead         records that could not be read, and documents that a step could not process
 texts        the text of every document as it was last
 """
@@ -18,11 +18,12 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.tables import ABOUT, IDENTITY, RunTables, identifier, literal
+from corpusmill.keys import ADDRESS
+from corpusmill.report.tables import ABOUT, RunTables, identifier, literal
 
 
 class Views:
-    """The views of a run in a DuckDB that reads these files, writes none, and reaches nothing else.
+    """The views of a run in a DuckDB that reads these files alone, and writes none.
 
     Raises ResumeError if the run is not finished.
     """
@@ -32,9 +33,9 @@ class Views:
         self.tables = tables
 
     def query(self, sql: str) -> pa.Table:
-        """The rows that a SELECT gives. Columns are written as they are called: gopher_quality.content_words > 20.
+        """The rows that a SELECT gives. A column is written by its name: gopher_quality.content_words > 20.
 
-        Raises InputError if it is no SELECT, or cannot be answered: with the nearest column where it names none.
+        Raises InputError if it is not a SELECT, or cannot be answered: with the nearest column if it names an unknown one.
         """
         import duckdb
 
@@ -48,12 +49,12 @@ class Views:
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """view -> column -> type, as DuckDB calls it."""
-        found: dict[str, dict[str, str]] = {}
+        """view -> column -> its DuckDB type."""
+        views: dict[str, dict[str, str]] = {}
         for name in self._definitions:
             rows = self.database.execute(f"DESCRIBE {name}").fetchall()
-            found[name] = {row[0]: row[1] for row in rows}
-        return found
+            views[name] = {row[0]: row[1] for row in rows}
+        return views
 
     @cached_property
     def database(self) -> Any:
@@ -78,19 +79,19 @@ class Views:
     @cached_property
     def _definitions(self) -> dict[str, str]:
         tables, count = self.tables, len(self.tables.passes)
-        found = {"documents": documents(tables)}
-        found |= {f"signals_{number + 1}": tables.table("signals", number) for number in range(count)}
-        found["verdicts"] = _verdicts(tables)
-        found["dead"] = tables.tables("dead")
+        views = {"documents": documents(tables)}
+        views |= {f"signals_{number + 1}": tables.table("signals", number) for number in range(count)}
+        views["verdicts"] = _verdicts(tables)
+        views["dead"] = tables.tables("dead")
         last = [f"SELECT id, file, position, text FROM ({tables.table('docs', count - 1)})"]
         last += [f"SELECT id, file, position, text FROM ({tables.table('dropped', n)})" for n in range(count)]
-        found["texts"] = " UNION ALL ".join(last)
-        return found
+        views["texts"] = " UNION ALL ".join(last)
+        return views
 
     def _spelled(self, sql: str) -> str:
-        """The query with every `step.column` as the one name that it is here. SQL takes the step for a table."""
-        ((said,),) = self.database.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
-        tree = json.loads(said)
+        """The query with every `step.column` quoted as one name: to SQL the step would be a table."""
+        ((serialized,),) = self.database.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
+        tree = json.loads(serialized)
         if tree["error"]:  # DESCRIBE and the like, which have no such tree
             return sql
         known = {column for columns in self.columns.values() for column in columns if "." in column}
@@ -102,18 +103,19 @@ class Views:
         return str(spelled)
 
     def _advice(self, message: str, sql: str) -> str:
-        """The first line of DuckDB's message, and what there is where a name is wrong."""
+        """The first line of DuckDB's message, and the known names if it is about an unknown one."""
         first = message.splitlines()[0].removeprefix("Binder Error: ").removeprefix("Catalog Error: ").rstrip("!")
         wrong = first.partition('"')[2].partition('"')[0]
         if "Referenced column" in first or "Referenced table" in first:
             written = next((word for word in re.findall(r"[\w.]+", sql) if wrong in word.split(".")), wrong)
             known = list(dict.fromkeys(column for columns in self.columns.values() for column in columns))
             own = [column for column in known if column.partition(".")[0] == written.partition(".")[0]]
-            said = f"{written.partition('.')[0]} has" if own else "Columns:"
+            known_are = f"{written.partition('.')[0]} has" if own else "Columns:"
             near = did_you_mean(written, known) or did_you_mean(wrong, known) or "."
-            there = ", ".join(own or [column for column in known if "." not in column])
+            listed = ", ".join(own or [column for column in known if "." not in column])
             return (
-                f'there is no column "{written}"{near} {said} {there}. All of them: corpusmill sql {self.tables.folder}'
+                f'there is no column "{written}"{near} {known_are} {listed}. '
+                f"All of them: corpusmill sql {self.tables.folder}"
             )
         if first.startswith("Table with name"):
             return f"{first}. The tables are {', '.join(self._definitions)}."
@@ -121,15 +123,15 @@ class Views:
 
 
 def documents(tables: RunTables) -> str:
-    """One row a document, as SQL: the signals of all passes side by side.
+    """One row per document, as SQL: the signals of all passes side by side.
 
-    What is known of a document anew in every pass (bytes, tokens, dropped_by, reasons) is that of the last pass that
-    it came to. `kept` is false too for a document that a later pass could not process, which no step has dropped.
+    Columns that every pass writes again (bytes, tokens, dropped_by, reasons) are those of the last pass that the
+    document reached. `kept` is also false for a document that a later pass could not process, which no step dropped.
     """
     count = len(tables.passes)
-    renewed = [name for name in ABOUT if name in ("bytes", "tokens", "dropped_by", "reasons")]
-    selected = [f"p0.{identifier(name)}" for name in ABOUT if name not in renewed]
-    for name in renewed:
+    rewritten = [name for name in ABOUT if name in ("bytes", "tokens", "dropped_by", "reasons")]
+    selected = [f"p0.{identifier(name)}" for name in ABOUT if name not in rewritten]
+    for name in rewritten:
         latest = ", ".join(f"p{n}.{name}" for n in reversed(range(count)))
         selected.append(f"coalesce({latest}) AS {name}")
     last = f"p{count - 1}"
@@ -139,7 +141,7 @@ def documents(tables: RunTables) -> str:
         selected += [f"p{number}.{identifier(name)} AS {identifier(name)}" for name in own]
     joined = f"({tables.table('signals', 0)}) p0"
     for number in range(1, count):
-        same = " AND ".join(f"p{number}.{name} IS NOT DISTINCT FROM p0.{name}" for name in IDENTITY)
+        same = " AND ".join(f"p{number}.{name} IS NOT DISTINCT FROM p0.{name}" for name in ADDRESS)
         joined += f" LEFT JOIN ({tables.table('signals', number)}) p{number} ON {same}"
     return f"SELECT {', '.join(selected)} FROM {joined}"
 
@@ -164,13 +166,13 @@ def _references(tree: Any) -> Sequence[dict[str, Any]]:
     """Every reference to a column in a syntax tree."""
     if isinstance(tree, dict):
         own = [tree] if tree.get("class") == "COLUMN_REF" and "column_names" in tree else []
-        return own + [found for value in tree.values() for found in _references(value)]
-    return [found for value in tree for found in _references(value)] if isinstance(tree, list) else []
+        return own + [part for value in tree.values() for part in _references(value)]
+    return [part for value in tree for part in _references(value)] if isinstance(tree, list) else []
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query gives."""
+    """The result of a query."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -178,13 +180,13 @@ class Answer:
 
 def sql(tables: RunTables, query: str) -> Answer:
     """The columns and rows that a SELECT gives, see `Views.query`."""
-    found = Views(tables).query(query)
-    columns = [[_plain(value) for value in column.to_pylist()] for column in found.columns]
-    return Answer(tuple(found.column_names), tuple(zip(*columns)))
+    table = Views(tables).query(query)
+    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    return Answer(tuple(table.column_names), tuple(zip(*columns)))
 
 
 def _plain(value: Any) -> Any:
-    """A sum of whole numbers is a Decimal, as it may be larger than 64 bits."""
+    """A value as JSON has it. DuckDB sums integers to 128 bits, which arrive as Decimal."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return value

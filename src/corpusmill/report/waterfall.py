@@ -1,4 +1,4 @@
-"""How many documents, bytes and tokens came into each step and went out, and why the others did not."""
+"""Documents, bytes and tokens in and out of each step, and the reasons for what was dropped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from corpusmill.errors import RunError
 from corpusmill.facts import Facts, total
 from corpusmill.units import Results
 
-if TYPE_CHECKING:  # 50 ms, for which questions to a run need not wait
+if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
     from corpusmill.engine.plan import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
@@ -19,8 +19,8 @@ PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "con
 class Row:
     """One step.
 
-    Tokens are those of each document as it leaves its pass, so a step changes them only by dropping documents;
-    bytes are measured before and after the step itself. `failed` are documents that the step could not process.
+    Tokens are counted at the end of the pass, so a step changes them only by dropping documents; bytes are measured
+    before and after the step itself. `failed` are documents that the step could not process.
     """
 
     step: str
@@ -41,7 +41,7 @@ class Waterfall:
 
     read      source -> records, documents, bytes, skipped (kind -> records), expected and dead (kind -> records)
     rows      the steps in order
-    packed    what the training shards hold: tokens, rows, padding and so on; empty if there are none
+    packed    of the training shards: tokens, rows, padding and so on; empty if there are none
     """
 
     read: Mapping[str, Mapping[str, Any]]
@@ -57,19 +57,19 @@ class Waterfall:
         return self.rows[-1].documents_out if self.rows else self.documents_in
 
     def check(self) -> None:
-        """Raises RunError unless every record is a document, a skipped record or a dead letter, and every document
-        that comes into a step stays, is dropped for a reason or is a dead letter."""
+        """Raises RunError unless every record is a document, a skipped record or a dead letter, and every input
+        document of a step is kept, dropped for a reason or a dead letter."""
         for name, source in self.read.items():
-            told = source["documents"] + sum(sum(source[kind].values()) for kind in ("skipped", "expected", "dead"))
-            if told != source["records"]:
-                raise RunError(f"{name}: {source['records']} records were read, and {told} are accounted for")
+            counted = source["documents"] + sum(sum(source[kind].values()) for kind in ("skipped", "expected", "dead"))
+            if counted != source["records"]:
+                raise RunError(f"{name}: {source['records']} records were read, and {counted} are accounted for")
         before = self.documents_in
         for row in self.rows:
             dropped = sum(row.reasons.values())
             if before != row.documents_in or row.documents_in != row.documents_out + dropped + row.failed:
                 raise RunError(
-                    f"{row.step}: {before} documents should come, and {row.documents_in} did; {row.documents_out} stay, "
-                    f"{dropped} are dropped and {row.failed} failed"
+                    f"{row.step}: {before} input documents expected, {row.documents_in} counted; "
+                    f"{row.documents_out} kept, {dropped} dropped and {row.failed} failed"
                 )
             before = row.documents_out
 
@@ -93,10 +93,10 @@ def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
 
 
 def special_tokens_per_document(tokenized: Facts, last: Row) -> int:
-    """Tokens that begin and end each document, beside those of its text.
+    """Special tokens per document, BOS and EOS.
 
-    tokenized   what the stage `tokens` counted; 1 is said where there was none
-    last        the last step: what comes out of it is tokenized
+    tokenized   what the stage `tokens` counted; 1 is returned if there was none
+    last        the last step: its output is tokenized
     """
     if not tokenized.get("documents"):
         return 1
@@ -111,7 +111,7 @@ def _source(facts: Facts) -> Facts:
 def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
     """The rows of a pass, from the last step to the first.
 
-    The pass counts only documents that no step failed on; one that failed at a step came through those before it.
+    The pass counts only documents that no step failed on; one that failed at a step passed those before it.
     """
     rows: list[Row] = []
     later: dict[str, int] = {}  # source -> documents that a later step of the pass failed on

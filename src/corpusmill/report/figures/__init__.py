@@ -1,2 +1,2 @@
-"""What a run did, as data: a file per question, each with frozen dataclasses and the function that fills them from the
-tables of a run. The report page, the command line and Python show the same figures."""
+"""The figures of a run as data: a file per question, with frozen dataclasses and the function that fills them from the
+tables of a run. The report page, the command line and Python code show the same figures."""

@@ -35,9 +35,10 @@ def in_words(check: EngineCheck | None) -> str | None:
     """The same in a sentence or two."""
     if check is None:
         return None
-    by = f"The ids are from {' and '.join(check.engines)}. " if check.engines else ""
+    engine = f"Token ids are from {' and '.join(check.engines)}" if check.engines else ""
     if not check.documents and check.engines:
-        return f"{by}That is the reference itself, so nothing was compared."
-    agree = f"{number(check.differing)} DIFFER" if check.differing else "all agree"
-    name = f", {check.reference}" if check.reference else ""
-    return f"{by}{number(check.documents)} documents were also encoded by the reference tokenizer{name}: {agree}."
+        return f"{engine}, the reference tokenizer itself, so nothing was compared."
+    result = f"{number(check.differing)} DIFFER" if check.differing else "all identical"
+    name = f" ({check.reference})" if check.reference else ""
+    compared = f"{number(check.documents)} documents were also encoded by the reference tokenizer{name}: {result}."
+    return f"{engine}. {compared}" if engine else compared

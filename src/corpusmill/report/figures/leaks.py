@@ -1,4 +1,4 @@
-"""Questions of benchmarks that stand in the documents: how many documents hold each of them."""
+"""Benchmark contamination: which questions of benchmarks occur in the documents, and in how many."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from corpusmill.report.tables import RunTables
 
 @dataclass(frozen=True)
 class Leak:
-    """A question that was found.
+    """A question that occurs in the documents.
 
-    documents   of those that came to the step, how many hold it
-    overlap     the highest of them
+    documents   that reached the step and contain it
+    overlap     the highest of these documents
     """
 
     benchmark: str
@@ -23,8 +23,8 @@ class Leak:
 class Leaks:
     """What a step found.
 
-    documents    that hold any question
-    benchmarks   benchmark -> documents that hold a question of it, and questions of it that were found
+    documents    that contain any question
+    benchmarks   benchmark -> documents that contain a question of it, and its questions that were found
     items        the questions, the most frequent first
     """
 
@@ -35,17 +35,17 @@ class Leaks:
 
 
 def leaks(tables: RunTables) -> list[Leaks]:
-    """Every step of a run that looks for questions of benchmarks, in order."""
-    found = []
+    """Every decontamination step of a run, in order."""
+    figures = []
     for at, (_, labels) in enumerate(tables.passes):
         for step in labels:
             if not {f"{step}.hits", f"{step}.passage"} <= set(tables.columns(at)):
                 continue
             before = labels[: labels.index(step)]
-            came = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"
+            reached = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"
             rows = (
                 f'SELECT filename, file_row_number, unnest("{step}.hits") AS hit '
-                f"FROM ({tables.table('signals', at, place=True)}) WHERE {came}"
+                f"FROM ({tables.table('signals', at, place=True)}) WHERE {reached}"
             )
             document = "count(DISTINCT (filename, file_row_number))"
             ((documents,),) = tables.tuples(f"SELECT {document} FROM ({rows})", before)
@@ -59,5 +59,5 @@ def leaks(tables: RunTables) -> list[Leaks]:
                 before,
             )
             counted = {name: (held, questions) for name, held, questions in benchmarks}
-            found.append(Leaks(step, documents, counted, tuple(Leak(*row) for row in items)))
-    return found
+            figures.append(Leaks(step, documents, counted, tuple(Leak(*row) for row in items)))
+    return figures

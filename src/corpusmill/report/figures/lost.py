@@ -7,9 +7,9 @@ from corpusmill.report.tables import RunTables
 
 @dataclass(frozen=True)
 class Lost:
-    """Records and documents that a reader or a step could not process, of one kind.
+    """Records that could not be read, or documents that a step could not process, of one kind.
 
-    expected   no fault of the data: an image, a page that was not found
+    expected   not an error: an image, a page that was not found
     """
 
     step: str
@@ -19,7 +19,7 @@ class Lost:
 
 
 def lost(tables: RunTables) -> list[Lost]:
-    """Every kind of loss: faults first, then the most frequent."""
+    """Every kind of loss: errors first, then the most frequent."""
     query = f"SELECT step, kind, expected, count(*) AS records FROM ({tables.tables('dead')})"
     rows = tables.tuples(f"{query} GROUP BY ALL ORDER BY expected, records DESC, step, kind")
     return [Lost(*row) for row in rows]

@@ -1,23 +1,25 @@
-"""What a mix was to draw from each source, and what it drew."""
+"""What a mix planned to draw from each source, and what it drew."""
 
 from dataclasses import dataclass
 
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
-HEAD = ("source", "documents", "{unit} there", "share wanted", "{unit} wanted", "epochs", "{unit} drawn", "share drawn")
+HEAD = (
+    *("source", "documents", "{unit} available", "target share", "target {unit}"),
+    *("epochs", "{unit} drawn", "share drawn"),
+)
 
 
 @dataclass(frozen=True)
 class Drawn:
     """A source in a mix, counted in the unit of the mix.
 
-    documents         that came to it
-    there             what they hold
-    share, wanted     as planned
-    drawn             what was drawn, repeats counted
+    documents         that reached the mix, and `there`, their amount
+    share, wanted     the planned share of all that is drawn, and the amount that this makes
+    drawn             the amount drawn, repeats included
     drawn_documents   documents that were drawn at all
-    appearances       documents that were drawn, repeats counted
+    appearances       documents that were drawn, repeats included
     """
 
     source: str
@@ -36,7 +38,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Mix:
-    """A step that mixes; `unit` is what it counts in: "tokens", "bytes" or "documents"."""
+    """A step that mixes sources. `unit` is what its amounts are in: "tokens", "bytes" or "documents"."""
 
     step: str
     unit: str
@@ -55,7 +57,7 @@ def mixes(tables: RunTables) -> list[Mix]:
 
 
 def mix_table(mix: Mix) -> tuple[list[str], list[list[str]]]:
-    """Its head and its rows, the last of them the sum."""
+    """Head and rows, the last of them the sum: the same on the page and in the terminal."""
     total, wanted = sum(one.drawn for one in mix.sources), sum(one.wanted for one in mix.sources)
     rows = [
         [

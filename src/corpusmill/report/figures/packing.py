@@ -10,11 +10,11 @@ from corpusmill.report.waterfall import Waterfall
 class Packing:
     """The training rows of a run.
 
-    tokens             in them, the tokens that begin and end documents included
+    tokens             in them, BOS and EOS included
     documents          that were packed, and `cut_documents`, those that are in more than one row
     discarded_tokens   left out of the rows
-    mean_context       tokens of its own document that a token has before it in its row, on average; None if a version
-                       that did not count them packed the rows
+    mean_context       tokens of its own document that precede a token in its row, on average; None if the rows were
+                       packed by a version that did not count them
     """
 
     rows: int
@@ -47,7 +47,7 @@ def packing(flow: Waterfall) -> Packing | None:
 
 
 def packing_table(packed: Packing | None) -> list[list[str]]:
-    """Names and values, the same on the page and in the terminal. Empty if there are no rows."""
+    """Names and values: the same on the page and in the terminal. Empty if there are no rows."""
     if packed is None:
         return []
 
@@ -56,11 +56,11 @@ def packing_table(packed: Packing | None) -> list[list[str]]:
 
     rows = [
         ["rows", number(packed.rows)],
-        ["tokens in them, ends of documents counted", of(packed.tokens, packed.capacity)],
+        ["tokens, including EOS", of(packed.tokens, packed.capacity)],
         ["padding", of(packed.padding, packed.capacity)],
-        ["documents cut", of(packed.cut_documents, packed.documents)],
+        ["documents split across rows", of(packed.cut_documents, packed.documents)],
         ["tokens discarded", number(packed.discarded_tokens)],
     ]
     if packed.mean_context is not None:
-        rows.append(["tokens of its own document before a token, on average", f"{packed.mean_context:,.1f}"])
+        rows.append(["mean in-document context (tokens)", f"{packed.mean_context:,.1f}"])
     return rows

@@ -1,4 +1,4 @@
-"""What was read of each source, and how much of it was kept."""
+"""How much was read of each source, and how much of it was kept."""
 
 from dataclasses import dataclass
 from typing import Literal

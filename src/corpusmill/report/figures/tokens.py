@@ -1,4 +1,4 @@
-"""What the tokens of a run are: how many, which, how long the documents are in them, how they stand in rows."""
+"""Statistics of the tokens of a run: how many, which ones, how many per document."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
 
 @dataclass(frozen=True)
 class Group:
-    """Some documents. Tokens are those of their texts, the ends of documents not counted."""
+    """Some documents. Tokens are those of their texts, without BOS and EOS."""
 
     name: str
     documents: int
@@ -37,7 +37,7 @@ class Group:
 
     @property
     def fertility(self) -> float:
-        """Tokens a word (Rust et al. 2021, arXiv:2012.15613, section 3.3). A word is what `text.word_counts` counts."""
+        """Tokens per word (Rust et al. 2021, arXiv:2012.15613, section 3.3), words as `text.word_counts` counts them."""
         return self.tokens / self.words if self.words else 0.0
 
     @property
@@ -57,7 +57,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Top:
-    """A token and how often it is in the texts; `text` is None where the tokenizer's file is not there to ask."""
+    """A token and its count in the texts; `text` is None if the tokenizer's file is gone."""
 
     id: int
     text: str | None
@@ -66,14 +66,14 @@ class Top:
 
 @dataclass(frozen=True)
 class TokenStatistics:
-    """The documents that a run has made tokens of, each once, however often a mix draws it.
+    """The documents that a run has tokenized, each counted once, however often a mix draws it.
 
     all          all of them
-    ends         tokens that begin and end documents: in no other number here
-    vocabulary   ids that there are, and `distinct`, those that occur
+    ends         BOS and EOS tokens, which no other number here includes
+    vocabulary   size of the vocabulary, and `distinct`, how much of it occurs
     sources      by source, in the order of the recipe
-    languages    by language, most tokens first, where a step has found it
-    lengths      share of the documents -> tokens that those have at most; and the longest
+    languages    by language, most tokens first; empty if no step identifies languages
+    lengths      quantile -> tokens per document; and the longest
     top          the most frequent tokens
     """
 
@@ -101,9 +101,9 @@ class TokenStatistics:
 
 
 def statistics(tables: RunTables) -> TokenStatistics | None:
-    """None where the run has made no tokens, or a version that did not count them has. Reads no text and no ids.
+    """None if the run has no tokens, or they are of a version that did not count them. Reads no text and no token ids.
 
-    Memory: the identity of a unit's documents, and the vocabulary.
+    Memory: the ids of a unit's documents, and the vocabulary.
     """
     units = list(_units(tables))
     if not units or not all(unit.keys() >= NEEDED for unit in units):
@@ -111,16 +111,16 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
     counts = sum((unit["counts"] for unit in units[1:]), units[0]["counts"].copy())
     ends = sum(len(unit["ids"]) for unit in units) - int(counts.sum())
     documents = sum(len(unit["lengths"]) for unit in units)
-    around = ends // max(documents, 1)
+    special = ends // max(documents, 1)  # per document
     sources, languages, lengths = _Groups(), _Groups(), dict[int, int]()
-    found = _language(tables)
+    language = _language(tables)
     for i, unit in enumerate(units):
         docs = pq.read_table(tables.files.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
-        columns = {"tokens": unit["lengths"] - around, **{n: unit[n] for n in ("words", "characters", "bytes")}}
+        columns = {"tokens": unit["lengths"] - special, **{n: unit[n] for n in ("words", "characters", "bytes")}}
         sources.add(docs["source"], columns)
-        if found:
-            step, number_ = found
-            signals = pq.read_table(tables.files.paths("signals", number_)[i], columns=["id", f"{step}.label"])
+        if language:
+            step, pass_number = language
+            signals = pq.read_table(tables.files.paths("signals", pass_number)[i], columns=["id", f"{step}.label"])
             place = pc.index_in(docs["id"], value_set=signals["id"].combine_chunks())
             languages.add(signals[f"{step}.label"].take(place), columns)
         values, times = np.unique(columns["tokens"], return_counts=True)
@@ -150,12 +150,12 @@ def _units(tables: RunTables) -> Iterator[dict[str, NDArray[Any]]]:
 
 
 def _language(tables: RunTables) -> tuple[str, int] | None:
-    """The last step that finds languages, and its pass."""
-    for number_ in reversed(range(len(tables.passes))):
-        columns = tables.columns(number_)
-        for step in reversed(tables.passes[number_][1]):
+    """The last step that identifies languages, and its pass."""
+    for pass_number in reversed(range(len(tables.passes))):
+        columns = tables.columns(pass_number)
+        for step in reversed(tables.passes[pass_number][1]):
             if f"{step}.label" in columns and f"{step}.score" in columns:
-                return step, number_
+                return step, pass_number
     return None
 
 
@@ -185,7 +185,7 @@ def _sum(name: str, groups: Any) -> Group:
 
 
 def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
-    """The least length that so many documents do not exceed."""
+    """The smallest length that this share of the documents does not exceed."""
     if not lengths:
         return {}
     values = np.array(sorted(lengths))
@@ -195,7 +195,7 @@ def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
 
 
 def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
-    """What tokens look like in a text."""
+    """How tokens appear in a text; empty if the tokenizer cannot be loaded here."""
     try:
         step = next((step for step in tables.files.recipe.steps if isinstance(step, Tokenize)), None)
         definition = assets.load(getattr(step, "tokenizer", ""), Definition.read)
@@ -205,17 +205,14 @@ def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
     return {i: definition.look(token) for token, i in definition.ids.items() if i in wanted}
 
 
-# ------------------------------------------------------------- for people
-
-
 def written(token: Top) -> str:
-    """A token so that its white space can be seen, and nothing in it commands a terminal or turns a line around."""
+    """A token with visible white space, and without characters that a terminal would obey."""
     return repr(token.text) if token.text is not None else f"token {token.id}"
 
 
 def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[list[str], list[list[str]]]:
-    """Its head and its rows."""
-    head = [title, "documents", "tokens", "of all", "text", "tokens/word", "characters/token", "bytes/token"]
+    """Head and rows: the same on the page and in the terminal."""
+    head = [title, "documents", "tokens", "share", "bytes", "tokens/word", "characters/token", "bytes/token"]
     rows = [
         [
             group.name,

@@ -1,1 +1,1 @@
-"""What the report page is made of: markup that is escaped, charts as SVG, documents as cards, the style sheet."""
+"""The building blocks of the report page: escaped markup, SVG charts, cards of documents, the style sheet."""

@@ -1,4 +1,4 @@
-"""Documents on the page: one with the reasons why it goes, or two that are nearly the same, side by side."""
+"""Documents on the page: one with the rules that it fails, or two near-duplicates side by side."""
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -23,7 +23,7 @@ def document(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html:
 
 
 def address(entry: Mapping[str, Any]) -> Html:
-    """Where a document comes from. Never a link: what is in a crawl is not to be opened by a slip."""
+    """Where a document is from. Never a link: a URL of a crawl must not be opened by accident."""
     place = f"{PurePath(entry['file'] or '').name}:{entry['position']}"
     url = tag("b", tag("bdi", excerpt(one_line(entry["url"]), URL))) if entry["url"] else None
     length = number(entry["tokens"]) + " tokens" if entry["tokens"] is not None else number(entry["bytes"]) + " bytes"
@@ -35,12 +35,12 @@ def why(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html | None:
     """The rules that a document fails, each with what was measured and the bound."""
     if not entry["reasons"]:
         return None
-    said = [
+    rules = [
         tag("span", because(reason, entry["signals"], bounds), class_=None if i else "first")
         for i, reason in enumerate(entry["reasons"][:RULES])
     ]
     more = len(entry["reasons"]) - RULES
-    return tag("div", *said, tag("span", f"and {more} more") if more > 0 else None, class_="why")
+    return tag("div", *rules, tag("span", f"and {more} more") if more > 0 else None, class_="why")
 
 
 def text(whole: str) -> Html:
@@ -49,36 +49,39 @@ def text(whole: str) -> Html:
     return tag("div", excerpt(whole, TEXT), class_="text", dir="auto")
 
 
-def pair(found: Mapping[str, Any]) -> Html:
-    """A document that goes beside the twin that stays, from shortly before the first word that differs."""
-    gone, stays = found["document"], found["duplicate_of"]
-    if gone["text"] == stays["text"]:
-        both = [tag("div", tag("h4", what), address(entry)) for what, entry in (("goes", gone), ("stays", stays))]
-        return tag("div", tag("div", *both, class_="two"), text(gone["text"]), class_="reason")
-    sides = zip(("goes", "stays"), (gone, stays), differences(gone["text"], stays["text"]))
+def pair(entry: Mapping[str, Any]) -> Html:
+    """A duplicate beside the document that is kept, from shortly before the first word that differs.
+
+    entry   as from `samples.pairs`
+    """
+    duplicate, kept = entry["document"], entry["duplicate_of"]
+    sides = (("duplicate", duplicate), ("kept", kept))
+    if duplicate["text"] == kept["text"]:
+        both = [tag("div", tag("h4", title), address(side)) for title, side in sides]
+        return tag("div", tag("div", *both, class_="two"), text(duplicate["text"]), class_="reason")
     both = [
-        tag("div", tag("h4", what), address(entry), tag("div", words, class_="text", dir="auto"))
-        for what, entry, words in sides
+        tag("div", tag("h4", title), address(side), tag("div", words, class_="text", dir="auto"))
+        for (title, side), words in zip(sides, differences(duplicate["text"], kept["text"]))
     ]
-    alike = f"similarity {found['similarity']:.3f}"
-    return tag("div", tag("div", alike, class_="soft"), tag("div", *both, class_="two"), class_="reason")
+    similarity = f"similarity {entry['similarity']:.3f}"
+    return tag("div", tag("div", similarity, class_="soft"), tag("div", *both, class_="two"), class_="reason")
 
 
 def differences(left: str, right: str) -> tuple[Html, Html]:
-    """Both texts word by word, with the words marked that the other does not have there."""
+    """Both texts word by word, with the words marked in which they differ."""
     a, b = left.split(), right.split()
     same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     start = max(0, same - BEFORE) if same < max(len(a), len(b)) else 0
     a_part, b_part = a[start : start + WORDS], b[start : start + WORDS]
-    said: tuple[list[Html], list[Html]] = ([], [])
+    parts: tuple[list[Html], list[Html]] = ([], [])
     for kind, a_low, a_high, b_low, b_high in SequenceMatcher(None, a_part, b_part, autojunk=False).get_opcodes():
-        for words, side in ((a_part[a_low:a_high], said[0]), (b_part[b_low:b_high], said[1])):
+        for words, side in ((a_part[a_low:a_high], parts[0]), (b_part[b_low:b_high], parts[1])):
             run = " ".join(words)
             if run:
                 side.append(tag("mark", run) if kind != "equal" else tag("span", run))
-    return _cut(said[0], start, len(a)), _cut(said[1], start, len(b))
+    return _cut(parts[0], start, len(a)), _cut(parts[1], start, len(b))
 
 
 def _cut(parts: list[Html], start: int, words: int) -> Html:
-    before = f"[{number(start)} words alike] … " if start else ""
+    before = f"[{number(start)} identical words omitted] … " if start else ""
     return join([before, join(parts, " "), " …" if words > start + WORDS else ""])

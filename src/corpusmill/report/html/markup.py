@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what stands in it: all that is not markup already is escaped where it is put in."""
+"""HTML that its contents cannot break: whatever is not markup already is escaped where it is inserted."""
 
 from collections.abc import Collection, Iterable
 from html import escape
@@ -26,14 +26,14 @@ def tag(element: str, /, *inside: Inside, **attributes: object) -> Html:
     >>> tag("p", "1 < 2 ", tag("b", "<script>"), class_="note", hidden=True)
     '<p class="note" hidden>1 &lt; 2 <b>&lt;script&gt;</b></p>'
     """
-    said = "".join(
+    written = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{_text(str(value))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
     if element in EMPTY:
-        return Html(f"<{element}{said}/>")
-    return Html(f"<{element}{said}>{join(inside)}</{element}>")
+        return Html(f"<{element}{written}/>")
+    return Html(f"<{element}{written}>{join(inside)}</{element}>")
 
 
 def join(parts: Iterable[Inside], between: str = "") -> Html:
@@ -48,7 +48,7 @@ def _text(text: str) -> str:
 
 
 def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> Html:
-    """A table that scrolls sideways where it must. `words` are the columns that hold words; the others hold numbers."""
+    """A table that scrolls sideways if it is too wide. `words` are the columns of words; the others hold numbers."""
 
     def row(cells: Iterable[Inside], kind: str, **attributes: str) -> Html:
         css = ("words" if i in words else None for i in count())

@@ -1,5 +1,5 @@
-"""Small charts as inline SVG. Places across are in per cent and sizes of text in pixels, so a chart is as wide as the
-page lets it, and its words stay readable on a phone. Colours come from the page's style, by class."""
+"""Small charts as inline SVG. Horizontal positions are in per cent and text sizes in pixels, so that a chart fills the
+page and its labels are readable on a phone. Colours come from the page's style, by class."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,30 +13,30 @@ GUTTER = 9  # per cent left of the bars, for the counts
 
 
 def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -> Html:
-    """One bar across, of parts (share of the width, class, what it says when pointed at)."""
+    """One horizontal bar, of parts (share of the width, class, tooltip)."""
     at = 0.0
     rects = []
-    for width, css, says in parts:
+    for width, css, tooltip in parts:
         if width > 0:
-            rects.append(_rect(at, width, 0, height, css, says))
+            rects.append(_rect(at, width, 0, height, css, tooltip))
         at += width
     return tag("svg", *rects, class_="bar", role="img", aria_label=label, width="100%", height=height)
 
 
 def histogram(
-    found: Histogram, *, label: str, unit: str, bound: float | None = None, height: int = 170, root: bool = False
+    data: Histogram, *, label: str, unit: str, bound: float | None = None, height: int = 170, root: bool = False
 ) -> Html:
-    """Bars that stand on each other, one a bin, for each series of counts, in the order given; class is its name.
+    """Stacked bars, one per bin, with a part for each series of counts, in the order given; its class is its name.
 
-    label   what the chart shows, for those who cannot see it
+    label   what the chart shows, for screen readers
     unit    of the values, as in "tokens"
-    bound   a threshold to draw across
-    root    heights are square roots of counts, so that a few documents can be seen beside many: only where the series
-            share no bin, for parts of a bar cannot be compared
+    bound   a threshold to draw as a line
+    root    heights are square roots of counts, so that a few documents can be seen beside many: only if no two series
+            share a bin, as parts of such a bar cannot be compared
     """
-    place, ticks = _axis(found)
+    place, ticks = _axis(data)
     floor = height - BOTTOM
-    most = max([*(sum(counts) for counts in zip(*found.counts.values())), 1])
+    most = max([*(sum(counts) for counts in zip(*data.counts.values())), 1])
 
     def tall(value: float) -> float:
         return (floor - TOP) * (math.sqrt(value / most) if root else value / most)
@@ -46,20 +46,21 @@ def histogram(
         y = floor - tall(value)
         parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
         parts.append(tag("text", short(value), x=f"{GUTTER - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
-    for i, (low, high) in enumerate(zip(found.edges, found.edges[1:])):
+    for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
         left, right = place(low), place(high)
-        says = f"{_range(found, i)} {unit}: " + ", ".join(f"{number(c[i])} {name}" for name, c in found.counts.items())
+        series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
+        tooltip = f"{_range(data, i)} {unit}: {series}"
         y = float(floor)
-        for name, counts in found.counts.items():
+        for name, counts in data.counts.items():
             if counts[i]:
                 part = max(tall(counts[i]), 1.0)
                 y -= part
-                parts.append(_rect(left + 0.1, max(right - left - 0.2, 0.2), y, part, name, says))
+                parts.append(_rect(left + 0.1, max(right - left - 0.2, 0.2), y, part, name, tooltip))
     parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=floor, y2=floor, class_="axis"))
     for value in ticks:
         x = place(value)
         parts.append(tag("text", short(value), x=f"{x:.2f}%", y=height - 5, text_anchor="end" if x > 97 else "middle"))
-    if bound is not None and found.edges[0] <= bound <= found.edges[-1]:
+    if bound is not None and data.edges[0] <= bound <= data.edges[-1]:
         x, y = place(bound), 13
         side = {"dx": -4, "text_anchor": "end"} if x > 70 else {"dx": 4, "text_anchor": "start"}
         parts.append(tag("line", x1=f"{x:.2f}%", x2=f"{x:.2f}%", y1=4, y2=floor, class_="bound"))
@@ -68,24 +69,24 @@ def histogram(
 
 
 def legend(names: Mapping[str, str]) -> Html:
-    """What the colours stand for: class -> words."""
+    """The colours of a chart: class -> words."""
     return tag("p", *(tag("span", tag("i", class_=css), words) for css, words in names.items()), class_="legend")
 
 
-def _rect(x: float, width: float, y: float, height: float, css: str, says: str) -> Html:
-    # A rect with a title is what browsers show when it is pointed at; it holds one, so it is closed by hand.
+def _rect(x: float, width: float, y: float, height: float, css: str, tooltip: str) -> Html:
+    # Browsers show the title of the group as a tooltip.
     place = {"x": f"{x:.3f}%", "width": f"{width:.3f}%", "y": f"{y:.1f}", "height": f"{height:.1f}"}
-    return tag("g", tag("title", says), tag("rect", **place), class_=css)
+    return tag("g", tag("title", tooltip), tag("rect", **place), class_=css)
 
 
-def _axis(found: Histogram) -> tuple[Callable[[float], float], list[float]]:
-    """Where a value stands, in per cent from the left; the values that are written below."""
-    low, high = found.edges[0], found.edges[-1]
-    if not found.log:
+def _axis(data: Histogram) -> tuple[Callable[[float], float], list[float]]:
+    """The position of a value, in per cent from the left; the values of the ticks."""
+    low, high = data.edges[0], data.edges[-1]
+    if not data.log:
         ticks = [value for value in _steps(low, high, 5) if low <= value <= high]
         return (lambda value: GUTTER + (100 - GUTTER) * (value - low) / (high - low)), ticks
     # A first bin that begins at 0 is drawn as wide as its neighbour.
-    start = low or found.edges[1] * (found.edges[1] / found.edges[2] if len(found.edges) > 2 else 0.5)
+    start = low or data.edges[1] * (data.edges[1] / data.edges[2] if len(data.edges) > 2 else 0.5)
     width = math.log(high / start)
     powers = range(math.floor(math.log10(start)), math.ceil(math.log10(high)) + 1)
     ticks = [float(10**power) for power in powers if power >= 0 and start <= 10**power <= high]
@@ -114,13 +115,13 @@ def _powers(most: float) -> list[float]:
     ([10.0, 100.0, 500.0], [1.0, 5.0])
     """
     last = math.floor(math.log10(most))
-    found = [10.0**power for power in (last - 1, last) if power >= 0]
-    return found + [5 * found[-1]] * (5 * found[-1] <= most)
+    powers = [10.0**power for power in (last - 1, last) if power >= 0]
+    return powers + [5 * powers[-1]] * (5 * powers[-1] <= most)
 
 
-def _range(found: Histogram, i: int) -> str:
-    """`64 to 91`, or `23,170 and more` for a last bin that holds larger values too."""
-    low, high = found.edges[i], found.edges[i + 1]
-    if i == len(found.edges) - 2 and found.most > high:
-        return f"{short(low)} and more"
+def _range(data: Histogram, i: int) -> str:
+    """`64 to 91`, or `23,170 or more` for a last bin that also holds larger values."""
+    low, high = data.edges[i], data.edges[i + 1]
+    if i == len(data.edges) - 2 and data.most > high:
+        return f"{short(low)} or more"
     return f"{short(low)} to {short(high)}"

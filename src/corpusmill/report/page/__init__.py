@@ -1,7 +1,7 @@
-"""The page of a run: one file that needs nothing else and loads nothing, the same bytes for the same run.
+"""The report page of a run: one HTML file that loads nothing, with the same bytes for the same run.
 
-Every file here but `header` is a section of the page: its function `section` renders figures of report/figures/, and
-gives nothing if the run has nothing to show there.
+Every module here but `header` is a section of the page: its function `section` renders figures of report/figures/, and
+returns an empty list if the run has nothing to show there.
 """
 
 import base64
@@ -32,17 +32,17 @@ from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import RunFolder
 
 SECTIONS = (  # anchor, title, section
-    ("flow", "What happened to the documents", flow.section),
+    ("flow", "Documents by step", flow.section),
     ("sources", "Sources", sources.section),
-    ("reasons", "Why documents go", reasons.section),
-    ("kept", "Documents that stay", kept.section),
-    ("lengths", "Lengths", lengths.section),
+    ("dropped", "Dropped documents", reasons.section),
+    ("kept", "Kept documents", kept.section),
+    ("lengths", "Document lengths", lengths.section),
     ("languages", "Languages", languages.section),
-    ("copies", "Copies", duplicates.section),
+    ("duplicates", "Duplicates", duplicates.section),
     ("repeated", "Repeated lines and paragraphs", repeated.section),
-    ("leaks", "Questions of benchmarks", leaks.section),
-    ("mix", "What each source gives", mix.section),
-    ("lost", "Records that were no documents", lost.section),
+    ("leaks", "Benchmark contamination", leaks.section),
+    ("mix", "Source mixture", mix.section),
+    ("lost", "Skipped and unreadable records", lost.section),
     ("tokens", "Tokens", tokens.section),
     ("rows", "Training rows", packing.section),
     ("recipe", "Recipe", recipe.section),
@@ -52,8 +52,8 @@ SECTIONS = (  # anchor, title, section
 def write_page(folder: str | PathLike[str] | RunFolder) -> str:
     """Write report.html into the folder of a finished run; returns its place.
 
-    Nothing of it depends on when, where or how fast the run was carried out. What documents hold is escaped, and the
-    page forbids every browser to run a script or to load anything for it.
+    The page does not depend on when, where or how fast the run was carried out. The contents of documents are escaped,
+    and a content security policy forbids scripts and loading anything.
 
     Raises ResumeError if there is no run, or it is not finished.
     """

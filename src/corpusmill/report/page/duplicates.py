@@ -1,6 +1,6 @@
-"""What each step that finds duplicates found, what two of them both found, and the least similar pairs side by side."""
+"""What each dedup step found, the overlap of two of them, and the least similar pairs side by side."""
 
-from corpusmill.report.figures.duplicates import compare
+from corpusmill.report.figures.duplicates import dedup_steps
 from corpusmill.report.figures.pairs import Pairs, pairs
 from corpusmill.report.html import cards
 from corpusmill.report.html.markup import Inside, table, tag
@@ -17,23 +17,24 @@ def section(tables: RunTables) -> list[Inside]:
 
 def compared(tables: RunTables) -> list[Inside]:
     """The steps side by side, where there are two or more."""
-    steps = compare(tables)
+    steps = dedup_steps(tables)
     if len(steps) < 2:
         return []
-    head = ["step", "came to it", "has copies", "share", "went", "bytes", *(f"and {one.step}" for one in steps)]
+    head = ["step", "documents in", "with duplicates", "share", "dropped", "bytes"]
+    head += [f"also found by {one.step}" for one in steps]
     rows = [
         [
             one.step,
-            number(one.came),
+            number(one.documents_in),
             number(one.documents),
-            share(one.documents, one.came),
+            share(one.documents, one.documents_in),
             number(one.dropped),
             "–" if one.bytes is None else size(one.bytes),
             *("" if other.step == one.step else number(one.both[other.step]) for other in steps),
         ]
         for one in steps
     ]
-    note = "A document that goes does not come to the next step: how far two agree shows where the first only marks."
+    note = "A dropped document never reaches later steps; to compare two dedup steps, run the first with `mark: true`."
     return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
 
 
@@ -42,16 +43,14 @@ def of_step(figure: Pairs) -> list[Inside]:
     step = figure.step
     parts: list[Inside] = [tag("h3", step)]
     if figure.candidates is not None and figure.verified is not None:
-        words = (
-            f"{number(figure.candidates)} pairs met and were compared, {number(figure.verified)} of them are copies."
-        )
+        words = f"{number(figure.candidates)} candidate pairs compared, {number(figure.verified)} confirmed near-duplicates."
         parts.append(tag("p", words))
     if figure.similarities and not figure.exact:
         chart = histogram(
-            figure.similarities, label=f"documents that {step} drops by similarity", unit="similarity", height=120
+            figure.similarities, label=f"duplicates found by {step}, by similarity", unit="similarity", height=120
         )
-        caption = "similarity with the twin that stays; upright: documents"
+        caption = "x: similarity to the kept document, y: documents"
         parts.append(tag("figure", chart, tag("figcaption", caption)))
     shown = figure.least_similar[:1] if figure.exact else figure.least_similar
-    parts.append(tag("p", "One of them:" if figure.exact else "The least alike:", class_="note"))
+    parts.append(tag("p", "One of the pairs:" if figure.exact else "Least similar pairs:", class_="note"))
     return [*parts, *(cards.pair(pair) for pair in shown)]

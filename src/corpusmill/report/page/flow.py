@@ -1,4 +1,4 @@
-"""The documents, bytes and tokens that each step leaves: as bars, and as a table."""
+"""Documents, bytes and tokens after each step: as bars, and as a table."""
 
 from collections.abc import Callable
 
@@ -22,31 +22,32 @@ def section(tables: RunTables) -> list[Inside]:
         switch.append(tag("input", type="radio", name="measure", id=f"by-{name}", class_="measure", checked=i == 0))
         switch.append(tag("label", name, for_=f"by-{name}"))
     charts = [chart(flow, name, written) for name, written in measures]
-    colours = legend({"kept": "goes on", "dropped": "dropped by the step"})
+    colours = legend({"kept": "kept", "dropped": "dropped by the step"})
     return [
         tag("figure", *switch, *charts, colours),
         steps(flow),
         tag(
             "p",
-            "Tokens are counted as each document leaves the pass, so within a pass they change only with the number of "
-            "documents. Bytes are those of the page until its text is extracted.",
+            "Tokens are counted at the end of each pass, so within a pass they change only when documents are dropped. "
+            "Until text is extracted, bytes are those of the raw page.",
             class_="note",
         ),
     ]
 
 
 def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Html:
-    """A bar per step: what goes on, and what the step takes away, of what came into the first step."""
+    """A bar per step: what is kept and what the step removes, of what entered the first step."""
     whole = max(getattr(row, f"{measure}_{side}") for row in flow.rows for side in ("in", "out"))
+    unit = "" if measure == "bytes" else f" {measure}"  # which sizes have already
     parts: list[Html] = []
     for row in flow.rows:
-        out, came = getattr(row, f"{measure}_out"), getattr(row, f"{measure}_in")
-        less = max(came - out, 0) if row.documents_out < row.documents_in else 0
-        shares = [(100 * out / max(whole, 1), "kept", f"{row.step}: {written(out)} {measure} go on")]
-        shares += [(100 * less / max(whole, 1), "dropped", f"{row.step}: {written(less)} {measure} less")]
+        out, entered = getattr(row, f"{measure}_out"), getattr(row, f"{measure}_in")
+        removed = max(entered - out, 0) if row.documents_out < row.documents_in else 0
+        shares = [(100 * out / max(whole, 1), "kept", f"{row.step}: {written(out)}{unit} kept")]
+        shares += [(100 * removed / max(whole, 1), "dropped", f"{row.step}: {written(removed)}{unit} removed")]
         parts += [
             tag("div", row.step),
-            bar(shares, f"{row.step}: {written(out)} of {written(whole)} {measure}"),
+            bar(shares, f"{row.step}: {written(out)} of {written(whole)}{unit}"),
             tag("div", f"{written(out)} · {share(out, whole)}", class_="value"),
         ]
     return tag("div", *parts, class_=f"flow {measure}")

@@ -1,4 +1,4 @@
-"""The top of the page: what was run, the numbers to remember, links to the sections."""
+"""The top of the page: what was run, the headline numbers, links to the sections."""
 
 from collections.abc import Sequence
 
@@ -23,21 +23,22 @@ def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
 
 
 def tiles(flow: Waterfall) -> Html:
-    """The numbers to remember."""
+    """The headline numbers."""
     kept = share(flow.documents_out, flow.documents_in)
-    values = [(number(flow.documents_out), f"of {number(flow.documents_in)} documents stay ({kept})")]
+    values = [(number(flow.documents_out), f"of {number(flow.documents_in)} documents kept ({kept})")]
     if flow.rows:
         first, last = flow.rows[0], flow.rows[-1]
         read = sum(source["bytes"] for source in flow.read.values())
         values.append((size(last.bytes_out), f"of text, from {size(read)} of input"))
         if last.tokens_out:
             values += [
-                (short(last.tokens_out), f"tokens of {short(first.tokens_in)}"),
-                (f"{last.tokens_out / last.documents_out:,.0f}", "tokens a document"),
-                (f"{last.bytes_out / last.tokens_out:.2f}", "bytes a token"),
+                (short(last.tokens_out), f"tokens kept, of {short(first.tokens_in)}"),
+                (f"{last.tokens_out / last.documents_out:,.0f}", "tokens per document"),
+                (f"{last.bytes_out / last.tokens_out:.2f}", "bytes per token"),
             ]
     if packed := packing(flow):
-        values.append((share(packed.tokens, packed.capacity), "of the training rows is text"))
+        padding = share(packed.padding, packed.capacity)
+        values.append((share(packed.tokens, packed.capacity), f"of row capacity used ({padding} padding)"))
     return tag(
         "div",
         *(tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in values),

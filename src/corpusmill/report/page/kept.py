@@ -12,5 +12,5 @@ def section(tables: RunTables) -> list[Inside]:
     documents = samples.kept(tables, DOCUMENTS)
     if not documents:
         return []
-    note = tag("p", "Drawn by the hash of their ids.", class_="note")
+    note = tag("p", "A fixed random sample.", class_="note")
     return [note, *(cards.document(entry, {}) for entry in documents)]

@@ -1,4 +1,4 @@
-"""Documents by language, where a step has identified it."""
+"""Documents by language, if a step identifies it."""
 
 from corpusmill.report.figures.languages import Languages, languages
 from corpusmill.report.html.markup import Html, Inside, tag
@@ -22,14 +22,14 @@ def chart(figure: Languages) -> Html:
     parts: list[Html] = []
     for name, kept, dropped in rows:
         shares = [
-            (100 * kept / most, "kept", f"{number(kept)} stay"),
-            (100 * dropped / most, "dropped", f"{number(dropped)} go"),
+            (100 * kept / most, "kept", f"{number(kept)} kept"),
+            (100 * dropped / most, "dropped", f"{number(dropped)} dropped"),
         ]
         parts.append(tag("div", name))
-        parts.append(bar(shares, f"{name}: {number(kept)} stay, {number(dropped)} go"))
+        parts.append(bar(shares, f"{name}: {number(kept)} kept, {number(dropped)} dropped"))
         parts.append(tag("div", f"{number(kept)} of {number(kept + dropped)}", class_="value"))
     caption = (
-        f"Documents by the language that the step {figure.step} found; what stays is still there after "
+        f"Documents by language, as identified by the step {figure.step}; kept: still kept after the step "
         f"{figure.last_step}."
     )
     return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption))

@@ -1,4 +1,4 @@
-"""What stands of benchmarks in the documents, by benchmark and by question."""
+"""Questions of benchmarks in the documents, by benchmark and by question."""
 
 from corpusmill.report.figures.leaks import leaks
 from corpusmill.report.html.markup import Inside, table, tag
@@ -13,10 +13,10 @@ def section(tables: RunTables) -> list[Inside]:
     for step in leaks(tables):
         parts.append(tag("h3", step.step))
         if not step.items:
-            parts.append(tag("p", "No document holds a question."))
+            parts.append(tag("p", "No benchmark question was found."))
             continue
         rows = [[name, number(held), number(questions)] for name, (held, questions) in step.benchmarks.items()]
-        rows.append(["any", number(step.documents), number(len(step.items))])
+        rows.append(["all", number(step.documents), number(len(step.items))])
         parts.append(table(["benchmark", "documents", "questions found"], rows))
         shown = [
             [leak.benchmark, leak.item, number(leak.documents), f"{leak.overlap:.2f}"]

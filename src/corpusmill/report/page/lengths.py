@@ -1,4 +1,4 @@
-"""Tokens and bytes per document, before and after."""
+"""Tokens and bytes per document, of all documents and of the kept ones."""
 
 from corpusmill.report import histograms
 from corpusmill.report.html.markup import Inside, tag
@@ -12,12 +12,12 @@ def section(tables: RunTables) -> list[Inside]:
         lengths = histograms.lengths(tables, unit)
         if lengths:
             chart = histogram(lengths, label=f"documents by {unit}, kept and dropped", unit=unit)
-            caption = tag("figcaption", f"{unit} a document, logarithmic; upright: documents")
-            figures.append(tag("figure", tag("h4", f"{unit} a document".capitalize()), chart, caption))
+            caption = tag("figcaption", f"x: {unit} per document (log), y: documents")
+            figures.append(tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption))
     if not figures:
         return []
     return [
-        tag("p", "The whole bar is before, the part that stays is after."),
-        legend({"kept": "stay", "dropped": "go"}),
+        tag("p", "Full bar: all documents; blue: kept."),
+        legend({"kept": "kept", "dropped": "dropped"}),
         tag("div", *figures, class_="two"),
     ]

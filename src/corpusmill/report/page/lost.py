@@ -1,4 +1,4 @@
-"""Records that were read and are no documents, by kind, and documents that a step failed on."""
+"""Records that are not documents or could not be read, and documents that a step failed on, by kind."""
 
 from pathlib import PurePath
 
@@ -14,11 +14,11 @@ LETTERS = 3  # per kind
 
 def section(tables: RunTables) -> list[Inside]:
     kinds = lost(tables)
-    rows = [[one.kind, one.step, "expected" if one.expected else "a fault", number(one.records)] for one in kinds]
-    rows += [[kind, "reading", "could not be a document", number(count)] for kind, count in skipped(tables).items()]
+    rows = [[one.kind, one.step, "expected" if one.expected else "error", number(one.records)] for one in kinds]
+    rows += [[kind, "reader", "skipped", number(count)] for kind, count in skipped(tables).items()]
     if not rows:
         return []
-    return [table(["kind", "step", "", "records"], rows, words=range(3)), letters(tables, kinds)]
+    return [table(["kind", "step", "status", "records"], rows, words=range(3)), letters(tables, kinds)]
 
 
 def letters(tables: RunTables, kinds: list[Lost]) -> Html | None:
@@ -31,5 +31,5 @@ def letters(tables: RunTables, kinds: list[Lost]) -> Html | None:
             rows.append([kind, reason, place, url])
     if not rows:
         return None
-    inside = table(["kind", "what is wrong", "where", "url"], rows, words=range(4))
-    return tag("details", tag("summary", "some of them"), inside)
+    inside = table(["kind", "reason", "location", "url"], rows, words=range(4))
+    return tag("details", tag("summary", "examples"), inside)

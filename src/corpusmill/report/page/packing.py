@@ -1,4 +1,4 @@
-"""How the tokens are packed into training rows, and whether the engine agrees with the reference."""
+"""How the tokens were packed into training rows, and whether the engine agrees with the reference tokenizer."""
 
 from corpusmill.report.figures.engine_check import engine_check, in_words
 from corpusmill.report.figures.packing import packing, packing_table

@@ -1,4 +1,4 @@
-"""For each step that drops documents: its reasons, what was measured, and a few of the documents."""
+"""For each step that drops documents: its rules, their signals, and a few of the documents."""
 
 from corpusmill.report.figures.reasons import Rule, Step, reasons
 from corpusmill.report.html import cards
@@ -8,25 +8,30 @@ from corpusmill.report.numbers import number, share
 from corpusmill.report.tables import RunTables
 
 EXAMPLES = 3  # documents per reason
-COLOURS = {"pass": "documents that pass the rule, by its signal", "fail": "that fail it (heights are square roots)"}
+COLOURS = {
+    "pass": "documents that pass the rule, by signal value",
+    "fail": "documents that fail it (square-root scale)",
+}
 
 
 def section(tables: RunTables) -> list[Inside]:
     steps = reasons(tables, EXAMPLES)
     if not steps:
         return []
-    words = "Several rules can fail at once; a document counts as dropped by the first step, for its first rule."
+    words = (
+        "A document can fail several rules. It is counted under the first rule that it fails at the step that drops it."
+    )
     charts = any(rule.values for step in steps for rule in step.rules)
     parts: list[Inside] = [tag("p", words, class_="note"), legend(COLOURS) if charts else None]
     for step in steps:
-        dropped = f"{number(step.dropped)} of {number(step.documents_in)} documents go"
+        counts = f"{number(step.dropped)} of {number(step.documents_in)} documents dropped"
         parts.append(tag("h3", step.step))
-        lost = f"{dropped} ({share(step.dropped, step.documents_in)}). "
-        parts.append(tag("p", lost, tag("span", step.summary, class_="soft")))
+        dropped = f"{counts} ({share(step.dropped, step.documents_in)}). "
+        parts.append(tag("p", dropped, tag("span", step.summary, class_="soft")))
         parts += [card(tables, step, rule) for rule in step.rules]
         if step.never_first:
             more = ", ".join(f"{rule} {number(count)}" for rule, count in step.never_first.items())
-            parts.append(tag("p", f"Failed too, but never first: {more}.", class_="note"))
+            parts.append(tag("p", f"Also failed, but never as the first rule: {more}.", class_="note"))
     return parts
 
 
@@ -34,20 +39,20 @@ def card(tables: RunTables, step: Step, rule: Rule) -> Html:
     """A rule: its counts, its signal, documents that it dropped."""
     count, bound = rule.count, rule.bound
     facts = [
-        (number(count.first), f"fail it first ({share(count.first, step.documents_in)})"),
-        (number(count.all), "fail it"),
-        (number(count.alone), "fail nothing else"),
+        (number(count.first), f"dropped by this rule ({share(count.first, step.documents_in)})"),
+        (number(count.all), "fail this rule"),
+        (number(count.alone), "fail only this rule"),
     ]
     about: list[Inside] = [
         tag("h4", rule.rule),
-        tag("div", f"dropped where {bound}" if bound else None, class_="soft"),
+        tag("div", f"drops documents with {bound}" if bound else None, class_="soft"),
         tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts"),
     ]
     if rule.values and bound:
         signal = bound.signal.partition(".")[2]
         chart = histogram(
             rule.values,
-            label=f"{signal} of the documents that come to {step.step}, bound at {bound.threshold:g}",
+            label=f"{signal} of the documents that reached {step.step}, threshold {bound.threshold:g}",
             unit=signal,
             bound=bound.threshold,
             height=120,
@@ -55,7 +60,7 @@ def card(tables: RunTables, step: Step, rule: Rule) -> Html:
         )
         about = [tag("div", tag("div", *about), tag("div", chart), class_="rule")]
     if rule.examples:
-        title = "1 document" if len(rule.examples) == 1 else f"{len(rule.examples)} documents"
+        title = "1 example" if len(rule.examples) == 1 else f"{len(rule.examples)} examples"
         shown = (cards.document(entry, tables.bounds) for entry in rule.examples)
         about.append(tag("details", tag("summary", title), *shown))
     return tag("div", *about, class_="reason")

@@ -1,4 +1,4 @@
-"""The lines and paragraphs that occur most often, where a step has counted them."""
+"""The lines and paragraphs that occur most often, if a step counts them."""
 
 from corpusmill.report.figures.repeated import repeated
 from corpusmill.report.html.markup import Inside, table, tag
@@ -23,10 +23,8 @@ def section(tables: RunTables) -> list[Inside]:
             ]
             for row in figure.most
         ]
-        head = ["", "times", "documents", "bytes", "first in"]
-        words = (
-            f"{number(figure.repeats)} of {number(figure.compared)} that were compared repeat, {size(figure.bytes)}."
-        )
+        head = ["text", "occurrences", "documents", "bytes", "first in"]
+        words = f"{number(figure.repeats)} of {number(figure.compared)} compared are repeated, {size(figure.bytes)}."
         more = tag("details", tag("summary", f"{len(rows) - FIRST} more"), table(head, rows[FIRST:], words=(0, 4)))
         parts += [tag("h3", figure.step), tag("p", words), table(head, rows[:FIRST], words=(0, 4))]
         parts.append(more if len(rows) > FIRST else None)

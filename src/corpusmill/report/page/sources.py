@@ -1,4 +1,4 @@
-"""Each source: what was read of it, and what it gives to the result."""
+"""Each source: what was read of it, and what was kept."""
 
 from corpusmill.report.figures.sources import sources
 from corpusmill.report.html.markup import Html, Inside, table, tag
@@ -24,15 +24,17 @@ def section(tables: RunTables) -> list[Inside]:
         ]
         for one in figure.sources
     ]
-    head = ["source", "files", "size", "records", "documents", "stay", "kept", f"{unit} out", f"of all {unit}"]
+    head = ["source", "files", "size", "records", "documents", "kept", "share", f"{unit} kept", f"share of {unit}"]
     flow = tables.files.waterfall()
     return [table(head, rows), by_step(flow) if len(flow.read) > 1 and flow.rows else None]
 
 
 def by_step(flow: Waterfall) -> Html:
-    """Of each source, the share of documents that each step kept."""
+    """The share of documents that each step kept, per source."""
     rows = []
     for row in flow.rows:
         sources = [row.sources.get(name, {}) for name in flow.read]
         rows.append([row.step, *(share(one.get("documents_out", 0), one.get("documents_in", 0)) for one in sources)])
-    return tag("details", tag("summary", "documents kept by each step, by source"), table(["step", *flow.read], rows))
+    return tag(
+        "details", tag("summary", "share of documents kept by each step, per source"), table(["step", *flow.read], rows)
+    )

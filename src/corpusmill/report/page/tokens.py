@@ -1,4 +1,4 @@
-"""What the tokens are: how many, which, how long the documents are in them."""
+"""The tokens: how many, which ones, how many per document."""
 
 from corpusmill.report.figures.tokens import group_table, statistics, written
 from corpusmill.report.html.markup import Inside, table, tag
@@ -14,29 +14,29 @@ def section(tables: RunTables) -> list[Inside]:
         return []
     every = figure.all
     facts = [
-        (number(every.tokens), "tokens in texts"),
-        (f"{number(figure.distinct)} of {number(figure.vocabulary)}", "tokens of the vocabulary occur"),
-        (f"{every.characters_per_token:.2f}", "characters a token"),
-        (f"{every.bytes_per_token:.2f}", "bytes a token"),
-        (f"{every.fertility:.2f}", "tokens a word"),
+        (number(every.tokens), "tokens, without EOS"),
+        (f"{number(figure.distinct)} of {number(figure.vocabulary)}", "vocabulary tokens in use"),
+        (f"{every.characters_per_token:.2f}", "characters per token"),
+        (f"{every.bytes_per_token:.2f}", "bytes per token"),
+        (f"{every.fertility:.2f}", "tokens per word"),
     ]
     parts: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]
     for title, groups in (("source", figure.sources), ("language", figure.languages)):
         if groups:
             head, rows = group_table(title, groups[:GROUPS], every)
             parts.append(table(head, rows))
-    parts.append(tag("h3", "Tokens a document"))
+    parts.append(tag("h3", "Tokens per document"))
     lengths = [number(value) for value in (*figure.lengths.values(), figure.longest)]
     shares = [f"{100 * quantile:g} %" for quantile in figure.lengths]
-    parts.append(table(["documents", *shares, "longest"], [["have at most", *lengths]]))
+    parts.append(table(["percentile", *shares, "maximum"], [["tokens", *lengths]]))
     rows = [[written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in figure.top]
-    frequent = table(["token", "id", "times", "of all"], rows)
+    frequent = table(["token", "id", "count", "share"], rows)
     parts.append(tag("details", tag("summary", f"the {len(rows)} most frequent tokens"), frequent))
     parts.append(
         tag(
             "p",
-            "Of the documents that stay, each once; the tokens that end documents are not counted. A word is what stands "
-            "between white space; of scripts without spaces, each character.",
+            "Counted over the kept documents, each once, without EOS. Words are separated by white space; in scripts "
+            "without spaces, each character is a word.",
             class_="note",
         )
     )

@@ -46,7 +46,7 @@ class WhatIf:
     newly_kept      reason that dropped them in the run -> documents that would be kept
     newly_dropped   reason that would drop them -> documents that the run kept
     border          of both, by reason, the documents nearest to the threshold
-    open_steps      steps after the pass whose results depend on which documents reach them: only a run can tell
+    open_steps      steps after the pass whose results depend on which documents reach them: only a run can show them
     command         makes that run, in a folder of its own; the recipe is named RECIPE where the run does not know it
     """
 
@@ -151,7 +151,7 @@ def _check_judges(change: Change, step: Any, settings: Sequence[str]) -> None:
     name = f"steps.{change.step}.{change.parameter}"
     again = next((setting for setting in settings if setting.startswith(name)), f"{name}=…")
     raise InputError(
-        f"{change.step}.{change.parameter} {what}, which the saved columns cannot tell: run again with "
+        f"{change.step}.{change.parameter} {what}, so saved signals cannot answer it: run again with "
         f"--set {again}.{others}"
     )
 

@@ -27,7 +27,7 @@ class Verdicts:
         self.labels = labels
         self.judges = judges
         self._firsts = Codes()  # `step.rule` that drops a document
-        self._answers = [Codes() for _ in judges]  # what each judge says of a document
+        self._answers = [Codes() for _ in judges]  # the reasons that each judge gives
         self._combinations = Codes()  # of reasons in the run
         self._known = np.empty((3 + len(judges), 0), np.int64)  # (see _about, combinations)
 
@@ -58,8 +58,8 @@ class Verdicts:
         return before, after
 
     def _about(self, reasons: str | None) -> list[int]:
-        """Of the reasons that the run gave: the first; the place of the first step that drops the document whatever the
-        judges say, and the reason of that; what each judge said."""
+        """Of the reasons in the run: the first; the place of the first step that drops the document whatever the judges
+        decide, and its reason; the reasons that each judge gave."""
         was = _by_step(reasons)
         unchanged = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
         place = next((at for at, label in enumerate(self.labels) if unchanged.get(label)), len(self.labels))
@@ -81,25 +81,25 @@ class Judge:
     after: Any
 
     def reasons(self, step: Any, saved: Saved) -> pa.Array:
-        """(documents,) what a step says of the saved columns. Raises InputError if it asks for more than these."""
+        """(documents,) the reasons that a step gives by the saved columns. Raises InputError if it needs more than these."""
         documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows)], names=[""])
         try:
             return step.reasons(documents, StepSignals(saved, self.label, self.index, step.needs))
         except RecipeError:
             raise
         except CorpusmillError as error:
-            raise InputError(f"{self.label}: {error}; only a run can tell which documents are lost by it") from error
+            raise InputError(f"{self.label}: {error}; only a run can show which documents this loses") from error
         except KeyError as error:
             raise InputError(
-                f"{self.label} judges by {error}, which the run has not saved: only a run can tell. A step whose "
+                f"{self.label} judges by {error}, which the run has not saved: run again. A step whose "
                 f"thresholds can be tried judges by signals that its rules name, or that it writes itself."
             ) from error
 
     def check(self, saved: Saved, then: NDArray[np.int64], codes: Codes) -> None:
-        """Raises InputError unless the step as it was, in the code of today, says what it said in the run.
+        """Raises InputError unless the unchanged step gives the same reasons today as in the run.
 
-        then    (documents,) the code of that
-        codes   of what the step says
+        then    (documents,) the codes of its reasons in the run
+        codes   of reasons
         """
         code, values = coded(self.reasons(self.before, saved))
         now = np.array([codes[value] for value in values], np.int64)[code]

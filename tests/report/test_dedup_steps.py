@@ -1,4 +1,4 @@
-"""The comparison of ways to find copies counts what each found, and what two of them both found."""
+"""The comparison of dedup steps counts what each found, and what two of them both found."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 import corpusmill
 from corpusmill.execute.serial import Serial
-from corpusmill.report.figures.duplicates import compare
+from corpusmill.report.figures.duplicates import dedup_steps
 from corpusmill.report.tables import RunTables
 
 LONG = "It was the river that brought us here, and the river will take us home when the summer is over and done with."
@@ -27,7 +27,7 @@ def records():
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def steps(tmp_path_factory):
     def by_step(mark):
         folder = tmp_path_factory.mktemp("run")
         (folder / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records()), "utf-8")
@@ -37,14 +37,14 @@ def found(tmp_path_factory):
         recipe = folder / "recipe.yaml"
         recipe.write_text(f"read: {{jsonl: {folder}/in.jsonl}}\nsteps:\n{steps}write: [jsonl]\n", "utf-8")
         done = corpusmill.run(recipe, folder=folder / "run", executor=Serial())
-        return {one.step: one for one in compare(RunTables(Path(done.folder)))}
+        return {one.step: one for one in dedup_steps(RunTables(Path(done.folder)))}
 
     return {mark: by_step(mark) for mark in ("true", "false")}
 
 
-def test_steps_that_mark_show_what_they_share(found):
-    marked = found["true"]
-    assert {step: (one.came, one.documents, one.dropped) for step, one in marked.items()} == {
+def test_steps_that_mark_show_their_overlap(steps):
+    marked = steps["true"]
+    assert {step: (one.documents_in, one.documents, one.dropped) for step, one in marked.items()} == {
         "exact": (6, 1, 0),
         "minhash": (6, 2, 0),
         "line": (6, 3, 0),  # both lines of the copy, the first of its variant, the shared line
@@ -56,9 +56,9 @@ def test_steps_that_mark_show_what_they_share(found):
     assert marked["line"].bytes == len(records()[1]["text"]) - 1 + len(LONG) + len(MENU)
 
 
-def test_what_one_step_drops_does_not_come_to_the_next(found):
-    dropped = found["false"]
-    assert {step: (one.came, one.documents, one.dropped) for step, one in dropped.items()} == {
+def test_what_one_step_drops_never_reaches_the_next(steps):
+    dropped = steps["false"]
+    assert {step: (one.documents_in, one.documents, one.dropped) for step, one in dropped.items()} == {
         "exact": (6, 1, 1),
         "minhash": (5, 1, 1),
         "line": (4, 1, 0),

@@ -1,0 +1,75 @@
+"""corpusmill plan: what scaling laws say of a model, its tokens and its compute."""
+
+from typing import Any
+
+from corpusmill.cli.common import aligned
+from corpusmill.errors import InputError
+from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, Model, amount, with_ratio
+
+
+def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple[Given, float]:
+    """Which of the three is given, and its value. Raises InputError unless it is one."""
+    options: dict[Given, str | None] = {"params": params, "flops": flops, "tokens": tokens}
+    given = [(name, value) for name, value in options.items() if value is not None]
+    if len(given) != 1:
+        got = " and ".join(f"--{name}" for name, _ in given) or "none of them"
+        raise InputError(f"give one of --params, --flops and --tokens, as in --params 7B; got {got}")
+    name, text = given[0]
+    try:
+        return name, amount(text)
+    except ValueError as error:
+        raise InputError(f"--{name}: {error}") from None
+
+
+def optimal(given: Given, value: float) -> dict[str, Model]:
+    """The compute-optimal model by each estimate."""
+    return {
+        "20 tokens per parameter": with_ratio(given, value, TWENTY),
+        "Besiroglu et al. 2024": BESIROGLU.optimal(given, value),
+        "Hoffmann et al. 2022, approach 3": HOFFMANN.optimal(given, value),
+    }
+
+
+def record(given: Given, value: float, model: Model) -> dict[str, Any]:
+    """The plan as JSON."""
+    return {
+        "plan": _quantities(model),
+        "compute_optimal": {name: _quantities(fit) for name, fit in optimal(given, value).items()},
+        "as_others": {
+            name: _quantities(with_ratio("params", model.params, known.ratio)) for name, known in KNOWN.items()
+        },
+    }
+
+
+def lines(given: Given, value: float, model: Model, overtrain: float) -> list[str]:
+    """The plan, what is compute-optimal, and how many tokens published models would make it."""
+    times = "" if overtrain == 1 else f", {overtrain:g} times the compute-optimal tokens"
+    optima = [
+        [f"  {name}", short(fit.params), short(fit.tokens), short(fit.flops), f"{fit.ratio:.1f}"]
+        for name, fit in optimal(given, value).items()
+    ]
+    others = [[f"  {name}", short(one.ratio * model.params), f"{one.ratio:.0f}"] for name, one in KNOWN.items()]
+    ratio_of = f"Token budget for a {short(model.params)} model at the tokens/parameter ratio of"
+    return [
+        f"{short(model.params)} parameters on {short(model.tokens)} tokens: {short(model.flops)} FLOP{times}",
+        "",
+        *aligned([["compute-optimal by", "parameters", "tokens", "FLOP", "tokens/parameter"], *optima]),
+        "",
+        *aligned([[ratio_of, "tokens", "tokens/parameter"], *others]),
+    ]
+
+
+def short(value: float) -> str:
+    """A large number with a letter, as `amount` reads it; beyond a quadrillion with its power of ten.
+
+    >>> short(7e9), short(1.4e12), short(5.76e23)
+    ('7B', '1.4T', '5.76e23')
+    """
+    for scale, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if scale <= value < 1e15:
+            return f"{value / scale:.3g}{letter}" if value < 999.5 * scale else f"{value / scale:.0f}{letter}"
+    return f"{value:.3g}".replace("e+", "e")
+
+
+def _quantities(model: Model) -> dict[str, float]:
+    return {"params": model.params, "tokens": model.tokens, "flops": model.flops, "tokens_per_param": model.ratio}
