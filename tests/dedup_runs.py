@@ -38,7 +38,7 @@ class Found:
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
         """name -> what all passes have written of the document, in document order."""
-        tables = RunFiles(self.folder)
+        files = RunFiles(self.folder)
         found: dict[str, dict[str, Any]] = {}
         for stage, _ in files.passes:
             for path in files.outputs(stage, "signals"):

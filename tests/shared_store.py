@@ -12,7 +12,7 @@ from corpusmill import storage
 from corpusmill.run_folder import RunFolder
 
 
-class SharedStore(LocalFileSystem):
+class SharedStore(LocalFileSystem):  # type: ignore[misc]
     """Names are `shared://bucket/key`; the folder is $SHARED_STORE. Files are created once by O_EXCL."""
 
     protocol = ("shared",)

@@ -56,10 +56,7 @@ def test_of_a_sample_that_is_everything_it_says_what_a_run_gives(tmp_path):
         assert source.tokens == flow["tokens_out"] + flow["documents_out"]
     assert sum(source.tokens for source in found.sources) == done.waterfall.packed["tokens"]
     tables = RunTables(done.folder)
-    written = {
-        stage: sum(output.bytes for commit in commits for output in commit.outputs.values())
-        for stage, commits in tables.files.stages.items()
-    }
+    written = {stage: results.bytes for stage, results in tables.files.stages.items()}
     assert {cost.stage for cost in found.stages} == set(written)
     assert found.disk == pytest.approx(sum(written.values()), rel=0.05)
     assert found.seconds > 0 and found.memory > 10_000_000

@@ -76,7 +76,7 @@ def test_copies_are_compared_and_none_is_dropped(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     done = run("recipes/compare-dedup.yaml", folder=tmp_path / "run", executor=Serial())
     assert done.waterfall.documents_in == done.waterfall.documents_out > 0
-    page = write_page(done.folder).read_text("utf-8")
+    page = Path(write_page(done.folder)).read_text("utf-8")
     assert 'id="duplicates"' in page and 'id="repeated"' in page
 
 

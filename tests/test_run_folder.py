@@ -125,7 +125,7 @@ def test_what_is_not_a_run_is_not_removed(tmp_path):
 def test_one_driver_at_a_time(recipe, tmp_path):
     run = RunFolder(str(tmp_path / "run"))
     run.make()
-    with run.only_driver(), pytest.raises(ResumeError, match="another process .* is at work in this folder"):
+    with run.only_driver(), pytest.raises(ResumeError, match=r"another process .* is at work in this folder"):
         corpusmill.run(recipe, folder=run.place, executor=Serial())
 
 

@@ -81,7 +81,7 @@ class Make:
         sketches = random.integers(0, 2**16, (len(numbers), lanes), np.uint16)
         true = STEP.keys(docs.take(pa.array(paired)), {})
         keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
-        _request = KeyRequest("minhash", STEP, self.partitions, {})
+        request = KeyRequest("minhash", STEP, self.partitions, {})
         write_keys(io, request, [(Keys(keys, {"sketch": sketches}), len(numbers))])
 
 

@@ -1,7 +1,6 @@
 """Plans and results of runs far larger than this machine: python -m benchmarks.speed.scale_plan
 
-A recipe for a crawl (exact and near deduplication, a mix, tokens, training shards, clean text) is planned and carried
-out on input of which there is nothing but names: an executor commits each unit with made-up outputs, as large as those of
+A recipe for a crawl (exact and near deduplication, a mix, tokens, shards, clean text) is planned and carried out on input of which there is nothing but names: an executor commits each unit with made-up outputs, as large as those of
 a real run, and makes only the small files that planners read (what verdicts say of each unit). Everything else is what
 every run does: files are listed, units planned and given keys, plans and results written and read.
 
@@ -39,7 +38,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
 from corpusmill.run_folder import RunFolder
 from corpusmill.storage import FileInfo
-from corpusmill.unit_io import StageTask
+from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import Commit, Output, Stage, Unit
 
 TERABYTE = 10**12
@@ -88,6 +87,9 @@ class MadeUp:
         raise NotImplementedError
 
     def check(self, checks: Sequence[Check]) -> None:
+        pass
+
+    def close(self) -> None:
         pass
 
     def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
@@ -180,9 +182,9 @@ def measure(terabytes: int, root: Path) -> None:
     recipe = replace(Recipe.parse(RECIPE), read=(Source(Nowhere(), ["none"], "jsonl"),))
     source = inputs(terabytes)
     plan = lower_inputs(recipe, (source,))
-    units = sum(1 for _ in plan.stages[0].units(None))  # type: ignore[arg-type]
     run = RunFolder(str(root))
     run.make()
+    units = sum(1 for _ in plan.stages[0].units(Upstream(run)))
     workers = MadeUp(units)
     timed = Timed(workers)
     start = timed.now()

@@ -3,6 +3,7 @@
 import importlib.metadata
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_what_there_is_to_do_is_known_before(tmp_path):
     ],
 )
 def test_steps_are_compared_by_their_labels(before, now, said):
-    made = {"libraries": {}, "code": {}}
+    made: dict[str, Any] = {"libraries": {}, "code": {}}
     assert differences({"work": {"steps": before}} | made, {"work": {"steps": now}} | made) == said
 
 

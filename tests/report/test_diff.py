@@ -72,7 +72,7 @@ def test_recipes_inputs_and_versions_are_compared(other):
         Difference("steps.minhash.threshold", 0.8, 0.99),
     )
     itself = diff(made_run(), made_run())
-    assert itself.differences == itself.moved == () and itself.same == 59 and itself.tokens[0] == itself.tokens[1]
+    assert itself.differences == () == itself.moved and itself.same == 59 and itself.tokens[0] == itself.tokens[1]
 
 
 def test_recipes_are_compared_by_name_and_parameter():

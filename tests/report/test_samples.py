@@ -81,7 +81,7 @@ def test_a_step_or_rule_that_is_not_there_is_named_with_the_nearest(tables, wron
 
 
 def test_examples_are_the_smallest_ids_of_each_first_reason(tables):
-    expected = {}
+    expected: dict[str, list[Any]] = {}
     for document in samples.dropped(tables, None, ALL):  # in the order of their ids
         expected.setdefault(document["reasons"][0], []).append(document)
     assert samples.examples(tables, 2) == {reason: documents[:2] for reason, documents in expected.items()}

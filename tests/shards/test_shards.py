@@ -326,7 +326,7 @@ def test_a_lost_shard_is_missed_even_if_the_index_does_not_name_it(folder):
 def test_the_index_wants_every_planned_shard():
     units = cut(LINES, [])
     plan = planned(units, "concat", 8, 16)
-    with pytest.raises(ShardError, match="shards of 65 tokens were planned, and .* 0 were written"):
+    with pytest.raises(ShardError, match=r"shards of 65 tokens were planned, and .* 0 were written"):
         make_index(plan.cuts, plan.documents, plan.tokens, load("gpt2"), EOS, [])
 
 

@@ -188,7 +188,7 @@ def test_a_change_of_what_goes_makes_no_keys_anew(tmp_path):
 def test_keys_are_28_bytes_a_line_that_is_long_enough():
     keys = Line(min_characters=5).keys(docs("short\nx\n", None, "and longer"), {})
     assert keys.documents.tolist() == [0, 2] and keys.payload["number"].tolist() == [0, 0]
-    riders = sum(column.itemsize for column in keys.riders.values())
+    riders = sum(column.itemsize for column in keys.payload.values())
     assert keys.bands.itemsize + riders + 4 == 28  # and the row of the document, which the engine adds
 
 

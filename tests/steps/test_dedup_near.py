@@ -33,7 +33,7 @@ def test_where_all_that_are_alike_meet_it_is_the_definition(tmp_path):
     def check(texts, shape, threshold, cuts):
         documents, (n, of) = named(texts), shape
         cuts = sorted(cut for cut in cuts if cut < len(documents))
-        step = Minhash(ngram=n, of=of, threshold=threshold, bands=64, rows=1)
+        step = Minhash(ngram=n, unit=of, threshold=threshold, bands=64, rows=1)
         found = dedup(next(place), documents, step, cuts=cuts, unit=100)
         sets = {name: grams(text, n, of) for name, text in documents.items()}
         twins = slow_twins(sets, threshold, list(documents))
@@ -50,7 +50,7 @@ def test_a_document_goes_only_for_one_that_stays_and_is_as_like_it_as_is_said(tm
     @given(texts, shapes, st.sampled_from(["first", "longest"]))
     def check(texts, shape, keep):
         documents, (n, of) = named(texts), shape
-        found = dedup(next(place), documents, Minhash(ngram=n, of=of, threshold=0.4, bands=4, rows=2, keep=keep))
+        found = dedup(next(place), documents, Minhash(ngram=n, unit=of, threshold=0.4, bands=4, rows=2, keep=keep))
         twins = found.twins("minhash")
         assert set(found.kept) == set(documents) - set(twins)
         for name, (twin, similarity) in twins.items():

@@ -15,7 +15,7 @@ from dedup_runs import NAMES, dedup
 def key(url, step=None):
     """The key of a document with this URL; None if it has none."""
     keys = (step or Url()).keys(docs("", url=[url]), {})
-    return (int(keys.bands[0, 0]), int(keys.riders["low"][0])) if len(keys.bands) else None
+    return (int(keys.bands[0, 0]), int(keys.payload["low"][0])) if len(keys.bands) else None
 
 
 @pytest.mark.parametrize(

@@ -325,7 +325,9 @@ def test_a_source_of_which_nothing_is_left_is_refused():
 
 def test_a_preset_deals_its_shares_to_our_sources():
     of = {"common_crawl": ("cc_1", "cc_2"), "wikipedia": "wiki", "github": "code"}
-    quotas = Sources(preset="llama", of=of, budget=7600).plan(found(cc_1=3000, cc_2=9000, wiki=5000, code=5000))
+    quotas = Sources(preset="llama", preset_sources=of, budget=7600).plan(
+        found(cc_1=3000, cc_2=9000, wiki=5000, code=5000)
+    )
     # 67 : 4.5 : 4.5 of 76, and common_crawl by size.
     assert [quota.wanted for quota in quotas] == [1675, 5025, 450, 450]
 
@@ -334,7 +336,7 @@ def test_presets_are_as_published():
     assert sum(PRESETS["llama"].values()) == sum(PRESETS["llama3"].values()) == sum(PRESETS["falcon"].values()) == 100
     assert sum(PRESETS["redpajama"].values()) == 1210  # "1.2 trillion"
     with pytest.raises(RecipeError, match=r'there is no preset "llama2": its paper .* neither which nor by how much'):
-        Sources(preset="llama2", of={"common_crawl": "web"})
+        Sources(preset="llama2", preset_sources={"common_crawl": "web"})
 
 
 # ------------------------------------------------------------------ what is refused
@@ -346,9 +348,12 @@ def test_presets_are_as_published():
         ({}, "say how much each source gives by one of weights, temperature and preset; got none of them"),
         ({"weights": {"a": 1}, "temperature": 2}, "got weights and temperature"),
         ({"preset": "llama"}, "of and preset go together"),
-        ({"weights": {"a": 1}, "of": {"c4": "a"}}, "of and preset go together"),
-        ({"preset": "lama", "of": {"c4": "a"}}, 'there is no preset "lama"; did you mean "llama"?'),
-        ({"preset": "llama", "of": {"wikipdia": "a"}}, 'llama has no source "wikipdia"; did you mean "wikipedia"?'),
+        ({"weights": {"a": 1}, "preset_sources": {"c4": "a"}}, "preset_sources and preset need each other"),
+        ({"preset": "lama", "preset_sources": {"c4": "a"}}, 'there is no preset "lama"; did you mean "llama"?'),
+        (
+            {"preset": "llama", "preset_sources": {"wikipdia": "a"}},
+            'llama has no source "wikipdia"; did you mean "wikipedia"?',
+        ),
         ({"weights": {"a": 1, "b": -1}}, "weights are 0 or more, and one at least is more; got b: -1"),
         ({"weights": {"a": 0}}, "got all 0"),
         ({"weights": {"a": float("nan")}}, "got a: nan"),
@@ -379,11 +384,11 @@ READ = "read:\n  - jsonl: {paths: x, source: web}\n  - jsonl: {paths: y, source:
             "mix/sources does not say how much of wiki to draw; give it a weight, as in {wiki: 0} to leave it out",
         ),
         (
-            "  - mix/sources: {preset: llama, of: {c4: web}}\n  - tokenize/bpe\n",
+            "  - mix/sources: {preset: llama, preset_sources: {c4: web}}\n  - tokenize/bpe\n",
             "mix/sources does not say how much of wiki to draw; say in `of` which source of llama it is",
         ),
         (
-            "  - mix/sources: {preset: llama, of: {c4: [web, wiki], books: web}}\n  - tokenize/bpe\n",
+            "  - mix/sources: {preset: llama, preset_sources: {c4: [web, wiki], books: web}}\n  - tokenize/bpe\n",
             'mix/sources names "web" twice; every source has one place in a mix',
         ),
         (
@@ -427,6 +432,6 @@ def test_a_recipe_says_a_mix_as_yaml_and_as_python():
     assert Recipe.parse(parsed.dump()) == parsed
     python = recipe({"web": Path("x"), "wiki": Path("y")}, Basic(), *parsed.steps[1:])
     check_order(python)
-    preset = Sources(preset="llama", of={"c4": ("web", "wiki"), "books": "code"}, unit="bytes")
+    preset = Sources(preset="llama", preset_sources={"c4": ("web", "wiki"), "books": "code"}, unit="bytes")
     python = recipe({"web": Path("x"), "wiki": Path("y"), "code": Path("z")}, preset)
     assert Recipe.parse(python.dump()).steps == (preset,)

@@ -1,5 +1,6 @@
 """`dedup/substring` finds the passages that a suffix array finds, and cuts those that came before."""
 
+import json
 import os
 from collections import Counter
 from dataclasses import dataclass
@@ -89,7 +90,8 @@ class Done:
         self.run.make()
         request = KeyRequest("substring", step, partitions, {})
         signing = Pass((("made", ReadTexts()),), "", (), (), (request,), None)
-        inputs = [InputPieces((SourcePieces(0, (Texts(tuple(texts)),)),)) for texts in units]
+        pieces: list[Any] = [Texts(tuple(texts)) for texts in units]
+        inputs = [InputPieces((SourcePieces(0, (piece,)),)) for piece in pieces]
         planned = [Planned(unit, (str(number),)) for number, unit in enumerate(inputs)]
         first = Stage("pass-1", signing, (), lambda upstream: planned)
         stages = (first, *step.stages(KeyStage("pass-1", "substring", partitions, (), **about)))
@@ -115,7 +117,8 @@ class Done:
         results = self.results["pass-1"]
         paths = [results[name].paths.to_pylist() for name in ("keys-substring", "docs")]
         rows = results["docs"].rows.tolist()
-        files = [KeyFile(*(str(self.run.file(path)) for path in both), None, n) for *both, n in zip(*paths, rows)]
+        names = ((str(self.run.file(keys)), str(self.run.file(docs_))) for keys, docs_ in zip(*paths))
+        files = [KeyFile(*both, None, count) for both, count in zip(names, rows)]
         return EarlierKeys(tuple(files), "earlier")
 
 

@@ -65,7 +65,7 @@ def test_it_keeps_what_sorting_everything_would(tmp_path_factory, values, keep, 
         if used > keep * sum(sizes) + 1e-9:
             break
         stays.append(i)
-    found = kept(tmp_path_factory.mktemp("top"), values, keep=keep, of=of, lowest=lowest)
+    found = kept(tmp_path_factory.mktemp("top"), values, keep=keep, weight_by=of, lowest=lowest)
     assert found == [texts[i] for i in sorted(stays)]
 
 

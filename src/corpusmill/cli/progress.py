@@ -30,15 +30,13 @@ class Plain:
         say("compiling the text kernels for this machine (once, up to a minute) …")
 
     def stage(self, stage: "Stage", units: int, done: int) -> None:
-        self.name, self.units, self.done, self.read, self.before = stage.name, units, 0, 0, done
+        self.units, self.done, self.read = units, done, 0
         self.started = self.printed = time.monotonic()
         if done:
             say(f"{stage.name}: {done} of {units} units already done")
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
         self.done += 1
-        if self.done <= self.before:  # by an earlier run; these are first
-            return
         self.read += bytes_read(commit)
         at = time.monotonic()
         if self.done == self.units or at - self.printed >= self.EVERY:
@@ -74,7 +72,7 @@ class Bars:
             console=Console(stderr=True),
         )
         self.task: Any = None
-        self.read = self.before = 0
+        self.read = 0
         self.started = 0.0
 
     def __enter__(self) -> "Bars":
@@ -88,14 +86,11 @@ class Bars:
         self.progress.console.print("compiling the text kernels for this machine (once, up to a minute) …")
 
     def stage(self, stage: "Stage", units: int, done: int) -> None:
-        self.read, self.before, self.started = 0, done, time.monotonic()
-        self.task = self.progress.add_task(stage.name, total=units, rate="")
+        self.read, self.started = 0, time.monotonic()
+        self.task = self.progress.add_task(stage.name, total=units, completed=done, rate="")
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
-        if self.before:  # by an earlier run; these are first
-            self.before -= 1
-        else:
-            self.read += bytes_read(commit)
+        self.read += bytes_read(commit)
         elapsed = max(time.monotonic() - self.started, 1e-9)
         self.progress.update(self.task, advance=1, rate=f"{size(self.read / elapsed)}/s" if self.read else "")
 

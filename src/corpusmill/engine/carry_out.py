@@ -23,7 +23,7 @@ class ProgressListener(Protocol):
 
     compiling   kernels are compiled now, which takes up to a minute
     stage       a stage begins: it has so many units, of which some are done already
-    commit      a unit is done, now or by an earlier run; then `seconds` of it are not of this run
+    commit      a unit of the stage is done
     note        a line for people
     """
 

@@ -65,6 +65,7 @@ def _arrow(file: FileInfo) -> float:
             if not reader.num_record_batches:
                 return 1.0
             first: int = reader.get_batch(0).nbytes
-            return max(first * reader.num_record_batches / file.size, 0.1)
+            batches: int = reader.num_record_batches
+            return max(first * batches / file.size, 0.1)
     except (pa.ArrowException, OSError):
         return TYPICAL

@@ -72,8 +72,8 @@ class Diff:
     examples         of each transition, the documents with the smallest ids
     """
 
-    before: Path
-    after: Path
+    before: str
+    after: str
     differences: tuple[Difference, ...]
     documents: tuple[int, int]
     tokens: tuple[int, int]
