@@ -13,7 +13,7 @@ from corpusmill.keys import FORMAT, EarlierKeys, KeyFile
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.run_folder import RunFolder
-from corpusmill.steps import CorpusStep
+from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
 
 INDEX = "index.json"
 Kept = tuple[KeyFile, str]  # a file, and a fingerprint of what it and its documents hold
@@ -43,8 +43,9 @@ def earlier_keys(step: CorpusStep, label: str) -> EarlierKeys:
 
 def against(step: Any) -> tuple[str, ...]:
     """The places that a step's `against` names."""
-    named = getattr(step, "against", None) or ()
-    return (named,) if isinstance(named, str) else tuple(named)
+    if not isinstance(step, ComparesWithEarlierRuns):
+        return ()
+    return (step.against,) if isinstance(step.against, str) else tuple(step.against)
 
 
 def _near(place: str) -> str:

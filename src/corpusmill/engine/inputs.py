@@ -18,7 +18,7 @@ from typing import Any
 import xxhash
 
 from corpusmill.engine.passes import InputPieces, SourcePieces
-from corpusmill.read import Piece, expansion
+from corpusmill.read import NamesFiles, Piece, expansion
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, expand
 from corpusmill.units import Planned
@@ -58,7 +58,8 @@ class SourceFiles:
 
 def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
     """The files of every source. Raises InputError if one has none."""
-    return tuple(measured(tuple(expand(source.paths, getattr(source.reader, "suffixes", ())))) for source in sources)
+    suffixes = (source.reader.suffixes if isinstance(source.reader, NamesFiles) else () for source in sources)
+    return tuple(measured(tuple(expand(source.paths, endings))) for source, endings in zip(sources, suffixes))
 
 
 def measured(files: tuple[FileInfo, ...]) -> SourceFiles:

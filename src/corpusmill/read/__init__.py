@@ -28,6 +28,7 @@ __all__ = [
     "BATCH_BYTES",
     "BATCH_ROWS",
     "END",
+    "NamesFiles",
     "Piece",
     "ReadCounts",
     "Reader",
@@ -86,6 +87,14 @@ class ReadCounts:
         """The dead letters since the last call, with the columns of DEAD."""
         letters, self.letters = self.letters, []
         return pa.RecordBatch.from_pylist(letters, schema=DEAD)
+
+
+@runtime_checkable
+class NamesFiles(Protocol):
+    """A reader that chooses among the files of a folder by their endings; one that does not takes all."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
 
 
 @runtime_checkable

@@ -26,7 +26,7 @@ from corpusmill.errors import InputError, did_you_mean
 from corpusmill.keys import ADDRESS, were_kept
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
-from corpusmill.steps import CorpusStep
+from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
 
@@ -77,7 +77,7 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
 def _step(tables: RunFiles, wanted: str | None) -> tuple[str, CorpusStep]:
     """The label and the step whose keys are wanted."""
     steps = dict(zip(labels(tables.recipe.steps), tables.recipe.steps))
-    have = {name: step for name, step in steps.items() if isinstance(step, CorpusStep) and hasattr(step, "against")}
+    have = {name: step for name, step in steps.items() if isinstance(step, CorpusStep) and isinstance(step, ComparesWithEarlierRuns)}
     if wanted in have:
         return wanted, have[wanted]
     if wanted is None and len(have) == 1:

@@ -120,6 +120,17 @@ class CorpusStep(Protocol):
 
 
 @runtime_checkable
+class ComparesWithEarlierRuns(Protocol):
+    """A corpus step that also compares with what earlier runs kept.
+
+    against   places of runs, or of indexes; one, or several
+    """
+
+    @property
+    def against(self) -> str | tuple[str, ...]: ...
+
+
+@runtime_checkable
 class ReadsAssets(Protocol):
     """A step of any kind that reads models or lists.
 
