@@ -16,7 +16,7 @@ from typing import Any
 import corpusmill
 from corpusmill import execute
 from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, StageCounts, carry_out
-from corpusmill.engine.changes import changes
+from corpusmill.engine.changes import changes, in_words
 from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
@@ -117,8 +117,8 @@ def run(
         try:
             run_folder.make()
             with run_folder.only_driver():
-                for change in changes(run_folder, plan):
-                    listener.note(str(change))
+                for line in in_words(changes(run_folder, plan)):
+                    listener.note(line)
                 run_folder.write_record(_describe(plan))
                 progress = carry_out(run_folder, plan, executor, listener)
                 flow = waterfall(plan, progress.results)

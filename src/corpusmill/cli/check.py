@@ -62,10 +62,11 @@ def check(
 
 def _to_do(ahead: "Preview") -> Iterator[str]:
     """What a run would do of what there is to do."""
+    from corpusmill.engine.changes import in_words
+
     if ahead.finished:
         yield "to do: nothing, the run is there already"
     elif ahead.done:
         left = ahead.units - ahead.done
         yield f"to do: {number(left)} of {number(ahead.units)} units of pass-1, and what depends on them"
-    for change in ahead.changes:
-        yield str(change)
+    yield from in_words(ahead.changes)

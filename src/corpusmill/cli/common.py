@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +12,7 @@ import typer
 from corpusmill.errors import CorpusmillError, InputError, RecipeError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Folder = Annotated[Path, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
+Folder = Annotated[str, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
 
 WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
 FAILED = 1  # something ran, and did not complete

@@ -1,7 +1,7 @@
 """corpusmill peek RUN"""
 
 from collections.abc import Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -66,7 +66,7 @@ def peek(
     print("\n\n".join(blocks) if blocks else "none")
 
 
-def peek_repeated(run: Path, tables: "RunTables", count: int, json: bool) -> None:
+def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None:
     """Raises InputError if no step of the run counts lines or paragraphs."""
     from corpusmill.report.figures.repeated import most_repeated
     from corpusmill.report.numbers import size

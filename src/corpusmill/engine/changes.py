@@ -1,6 +1,6 @@
 """What of an earlier run is done again, and why: "resiliparse 2.0.1 is now 2.1.0"."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from corpusmill.run_folder import RunFolder, stage_folder
 from corpusmill.unit_io import Upstream
 
 SHOWN = 3  # of the reasons of a stage
+CODE = "the code that they are done by changed"
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,31 @@ class Change:
     stage: str
     reasons: tuple[str, ...]
 
+    @property
+    def code_only(self) -> bool:
+        return all(reason.startswith("the code of ") for reason in self.reasons)
+
     def __str__(self) -> str:
         shown = "; ".join(self.reasons[:SHOWN])
         more = f"; and {len(self.reasons) - SHOWN} more" if len(self.reasons) > SHOWN else ""
         return f"{self.stage} is made again: {shown}{more}"
+
+
+def in_words(made_again: Sequence[Change]) -> list[str]:
+    """A line for each reason, with the stages that it concerns.
+
+    >>> in_words([Change("tokens", ("numpy 2.0 is now 2.1",)), Change("shards", ("numpy 2.0 is now 2.1",))])
+    ['tokens, shards are made again: numpy 2.0 is now 2.1']
+    """
+    stages: dict[str, list[str]] = {}
+    for change in made_again:
+        reason = str(change).partition(": ")[2]
+        # Modules differ by stage where the package was upgraded: which ones is of no use to a reader of many lines.
+        stages.setdefault(CODE if change.code_only and len(made_again) > SHOWN else reason, []).append(change.stage)
+    return [
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} made again: {reason}"
+        for reason, names in stages.items()
+    ]
 
 
 @dataclass(frozen=True)

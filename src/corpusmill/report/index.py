@@ -77,7 +77,11 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
 def _step(tables: RunFiles, wanted: str | None) -> tuple[str, CorpusStep]:
     """The label and the step whose keys are wanted."""
     steps = dict(zip(labels(tables.recipe.steps), tables.recipe.steps))
-    have = {name: step for name, step in steps.items() if isinstance(step, CorpusStep) and isinstance(step, ComparesWithEarlierRuns)}
+    have = {
+        name: step
+        for name, step in steps.items()
+        if isinstance(step, CorpusStep) and isinstance(step, ComparesWithEarlierRuns)
+    }
     if wanted in have:
         return wanted, have[wanted]
     if wanted is None and len(have) == 1:
