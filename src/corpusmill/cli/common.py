@@ -31,7 +31,7 @@ def guarded(app: Callable[..., Any]) -> int:
         except typer.Exit as end:
             status = end.exit_code
         if status == INTERRUPTED:
-            say("\ninterrupted. What is committed is safe: run the same command again to resume.")
+            say("\ninterrupted. What is committed is safe: run the same command again to continue.")
         return int(status)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,5 +15,6 @@ SQL; nothing here changes a run.
     diff         two runs, document by document
     views        SQL over a run, for users
     index        dedup keys of a run, for later runs
-    numbers visible     numbers and untrusted text for people
+    numbers      numbers as people read them
+    visible      untrusted text, made safe to display
 """
