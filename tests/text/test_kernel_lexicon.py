@@ -210,7 +210,7 @@ def test_a_list_is_read_from_a_file_and_wrong_ones_are_told(tmp_path):
     path.write_text("# ours\nOaf oafish  # two\n\noaf\n", "utf-8")
     assert found("an oaf is oafish", read_words(path)) == ["oaf", "oafish"]
     for content, said in (
-        ("", "without a word"),
+        ("", "without words"),
         ("sh1t", r'words\.txt:1: "sh1t"'),
         ("\nab", ":2: .* 3 to 32 letters"),
         ("oooof", "in a row"),
@@ -219,5 +219,5 @@ def test_a_list_is_read_from_a_file_and_wrong_ones_are_told(tmp_path):
         with pytest.raises(AssetError, match=said):
             read_words(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(AssetError, match="no list of words"):
+    with pytest.raises(AssetError, match="cannot read the list of words"):
         read_words(path)

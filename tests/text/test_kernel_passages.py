@@ -153,7 +153,7 @@ def test_some_windows_hash_as_all_of_them_do():
     key, whole = window_hashes(text, np.array([1]), np.array([0]), np.array([5]), 3)
     some = window_hashes(text, np.array([1, 1]), np.array([1, 4]), np.array([2, 1]), 3)
     assert [side.tolist() for side in some] == [key[[1, 2, 4]].tolist(), whole[[1, 2, 4]].tolist()]
-    with pytest.raises(ValueError, match="inside its document"):
+    with pytest.raises(ValueError, match="within its document"):
         window_hashes(text, np.array([1]), np.array([1]), np.array([5]), 3)
     with pytest.raises(ValueError, match="in order within"):
         window_hashes(text, np.array([2]), np.array([0]), np.array([1]), 3)

@@ -409,7 +409,7 @@ def test_kinds_can_be_chosen_and_documents_are_numbered():
     texts = strings("a@b.org", None, "8.8.8.8 a@b.org")
     assert pii_spans(texts[1:], ["email"]).tolist() == [[1, 0, 8, 15]]
     assert pii_spans(texts, []).tolist() == []
-    with pytest.raises(ValueError, match='"mail"; there are email, ipv4'):
+    with pytest.raises(ValueError, match='"mail" is not a kind of personal data; there are email, ipv4'):
         pii_spans(texts, ["mail"])
 
 

@@ -190,7 +190,7 @@ def test_the_command_says_what_is_wrong_and_writes_nothing(tmp_path, capsys, wha
     assert command("--good", good, "--bad", bad, "--out", out, "--documents", documents) == 2
     said = capsys.readouterr().err
     expected = {
-        "missing": "nothing.txt", "empty": "0 bad documents", "one class": "among both", "no folder": "no folder",
+        "missing": "nothing.txt", "empty": "0 bad documents", "one class": "in both kinds", "no folder": "no folder",
         "unknown": "sentence",
     }  # fmt: skip
     assert expected[what] in said
