@@ -163,7 +163,7 @@ def _clean(
     """Write the kept lines of data[lo:hi] to out[begin:]; returns (end, verdict)."""
     p = begin
     size = hi - lo
-    zero: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile what it is passed to twice
+    zero: Any = np.int64(0)  # a literal 0 is another type, for which every callee would be compiled again
     start = first_word = zero
     for b in range(breaks + 1):
         at = s.line_break[b] if b < breaks else size

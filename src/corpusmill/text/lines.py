@@ -28,7 +28,7 @@ def line_statistics(
     full = terminal = short = repeated_chars = 0
     mask = cleared(s.table, min(breaks + 1, len(s.start)))
     size = hi - lo
-    zero: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile what it is passed to twice
+    zero: Any = np.int64(0)  # a literal 0 is another type, for which every callee would be compiled again
     line_start = line_word = zero  # of the current line of str.splitlines()
     lf_start = lf_word = zero  # of the current line of text.split("\n")
     for b in range(breaks + 1):

@@ -79,7 +79,7 @@ def _pattern_spans(text: Text, wanted: int) -> NDArray[np.int64]:
 @kernel
 def _find_all(text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64]) -> Any:
     """Write the spans of all documents; returns how many there are, -1 if there is not enough room."""
-    n: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile `_find` twice
+    n: Any = np.int64(0)  # a literal 0 is another type, for which `_find` would be compiled again
     for d in range(len(text.offsets) - 1):
         n = _find(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, classes, spans, n)
         if n < 0:
