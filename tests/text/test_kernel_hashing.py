@@ -30,8 +30,8 @@ def test_equals_the_wheel_with_every_seed(value, seed):
 
 
 def test_a_128_bit_hash_is_two_seeds():
-    found = hash128(strings("one", None, "zwei"))
-    assert found.tolist() == [[xxh64(t), xxh64(t, SECOND_SEED)] for t in ("one", "", "zwei")]
+    hashes = hash128(strings("one", None, "zwei"))
+    assert hashes.tolist() == [[xxh64(t), xxh64(t, SECOND_SEED)] for t in ("one", "", "zwei")]
 
 
 def test_spans_hash_as_the_text_they_hold():

@@ -1,4 +1,4 @@
-"""Spans are replaced where they stand, and the rest stays as it was."""
+"""Spans are replaced in place, and the rest is unchanged."""
 
 import numpy as np
 import pytest
