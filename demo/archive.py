@@ -28,7 +28,7 @@ def record(kind: str, name: str, date: str, block: bytes, length: int | None = N
     """A WARC/1.0 record, not yet compressed.
 
     name      what the record's id is derived from
-    length    the Content-Length to claim, where it is not the true one
+    length    the Content-Length to claim, if not the true one
     headers   further WARC headers, with _ for -; an empty value leaves the header out
     """
     lines = {
@@ -43,7 +43,7 @@ def record(kind: str, name: str, date: str, block: bytes, length: int | None = N
 
 
 def chunked(body: bytes, size: int) -> bytes:
-    """The body as HTTP/1.1 sends it in chunks."""
+    """The body in chunked transfer coding of HTTP/1.1."""
     parts = [body[at : at + size] for at in range(0, len(body), size)]
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 

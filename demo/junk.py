@@ -1,4 +1,4 @@
-"""The rest of the web: shops, spam, empty pages and lists. All of it is made up here."""
+"""The rest of the web: shops, spam, empty pages and lists, all of it invented."""
 
 from collections.abc import Iterator
 from random import Random
@@ -64,7 +64,7 @@ def products(count: int, rng: Random) -> Iterator[Passage]:
 
 
 def spam(count: int, rng: Random) -> Iterator[Passage]:
-    """Keyword lists, one sentence over and over, capitals, and link farms."""
+    """Keyword lists, one repeated sentence, capitals, and link farms."""
     for number in range(count):
         kind = number % 5
         some = rng.sample(HYPE, 6)
@@ -93,7 +93,7 @@ def spam(count: int, rng: Random) -> Iterator[Passage]:
 
 
 def thin(titles: list[str], rng: Random) -> Iterator[Passage]:
-    """Pages with nothing to read: not found, log in, parked, script only, lists of titles, filler text, policies."""
+    """Pages without content: not found, log in, parked, script only, lists of titles, filler text, policies."""
     for number in range(9):
         lines = ["404", "The page that you are looking for does not exist.", "Go back to the start page"]
         yield made("Page not found", lines[number % 2 :], f"missing/{number}")
@@ -136,7 +136,7 @@ def thin(titles: list[str], rng: Random) -> Iterator[Passage]:
 
 
 def personal(rng: Random) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """A sentence with personal data in it, and what is in it: (kind, value). All from ranges kept free for examples."""
+    """Sentences with personal data, and the (kind, value) of each. All values are from ranges reserved for examples."""
     first = ("maria", "jonas", "li.wei", "amara", "peter_k", "s.okafor", "tomasz", "elin")
     hosts = ("example.com", "example.org", "example.net", "mail.example", "harbour.example")
     for number in range(24):

@@ -1,7 +1,7 @@
 """Build the demo crawl: python demo/make.py --sources DIR
 
 Writes demo/crawl/{pages.warc.gz, pages.warc.wet.gz, extra.jsonl.gz, TRUTH.json}, the same bytes each time.
-TRUTH.json says what was planted: copies, near copies, encodings, personal data, broken records.
+TRUTH.json lists what was planted: duplicates, near-duplicates, encodings, personal data, broken records.
 """
 
 import argparse
@@ -117,7 +117,7 @@ SMALL_WORDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Doc:
-    """A document as it goes into one of the three files. `lines` is its text, one line each."""
+    """A document for one of the three files; `lines` is its text."""
 
     file: str
     url: str
@@ -151,7 +151,7 @@ def some_day(rng: Random) -> str:
 
 
 class Crawl:
-    """Collects documents and sees to it that every address is used once."""
+    """Collects documents and ensures that every address is used once."""
 
     def __init__(self) -> None:
         self.docs: list[Doc] = []
@@ -161,7 +161,7 @@ class Crawl:
         self, passage: Passage, kind: str, file: str, style: str, site: str, rng: Random,
         private: tuple[tuple[str, str], ...] = (),
     ) -> None:  # fmt: skip
-        """Adds the passage as a document under a path of the site's style, with a crawl's litter around some."""
+        """Adds the passage as a document under a path of the site's style, some with boilerplate around the text."""
         path = slug(passage.title)
         if style == "news":
             path = f"{rng.randint(2019, 2024)}/{rng.randint(1, 12):02}/{path}.html"
@@ -186,15 +186,15 @@ class Crawl:
 
 
 def gather(sources: Path) -> Crawl:
-    """Every document but the planted copies."""
+    """Every document except the planted duplicates."""
     crawl = Crawl()
     rng = Random("demo/gather")
 
-    def spread(passages_: list[Passage], kind: str, styles: tuple[str, ...], share: tuple[int, int, int]) -> None:
-        """`share`: how many of the passages, counted from the first, go into each file."""
+    def spread(group: list[Passage], kind: str, styles: tuple[str, ...], share: tuple[int, int, int]) -> None:
+        """`share`: how many of the passages, counted from the first, are put into each file."""
         files = [file for file, count in zip(FILES, share) for _ in range(count)]
         rng.shuffle(files)
-        for number, (passage, file) in enumerate(zip(passages_, files)):
+        for number, (passage, file) in enumerate(zip(group, files)):
             style = styles[number % len(styles)]
             if passage.lang == "eng":
                 site = rng.choice(SITES[style])
@@ -202,9 +202,9 @@ def gather(sources: Path) -> Crawl:
                 site = rng.choice(TRANSLATED).format(CODES.get(passage.lang, passage.lang))
             crawl.add(passage, kind, file, style, site, rng)
 
-    def shuffled(passages_: list[Passage]) -> list[Passage]:
-        rng.shuffle(passages_)
-        return passages_
+    def shuffled(group: list[Passage]) -> list[Passage]:
+        rng.shuffle(group)
+        return group
 
     reading = ("news", "blog", "plain", "news", "blog")
     spread(shuffled(list(passages.books(sources, rng))), "prose", reading, (205, 215, 215))
@@ -254,7 +254,7 @@ def gather(sources: Path) -> Crawl:
 
 
 def grams(text: str) -> set[tuple[str, ...]]:
-    """The word 5-grams of the lower-cased text, words being what white space separates; a shorter text is one gram."""
+    """The word 5-grams of the lower-cased text split at white space; a shorter text is one gram."""
     words = text.lower().split()
     return {tuple(words[i : i + 5]) for i in range(max(1, len(words) - 4))}
 
@@ -264,7 +264,7 @@ def jaccard(a: set[tuple[str, ...]], b: set[tuple[str, ...]]) -> float:
 
 
 def edited(lines: tuple[str, ...], kind: str, wanted: float, lang: str, rng: Random) -> tuple[str, ...]:
-    """A near copy whose Jaccard with the original is somewhere near `wanted`."""
+    """A near-duplicate whose Jaccard index with the original is roughly `wanted`."""
     total = sum(len(line.split()) for line in lines)
     if kind == "cut":
         keep = []
@@ -291,7 +291,7 @@ def edited(lines: tuple[str, ...], kind: str, wanted: float, lang: str, rng: Ran
 
 
 def plant(crawl: Crawl) -> list[tuple[str, str]]:
-    """Adds near copies, exact copies and later captures. Returns the pairs of later captures."""
+    """Adds near-duplicates, exact duplicates and later captures. Returns the pairs of later captures."""
     rng = Random("demo/plant")
     spaced = {doc.lang for doc in crawl.docs} - {"zho", "jpn", "tha", "khm", "mya"}
     english = [d for d in crawl.docs if d.kind in ("prose", "forum") and sum(len(x.split()) for x in d.lines) > 120]
@@ -303,7 +303,7 @@ def plant(crawl: Crawl) -> list[tuple[str, str]]:
         wanted = 0.6 + 0.38 * ((number * 7) % 39) / 38
         file = base.file if number % 2 else rng.choice(FILES)
         original = grams(base.text)
-        for kind in (kinds[number % 5], "words"):  # a cut may miss its aim by far, changed words do not
+        for kind in (kinds[number % 5], "words"):  # a cut may be far from `wanted`, changed words are not
             lines = edited(base.lines, kind, wanted, base.lang, rng)
             if 0.58 <= jaccard(original, grams("\n".join(lines))) < 0.99:
                 break
@@ -341,7 +341,7 @@ def plant(crawl: Crawl) -> list[tuple[str, str]]:
 
 
 def same_and_near(docs: list[Doc]) -> tuple[list[list[str]], list[dict[str, object]]]:
-    """Groups of documents with the same words, and every pair of groups with a Jaccard of at least NEAR."""
+    """Groups of documents with the same words, and every pair of groups with a Jaccard index of at least NEAR."""
     groups: dict[tuple[str, ...], list[Doc]] = defaultdict(list)
     for doc in docs:
         groups[tuple(doc.text.lower().split())].append(doc)
@@ -349,16 +349,16 @@ def same_and_near(docs: list[Doc]) -> tuple[list[list[str]], list[dict[str, obje
     firsts = [group[0] for group in members]
     sets = [grams(doc.text) for doc in firsts]
     by_gram: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, found_grams in enumerate(sets):
-        for gram in found_grams:
+    for number, group_grams in enumerate(sets):
+        for gram in group_grams:
             by_gram[gram].append(number)
     pairs = {(a, b) for numbers in by_gram.values() for i, a in enumerate(numbers) for b in numbers[i + 1 :]}
     near = []
     for a, b in sorted(pairs):
-        found_jaccard = jaccard(sets[a], sets[b])
-        if found_jaccard >= NEAR:
+        similarity = jaccard(sets[a], sets[b])
+        if similarity >= NEAR:
             planted = edit(members[a], members[b]) or edit(members[b], members[a])
-            near.append({"a": firsts[a].ref, "b": firsts[b].ref, "jaccard": round(found_jaccard, 6), "edit": planted})
+            near.append({"a": firsts[a].ref, "b": firsts[b].ref, "jaccard": round(similarity, 6), "edit": planted})
     return [[doc.ref for doc in group] for group in members if len(group) > 1], near
 
 
@@ -384,7 +384,7 @@ def encode(doc: Doc, turn: int) -> tuple[bytes, str, str, str | None]:
 
 
 class Warc:
-    """Gzip members one after the other; knows the offset of each."""
+    """A file of gzip members; knows the offset of each."""
 
     def __init__(self, title: str) -> None:
         self.parts: list[bytes] = []
@@ -414,7 +414,7 @@ def response(doc: Doc, head: list[tuple[str, str]], body: bytes, status: str = "
 
 
 def write_warc(docs: list[Doc], truth: dict[str, list[dict[str, object]]]) -> bytes:
-    """Responses with their requests and metadata, other things that crawlers keep, and five broken records."""
+    """Responses with their requests and metadata, other records of crawlers, and five broken records."""
     rng = Random("demo/warc")
     warc = Warc("pages.warc.gz of the corpusmill demo")
     turns: Counter[str] = Counter()
@@ -494,7 +494,7 @@ def write_warc(docs: list[Doc], truth: dict[str, list[dict[str, object]]]) -> by
 
 
 def extra_records(warc: Warc, turn: int, rng: Random, truth: dict[str, list[dict[str, object]]]) -> None:
-    """One of the things between the pages that are not pages."""
+    """A record that is not a page."""
     site = "https://www.harbour-gazette.example"
     date = some_day(rng)
     prices = json.dumps([{"id": n, "price": rng.randint(5, 99), "stock": rng.randint(0, 9)} for n in range(40)])
@@ -571,7 +571,7 @@ def write_wet(docs: list[Doc], truth: dict[str, list[dict[str, object]]]) -> byt
 
 
 def write_jsonl(docs: list[Doc], truth: dict[str, list[dict[str, object]]]) -> bytes:
-    """One JSON object a line with more columns than a reader needs, and eight bad lines."""
+    """One JSON object per line with more columns than a reader needs, and eight bad lines."""
     rng = Random("demo/jsonl")
     lines: list[bytes] = []
     bad = {
@@ -667,7 +667,7 @@ def build(sources: Path, out: Path) -> None:
 
 
 def dump(truth: Mapping[str, object]) -> str:
-    """JSON with one entry of a list a line."""
+    """JSON with one list entry per line."""
     parts = []
     for key, value in truth.items():
         if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""HTML around a text, as five kinds of site would write it.
+"""HTML around a text, in the style of five kinds of site.
 
-The text itself stands in the element with id="text", and nothing else does: the truth is computed on its lines.
+The element with id="text" contains the text and nothing else: the truth is computed from its lines.
 """
 
 from html import escape
@@ -39,12 +39,12 @@ ADS = (
 
 
 def words(lang: str) -> tuple[str, ...]:
-    """The site's own words in a language; English where the site was not translated."""
+    """The site's own words in a language; English for a site without a translation."""
     return PIECES.get(lang, PIECES["eng"])
 
 
 def blocks(lines: tuple[str, ...], tag: str = "p") -> str:
-    """Each line in its own element; a line with line breaks keeps them in a <pre>."""
+    """Each line in its own element; a line with line breaks in a <pre>."""
     return "\n".join(
         f"<pre>{escape(line, quote=False)}</pre>" if "\n" in line else f"<{tag}>{escape(line, quote=False)}</{tag}>"
         for line in lines

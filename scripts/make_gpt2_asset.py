@@ -2,10 +2,10 @@
 
     python scripts/make_gpt2_asset.py RANKS
 
-RANKS is p50k_base.tiktoken as OpenAI publishes it (sha256 below), one "base64 rank" a line; the litellm wheel carries
-it as litellm/litellm_core_utils/tokenizers/ec7223a39ce59f226a68acc30dc1af2788490e15. Its ranks below 50,256 are
-GPT-2's vocabulary; the merges follow from them, because the merge that makes a token joins the two parts into which the
-tokens of lower rank leave it. Running this again gives the same bytes.
+RANKS is p50k_base.tiktoken as published by OpenAI (sha256 below), one "base64 rank" per line; the litellm wheel contains
+it as litellm/litellm_core_utils/tokenizers/ec7223a39ce59f226a68acc30dc1af2788490e15. Its ranks below 50,256 are GPT-2's
+vocabulary, which determines the merges: the merge of a token joins the two parts that are left after all merges of lower
+rank. Running this again gives the same bytes.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def gpt2_ranks(published: bytes) -> dict[bytes, int]:
 
 
 def merges(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """The merge that makes each token of more than one byte, in the order of the tokens."""
+    """The merge that results in each token of more than one byte, in the order of the tokens."""
     pairs = []
     for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
         parts = [token[i : i + 1] for i in range(len(token))]
@@ -112,7 +112,7 @@ def tokenizer(ranks: dict[bytes, int]) -> dict[str, object]:
 
 
 def enter(name: str, entry: dict[str, str]) -> None:
-    """Write one entry of the manifest, leaving the others as they are."""
+    """Write one entry of the manifest, and keep the others."""
     path = DATA / "MANIFEST.json"
     entries = json.loads(path.read_text("utf-8"))
     entries[name] = entry

@@ -3,10 +3,10 @@
     pip install alt-profanity-check==1.9.1       (with the scikit-learn that it asks for)
     python scripts/make_toxicity.py [--check TEXTS.jsonl.gz …]
 
-The package (MIT: Victor Zhou, Menelaos Kotoglou, Dimitrios Mistriotis) holds a TfidfVectorizer and a
-CalibratedClassifierCV of five linear SVMs, pickled for one version of scikit-learn. What ships here is their numbers.
-Running this again gives the same bytes. With --check, the scores of texts, and of all their sentences, are compared
-with the package's own, and the largest difference is printed; it must be below 1e-5.
+The package (MIT: Victor Zhou, Menelaos Kotoglou, Dimitrios Mistriotis) contains a TfidfVectorizer and a
+CalibratedClassifierCV of five linear SVMs, pickled for one version of scikit-learn; the asset has their parameters.
+Running this again gives the same bytes. With --check, the scores of texts, and of all their sentences, are compared with
+the package's own, and the largest difference is printed; it must be below 1e-5.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python3.11 scripts/make_unicode_tables.py
 
-Run it on a Python whose database is UNICODE (3.11 has 14.0); the file is the same whoever makes it.
+Needs a Python whose database is UNICODE (3.11 has 14.0); the bytes are the same on every machine.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ UNICODE = "14.0.0"
 FOLDER = Path(__file__).parent.parent / "src" / "corpusmill" / "data"
 BLOCK = 128
 
-# What these are: corpusmill.text.unicode.punctuation and .terminal.
+# Described in corpusmill.text.unicode: punctuation and terminal.
 PUNCTUATION = """
 0-8 B-1F 21-2F 3A-40 5B-60 7B-9F AB B4 BB 2013-2014 2019 201C-201E 2026 2236 2501 25BA 3001-3002 3008-300D 3010-3011
 FF01 FF05 FF08-FF09 FF0C FF0E FF11 FF1A-FF1B FF1F FF5E"""
@@ -97,7 +97,7 @@ def class_bits(punctuation: set[int], terminal: set[int]) -> NDArray[np.uint16]:
 
 
 def fold_values(punctuation: set[int]) -> tuple[NDArray[np.uint8], NDArray[np.int64], bytes]:
-    """(kind of every code point, place of what it folds to, pool of those)."""
+    """(kind of every code point, place of its folding in the pool, the pool)."""
     from corpusmill.text import unicode as u
 
     kinds, places, pool = np.zeros(sys.maxunicode + 1, np.uint8), np.zeros(sys.maxunicode + 1, np.int64), bytearray()
@@ -106,7 +106,7 @@ def fold_values(punctuation: set[int]) -> tuple[NDArray[np.uint8], NDArray[np.in
         if 0xD800 <= cp < 0xE000:
             continue
         c = chr(cp)
-        # str.lower shows the two properties that it decides final sigma by, and Python has no other name for them.
+        # Python exposes these two properties only through str.lower, which decides final sigma by them.
         cased = f"1{c}Σ".lower().endswith("ς")
         ignored = f"A{c}Σ".lower().endswith("ς") and not cased
         kinds[cp] = (
@@ -127,7 +127,7 @@ def fold_values(punctuation: set[int]) -> tuple[NDArray[np.uint8], NDArray[np.in
 
 
 def two_stages(values: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[Any]]:
-    """(index of blocks, the distinct blocks end to end), with the block of ASCII first."""
+    """(index of blocks, the distinct blocks concatenated), with the block of ASCII first."""
     blocks, index = np.unique(values.reshape(-1, BLOCK), axis=0, return_inverse=True)
     index = index.reshape(-1)
     order = np.concatenate([[index[0]], np.delete(np.arange(len(blocks)), index[0])])
@@ -136,7 +136,7 @@ def two_stages(values: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[Any]]:
 
 
 def write(path: Path, arrays: dict[str, NDArray[np.generic]]) -> None:
-    """An .npz whose bytes depend on nothing but the arrays."""
+    """Write an .npz whose bytes depend only on the arrays."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
             content = io.BytesIO()

@@ -2,10 +2,10 @@
 
     python scripts/train_quality.py
 
-All of its data may be shared, and stands in this repository: the good documents are running text of the demo crawl
+All of its data may be redistributed, and is in this repository: the good documents are running text of the demo crawl
 (books and speeches in the public domain, documentation under permissive licences, articles and threads written for the
-demo), cut to many lengths; the bad ones are made here and by demo/junk.py: shops, spam, menus, lists, teasers, and what
-is left of a page when its text is gone. So what it knows is running text from page furniture, in English, and no more.
+demo), cut to many lengths; the bad ones are generated here and by demo/junk.py: shops, spam, menus, lists, teasers, and
+the boilerplate of pages without their text. So the model distinguishes running text from boilerplate, in English only.
 Running this again gives the same bytes.
 """
 
@@ -133,19 +133,19 @@ def running_text() -> list[list[str]]:
             try:
                 record = json.loads(line)
             except ValueError:
-                continue  # planted in the demo, for readers to meet
+                continue  # a bad line that was planted in the demo
             if not isinstance(record, dict) or record.get("source") not in ORIGINS or record.get("lang") != "eng":
                 continue
             text = record["text"]
             if is_prose(text):
                 works.append([paragraph for paragraph in text.split("\n") if len(paragraph.split()) > 8])
     for name in ("articles", "threads"):
-        works += [list(passage.paragraphs) for passage in own(name)] * 4  # the only ones that speak of our days
+        works += [list(passage.paragraphs) for passage in own(name)] * 4  # the only contemporary ones
     return works
 
 
 def is_prose(text: str) -> bool:
-    """Most of it stands in lines of a sentence or more: no source files, no lists."""
+    """Whether most of a text is in lines of a sentence or more, unlike source files and lists."""
     lines = [line for line in text.split("\n") if line.strip()]
     return sum(len(line) for line in lines if len(line.split()) > 12) > 0.7 * len(text)
 
@@ -160,7 +160,7 @@ def good(works: list[list[str]], rng: Random) -> Iterator[str]:
             paragraphs += work[first : first + rng.randint(2, 8)]
         if rng.random() < 0.5:
             paragraphs.insert(0, title(works, rng))
-        for _ in range(rng.choice((0, 0, 1, 3))):  # what a page leaves around its text, seldom
+        for _ in range(rng.choice((0, 0, 1, 3))):  # boilerplate around the text, sometimes
             paragraphs.insert(rng.choice((0, len(paragraphs))), rng.choice(MENU))
         yield rng.choice(("\n", "\n\n")).join(paragraphs)
 
@@ -188,7 +188,7 @@ def bad(works: list[list[str]], rng: Random) -> Iterator[str]:
 
 
 def title(works: list[list[str]], rng: Random) -> str:
-    """Some words of a text, as a heading has them."""
+    """Some words of a text as a heading."""
     words = sentence(works, rng).split()
     first = rng.randrange(max(len(words) - 5, 1))
     text = " ".join(words[first : first + rng.randint(1, 7)]).strip(' .,;:!?"“”')
@@ -196,7 +196,7 @@ def title(works: list[list[str]], rng: Random) -> str:
 
 
 def teaser(works: list[list[str]], rng: Random) -> str:
-    """The beginning of a text, cut off."""
+    """The truncated beginning of a text."""
     words = sentence(works, rng).split()
     return " ".join(words[: rng.randint(6, 25)]) + rng.choice(("...", " …", " [...]", "... Read more", ""))
 

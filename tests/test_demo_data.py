@@ -51,7 +51,7 @@ class InText(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.depth = 0
-        self.found: list[str] = []
+        self.parts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.depth or ("id", "text") in attrs:
@@ -59,22 +59,22 @@ class InText(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self.depth = max(0, self.depth - 1)
-        self.found.append(" ")
+        self.parts.append(" ")
 
     def handle_data(self, data: str) -> None:
         if self.depth:
-            self.found.append(data)
+            self.parts.append(data)
 
 
 @cache
 def texts() -> dict[str, str]:
     """ref -> text of every document whose record is whole."""
     charsets = {entry["ref"]: entry["encoding"] for entry in TRUTH["charsets"]}
-    found: dict[str, str] = {}
+    text_of: dict[str, str] = {}
 
     def add(ref: str, text: str) -> None:
-        assert ref not in found
-        found[ref] = text
+        assert ref not in text_of
+        text_of[ref] = text
 
     for name in (WARC, WET):
         for _, content in members(name):
@@ -94,14 +94,14 @@ def texts() -> dict[str, str]:
                 if "html" in record.http_headers.get_header("Content-Type"):
                     page = InText()
                     page.feed(body.decode(charsets.get(ref, "utf-8")))
-                    if page.found and "".join(page.found).strip():
-                        add(ref, "".join(page.found))
+                    if page.parts and "".join(page.parts).strip():
+                        add(ref, "".join(page.parts))
     bad = {entry["line"] for entry in TRUTH["broken"] if entry["file"] == JSONL}
     for number, line in enumerate(gzip.decompress((CRAWL / JSONL).read_bytes()).splitlines(), 1):
         if number not in bad:
             row = json.loads(line)
             add(f"{JSONL} {row['url']}", row["text"])
-    return found
+    return text_of
 
 
 def grams(text: str) -> frozenset[tuple[str, ...]]:
@@ -137,8 +137,8 @@ def test_near_pairs_are_all_pairs_with_a_jaccard_of_a_half_and_have_the_stated_o
     later = {ref for group in TRUTH["exact"] for ref in group[1:]}
     sets = {ref: grams(text) for ref, text in texts().items() if ref not in later}
     holders: dict[tuple[str, ...], list[str]] = {}
-    for ref, found in sets.items():
-        for gram in found:
+    for ref, grams_of_ref in sets.items():
+        for gram in grams_of_ref:
             holders.setdefault(gram, []).append(ref)
     pairs = {frozenset((a, b)) for refs in holders.values() for i, a in enumerate(refs) for b in refs[i + 1 :]}
     near = {}
@@ -192,12 +192,12 @@ def test_every_mail_address_is_on_a_reserved_domain() -> None:
 
 
 def test_every_ip_address_is_from_a_range_for_documentation() -> None:
-    found = set()
+    numbers = set()
     for text in everything():
-        found |= set(re.findall(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", text))
-        found |= set(re.findall(r"(?<![\w:])(?:[0-9a-f]{1,4}:){2,7}:?[0-9a-f]{1,4}(?![\w:])", text))
+        numbers |= set(re.findall(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", text))
+        numbers |= set(re.findall(r"(?<![\w:])(?:[0-9a-f]{1,4}:){2,7}:?[0-9a-f]{1,4}(?![\w:])", text))
     addresses = []
-    for written in found:
+    for written in numbers:
         try:
             addresses.append(ip_address(written))
         except ValueError:

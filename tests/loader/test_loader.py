@@ -46,7 +46,7 @@ def test_targets_are_the_next_token_of_the_same_document(tmp_path, length):
     assert (targets[25:] == loader.IGNORE).all()
 
 
-def test_a_document_that_goes_on_in_the_next_row_leads_there(tmp_path):
+def test_a_document_that_continues_in_the_next_row_leads_there(tmp_path):
     data, _ = made(tmp_path, "best_fit", 4, [9, 3])
     batch = data.batch(0, 4)
     assert batch["doc_ids"].tolist() == [[0] * 4, [0] * 4, [0, -1, -1, -1], [1, 1, 1, -1]]

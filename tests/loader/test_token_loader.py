@@ -72,29 +72,29 @@ def test_batches_say_of_every_token_what_the_shards_say(tmp_path_factory, length
         return
     rows = slow_rows(folder, length)
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6))
-    found = Rows(open_shards(folder), length).read(np.array(chosen))
+    batch = Rows(open_shards(folder), length).read(np.array(chosen))
     for name in ("tokens", "doc_ids", "targets", "loss_mask", "position_ids"):
-        assert found[name].tolist() == [rows[i][name] for i in chosen], name
+        assert batch[name].tolist() == [rows[i][name] for i in chosen], name
     begins = [n * length + at for n, i in enumerate(chosen) for at in rows[i]["begins"]]
-    assert found["cu_seqlens"].tolist() == [*begins, len(chosen) * length]
+    assert batch["cu_seqlens"].tolist() == [*begins, len(chosen) * length]
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 3000), st.integers(0, 2**64 - 1))
 def test_a_permutation_has_every_number_once(size, key):
-    found = Permutation(size, key)(np.arange(size))
-    assert sorted(found.tolist()) == list(range(size))
+    permuted = Permutation(size, key)(np.arange(size))
+    assert sorted(permuted.tolist()) == list(range(size))
 
 
 def test_a_permutation_looks_random_and_its_size_costs_nothing():
     places = np.arange(100_000)
-    found = Permutation(10**12, 7)(places)
-    assert len(np.unique(found)) == len(places) and found.min() >= 0 and found.max() < 10**12
+    permuted = Permutation(10**12, 7)(places)
+    assert len(np.unique(permuted)) == len(places) and permuted.min() >= 0 and permuted.max() < 10**12
     # Uniform: mean and correlation of neighbours within five standard errors.
-    share = found / 10**12
+    share = permuted / 10**12
     assert abs(share.mean() - 0.5) < 5 * (1 / 12) ** 0.5 / len(places) ** 0.5
     assert abs(np.corrcoef(share[1:], share[:-1])[0, 1]) < 5 / len(places) ** 0.5
-    assert (Permutation(10**12, 8)(places) != found).mean() > 0.999
+    assert (Permutation(10**12, 8)(places) != permuted).mean() > 0.999
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_a_mixture_holds_every_source_as_its_weight_says(shards, tmp_path):
     batch = mixed.at(1)
     from_other = (batch["tokens"] >= 20_000) & (batch["tokens"] < EOS)
     assert (from_other.any(axis=1) == (batch["sources"] == 1)).all()
-    # Each source goes through all its rows before it repeats one.
+    # All rows of a source are used before any is repeated.
     for i, rows in enumerate(mixed.order.rows):
         drawn = mixed.order.draw(np.arange(2 * CYCLE))
         mine = drawn.row[drawn.source == i]

@@ -124,7 +124,7 @@ def test_a_user_defined_symbol_that_ends_documents_is_not_found_in_text(models):
     assert tokenizer.decode(ids.tolist()) == "the sea<sep>"
 
 
-def test_an_engine_that_goes_on_wrongly_after_a_symbol_is_not_taken(models):
+def test_an_engine_that_is_wrong_after_a_symbol_is_not_chosen(models):
     assert load(models["bpe"]).engine.name == "gigatoken"
     tokenizer = load(models["symbols"])
     assert (tokenizer.engine.name, tokenizer.fallback) == (
@@ -160,7 +160,7 @@ def test_pieces_are_read_as_the_library_reads_them(models):
         assert changed.encode("on the sea")[-1] == library.encode("on the sea")[-1]
 
 
-def test_a_bos_stands_before_each_document_and_nowhere_else(tmp_path):
+def test_bos_precedes_each_document_and_occurs_nowhere_else(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<s>", "</s>"))
     tokenizer = load(spec, bos="<s>")
     ids, lengths = tokenizer.encode_documents(texts("ab", "", "<s></s>", None))

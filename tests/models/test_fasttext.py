@@ -114,9 +114,9 @@ def column(texts: list[str | None]) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
 
 
-def assert_same(model: FastText, found: tuple, expected: list[tuple[tuple[str, ...], list[float]]]) -> None:
+def assert_same(model: FastText, predicted: tuple, expected: list[tuple[tuple[str, ...], list[float]]]) -> None:
     """The same scores; and the same labels, but where the next best is as good as equal."""
-    for labels, scores, (names, values) in zip(*found, expected, strict=True):
+    for labels, scores, (names, values) in zip(*predicted, expected, strict=True):
         k = len(names)
         assert (labels >= 0).sum() == k
         np.testing.assert_allclose(scores[:k], values, atol=1e-5)

@@ -45,9 +45,9 @@ class Slow:
             self.discounts.append((0.5, 1.0, 1.5))
             if n1 and n2 and n3:
                 y = n1 / (n1 + 2 * n2)
-                found = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
-                if all(0 < d < k for k, d in enumerate(found, 1)):
-                    self.discounts[n] = found
+                discounts = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)
+                if all(0 < d < k for k, d in enumerate(discounts, 1)):
+                    self.discounts[n] = discounts
         self.after: list[Any] = [None] + [defaultdict(dict) for _ in range(order)]
         for n in range(1, order + 1):
             for gram, count in self.counts[n].items():
@@ -100,8 +100,8 @@ def key_of(words):
 
 def hashed(model, word):
     data = np.frombuffer(word.encode() + b"\0" * 16, np.uint8)
-    found = np.uint64(xxh64(data, 0, len(word.encode()), np.uint64(0)))
-    return found if find(model.table, 0, key_of([found])) >= 0 else UNKNOWN
+    word_hash = np.uint64(xxh64(data, 0, len(word.encode()), np.uint64(0)))
+    return word_hash if find(model.table, 0, key_of([word_hash])) >= 0 else UNKNOWN
 
 
 def one(model, history, word):
@@ -150,20 +150,20 @@ def test_garbled_text_is_less_expected_than_clean(tmp_path):
     train(pa.array(["\n".join(lines[:150])], pa.large_string()), Settings(), {}).save(tmp_path / "m.lm")
     step = Perplexity(model=str(tmp_path / "m.lm"), cutoffs=(4, 20))
     shuffled = [" ".join(rng.permutation(line.split())) for line in lines[150:]]
-    found = step.signals(docs(*lines[150:], *shuffled, "xqz vvk wwp prr tts", "", None))
-    value = found["value"].to_pylist()
+    signals = step.signals(docs(*lines[150:], *shuffled, "xqz vvk wwp prr tts", "", None))
+    value = signals["value"].to_pylist()
     assert max(value[:50]) < min(value[50:100]) and value[101] is None and value[102] is None
-    assert found["bucket"].to_pylist()[:1] == ["head"] and found["bucket"].to_pylist()[100:] == ["tail", None, None]
-    assert found["words"].to_pylist()[-3:] == [5, 0, 0]
+    assert signals["bucket"].to_pylist()[:1] == ["head"] and signals["bucket"].to_pylist()[100:] == ["tail", None, None]
+    assert signals["words"].to_pylist()[-3:] == [5, 0, 0]
 
 
 def test_lines_are_scored_one_by_one(tmp_path):
     train(text([["a", "b", "a", "b", "a", "b"]] * 5), Settings(order=2), {}).save(tmp_path / "m.lm")
     step = Perplexity(model=str(tmp_path / "m.lm"), line_limit=3)
     good, bad = "a b a b a b", "z z z z z z"
-    found = step.signals(docs(good, f"{good}\n{bad}", bad))
-    assert found["bad"].to_pylist() == [0.0, 0.5, 1.0]
-    worst = found["worst"].to_pylist()
+    signals = step.signals(docs(good, f"{good}\n{bad}", bad))
+    assert signals["bad"].to_pylist() == [0.0, 0.5, 1.0]
+    worst = signals["worst"].to_pylist()
     assert worst[0] < worst[1] == worst[2]
 
 

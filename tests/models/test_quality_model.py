@@ -93,10 +93,10 @@ texts = st.one_of(
 
 @given(st.lists(texts, max_size=5))
 @settings(max_examples=100)
-def test_scores_are_those_of_the_slow_twin(found):
+def test_scores_agree_with_the_definition(batch):
     model = made()
-    expected = [slow_score(text, model) for text in found]
-    np.testing.assert_allclose(model.scores(column(*found)), expected, rtol=1e-5)
+    expected = [slow_score(text, model) for text in batch]
+    np.testing.assert_allclose(model.scores(column(*batch)), expected, rtol=1e-5)
 
 
 def test_a_document_longer_than_a_block_of_features_is_read_whole():
@@ -124,8 +124,8 @@ def test_hashes_are_those_of_files_that_exist():
     text = view(column("The river ran.\nInternationally"))
     rows = np.zeros(40, np.int32)
     start, end = text.offsets
-    _, _, found = kernels.find_features(text.data, start, end, kernels.NO_WORD, np.uint64(38), classes(), rows)
-    assert rows[:found].tolist() == [
+    _, _, features = kernels.find_features(text.data, start, end, kernels.NO_WORD, np.uint64(38), classes(), rows)
+    assert rows[:features].tolist() == [
         *(16195913, 999083, 15747452, 46837799, 35942819, 9928324),
         *(26468608, 59939321, 2634792, 64805607, 34323893, 64759742),
     ]
@@ -135,7 +135,7 @@ def test_text_without_a_token_has_no_score():
     assert Scorer().scores(column("", None, " \n", "a b")).is_null().to_pylist() == [True, True, True, False]
 
 
-def test_a_model_comes_back_from_its_file_as_it_was(tmp_path):
+def test_a_saved_model_loads_unchanged(tmp_path):
     model, path = made(), tmp_path / "model.quality"
     model.save(path)
     again = QualityModel.load(path)
@@ -163,12 +163,12 @@ def damaged(tmp_path, change):
     ],
     ids=["half", "head", "a bit of the weights", "a byte of the card", "no card"],
 )
-def test_a_damaged_file_is_told_before_anything_is_scored(tmp_path, change):
+def test_a_damaged_file_is_refused_before_anything_is_scored(tmp_path, change):
     with pytest.raises(AssetError, match="damaged"):
         Scorer(model=damaged(tmp_path, change))
 
 
-def test_a_file_of_another_format_is_told(tmp_path):
+def test_a_file_of_another_format_is_refused(tmp_path):
     path = tmp_path / "model.quality"
     made().save(path)
     arrays = {name: np.array(array) for name, array in map_arrays(path).items()}
@@ -179,14 +179,14 @@ def test_a_file_of_another_format_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 something else", struct.pack("<i", 1)])
-def test_another_file_is_no_model(tmp_path, content):
+def test_another_file_is_not_a_model(tmp_path, content):
     path = tmp_path / "other.bin"
     path.write_bytes(content)
     with pytest.raises(AssetError, match="neither a quality model"):
         Scorer(model=str(path))
 
 
-def test_a_missing_model_and_a_folder_are_told(tmp_path):
+def test_a_missing_model_and_a_folder_are_refused(tmp_path):
     with pytest.raises(AssetError, match=r'no asset "quality-em".*did you mean "quality-en"'):
         Scorer(model="quality-em")
     with pytest.raises(AssetError, match="a folder"):
@@ -203,8 +203,8 @@ def test_a_fasttext_model_needs_the_label_that_means_good():
 
 
 def test_the_score_of_a_fasttext_model_is_that_of_its_label():
-    found = column("The river ran past the old mill.", "Der Fluss lief an der Mühle vorbei.", "", None)
-    english, german = (Scorer(model="lid.176.ftz", good=label).scores(found).to_pylist() for label in ("en", "de"))
+    sentences = column("The river ran past the old mill.", "Der Fluss lief an der Mühle vorbei.", "", None)
+    english, german = (Scorer(model="lid.176.ftz", good=label).scores(sentences).to_pylist() for label in ("en", "de"))
     assert min(english[0], german[1]) > 0.9 and max(english[1], german[0]) < 0.1
     assert english[2:] == [None, None]
     assert max(english[0], german[1]) <= 1

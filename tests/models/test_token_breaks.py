@@ -84,7 +84,7 @@ def test_pieces_end_with_a_sentence_or_a_paragraph(specs, name, bos):
     ]
 
 
-def test_white_space_behind_a_paragraph_stays_with_it(specs):
+def test_white_space_after_a_paragraph_belongs_to_it(specs):
     assert cut(load(specs["bytes"]), ["a\n \n\n b"], "paragraph") == [["a\n \n\n", " b</s>"]]
 
 
@@ -121,12 +121,12 @@ def test_with_a_token_for_every_byte_there_is_a_break_between_all_pieces(specs_o
     tokenizer = load(specs_of_bytes)
     ids, lengths = tokenizer.encode_documents(texts(*values))
     positions = token_breaks(tokenizer, texts(*values), ids, lengths, at)
-    found = pieces_of(texts(*values), at)
+    pieces = pieces_of(texts(*values), at)
     starts = np.cumsum(lengths) - lengths
     expected = [
         int(starts[d]) + start
         for d in range(len(values))
-        for start in found.start[found.offsets[d] + 1 : found.offsets[d + 1]].tolist()
+        for start in pieces.start[pieces.offsets[d] + 1 : pieces.offsets[d + 1]].tolist()
     ]
     assert positions.tolist() == expected
 

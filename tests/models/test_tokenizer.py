@@ -34,7 +34,7 @@ def test_gpt2_is_gpt2(gpt2):
     assert gpt2.decode([15496, 995, EOS]) == "Hello world<|endoftext|>"
 
 
-def test_eos_stands_after_each_document_and_nowhere_else(gpt2):
+def test_eos_follows_each_document_and_occurs_nowhere_else(gpt2):
     ids, lengths = gpt2.encode_documents(texts("Hello world", "", None, "<|endoftext|>a<|endoftext|>"))
     assert lengths[:3].tolist() == [3, 1, 1]
     assert ids.dtype == np.uint16
@@ -137,7 +137,7 @@ def test_text_like_a_special_token_is_text(tmp_path, engine, ignore_merges, in_v
     assert tokenizer.decode(ids.tolist()) == "</s></s>"
 
 
-def test_added_tokens_that_are_not_special_stay_and_keep_their_ids(tmp_path):
+def test_added_tokens_that_are_not_special_are_kept_with_their_ids(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<pad>", "</s>"), ("::",), in_vocabulary=False)
     tokenizer = load(spec)
     assert tokenizer.encode(texts("a::b</s>"))[0].tolist()[1] == 258
@@ -203,7 +203,7 @@ def test_it_asks_which_token_ends_a_document_where_that_is_not_clear(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"{}", b"not json", b"\x1f\x8b broken", b'{"model": {"vocab": 3}}'])
-def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path, content):
+def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path, content):
     path = tmp_path / "broken.json"
     path.write_bytes(content)
     with pytest.raises(AssetError, match=r"broken\.json: not a tokenizer\.json"):

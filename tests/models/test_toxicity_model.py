@@ -48,17 +48,17 @@ words = st.sampled_from(
     [*TABLE, "The", "RIVER", "José", "JOSÉ", "a", "x", "_", "don't", "rivers", "東京", "x" * 70, "...", "?"]
 )
 gaps = st.sampled_from([" ", " ", "  ", "\n", "-", ".", ". ", "! ", "? The ", "’", ""])
-texts = st.lists(st.tuples(words, gaps), max_size=25).map(lambda found: "".join(map("".join, found))) | st.text(
+texts = st.lists(st.tuples(words, gaps), max_size=25).map(lambda parts: "".join(map("".join, parts))) | st.text(
     max_size=20
 )
 
 
 @given(st.lists(texts, max_size=5))
 @settings(max_examples=150)
-def test_documents_and_sentences_score_as_the_slow_twin(found):
-    scored = made().score(column(*found))
-    np.testing.assert_allclose(scored.documents, [slow_score(text) for text in found], rtol=1e-5)
-    for d, text in enumerate(found):
+def test_documents_and_sentences_score_as_by_definition(batch):
+    scored = made().score(column(*batch))
+    np.testing.assert_allclose(scored.documents, [slow_score(text) for text in batch], rtol=1e-5)
+    for d, text in enumerate(batch):
         data = text.encode()
         mine = range(*scored.offsets[d : d + 2])
         sentences = [data[start:end].decode() for start, end in scored.spans[mine].tolist()]
@@ -82,7 +82,7 @@ def test_a_score_does_not_depend_on_the_batch(first, second):
         np.testing.assert_array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in parts]))
 
 
-def test_the_model_that_ships_scores_as_the_library_that_it_comes_from():
+def test_the_model_that_ships_scores_like_its_source_library():
     # predict_prob of alt-profanity-check 1.9.1 on scikit-learn 1.9.1, rounded to 8 digits.
     library = {
         "The ferry leaves at nine from the small harbour.": 0.02243458,
@@ -98,7 +98,7 @@ def test_text_without_a_word_has_no_score():
     assert np.isnan(scored.documents).tolist() == [True, True, True, True, False]
 
 
-def test_a_file_that_is_no_model_is_told(tmp_path):
+def test_a_file_that_is_not_a_model_is_refused(tmp_path):
     path = tmp_path / "model.toxicity"
     for content in (b"", b"CMARRAY1 and no more", b"PK\x03\x04"):
         path.write_bytes(content)
@@ -118,7 +118,7 @@ def test_a_file_that_is_no_model_is_told(tmp_path):
             ToxicityModel.load(path)
 
 
-def test_a_score_that_is_none_and_a_list_that_is_not_there_are_told():
+def test_an_invalid_score_and_a_missing_list_are_refused():
     with pytest.raises(RecipeError, match=r"sentence_score must be from 0 to 1, got 1\.5"):
         Rater(sentence_score=1.5)
     with pytest.raises(AssetError, match=r'no asset "toxic-words-em".*did you mean "toxic-words-en"'):

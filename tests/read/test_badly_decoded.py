@@ -65,7 +65,7 @@ def as_arrow(folder):
 
 
 @pytest.mark.parametrize("made", [as_jsonl, as_csv, as_wet, as_text, as_parquet, as_arrow])
-def test_what_is_no_text_becomes_the_replacement_character(made, tmp_path):
+def test_invalid_bytes_become_the_replacement_character(made, tmp_path):
     rows, dead, _ = read_all(*made(tmp_path))
     assert [row["text"] for row in rows] == list(BAD.values()) and not dead
 
@@ -80,8 +80,8 @@ def test_half_of_a_pair_as_an_escape_in_json_becomes_one_too(escape, tmp_path):
 
 
 def test_the_replacement_character_is_a_character_like_others():
-    found = {
+    measured = {
         name: column.to_pylist() for name, column in MEASURES["stats"](docs("caf\ufffd \ufffd\ufffd the", "")).items()
     }
-    assert (found["chars"][0], found["words"][0], found["content_words"][0]) == (11, 3, 3)
-    assert found["alpha_word_ratio"][0] == 2 / 3
+    assert (measured["chars"][0], measured["words"][0], measured["content_words"][0]) == (11, 3, 3)
+    assert measured["alpha_word_ratio"][0] == 2 / 3

@@ -153,7 +153,7 @@ def test_damage_within_a_compressed_file_is_said(tmp_path):
     st.integers(1, 60),
     st.booleans(),
 )
-def test_pieces_hold_what_one_piece_holds(tmp_path_factory, made, target, ends):
+def test_pieces_give_the_same_records_as_one_piece(tmp_path_factory, made, target, ends):
     data = b"\n".join(made) + (b"\n" if ends else b"")
     file = save(tmp_path_factory.mktemp("j"), "a.jsonl", data)
     reader = Jsonl(text="text")

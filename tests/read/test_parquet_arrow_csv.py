@@ -62,7 +62,7 @@ def test_rows_are_documents_with_their_row_number_as_position(tmp_path, write):
 
 
 @formats
-def test_pieces_hold_what_one_piece_holds(tmp_path, write):
+def test_pieces_give_the_same_records_as_one_piece(tmp_path, write):
     table = pa.table({"text": [f"text {i} " * 50 for i in range(100)], "n": list(range(100))})
     reader, file = write(tmp_path, table, 7)
     together = read_all(reader(), file)[0]

@@ -46,7 +46,7 @@ def test_a_file_is_a_document(tmp_path, data, options, text):
         (gzip.compress(b"x")[:-8] + b"12345678", "damaged", False),
     ],
 )
-def test_a_file_that_is_no_document_says_why(tmp_path, data, kind, expected):
+def test_a_file_that_is_not_a_document_has_a_reason(tmp_path, data, kind, expected):
     for reader in (Text(max_mb=0.001), Html(max_mb=0.001)):
         rows, dead, _ = read_all(reader, save(tmp_path, "a", data))
         assert not rows and briefly(dead) == [
@@ -98,7 +98,7 @@ ALPHABET = st.sampled_from(["\n", "\n\n", " \n", "a", "bc d", "\r\n", "<s>", "<"
 @settings(max_examples=80)
 @given(st.lists(ALPHABET, max_size=40).map("".join), st.integers(1, 30))
 @pytest.mark.parametrize("options", [{"document": "paragraph"}, {"document": "article"}, {"separator": "<s>"}])
-def test_pieces_hold_what_one_piece_holds(tmp_path_factory, options, text, target):
+def test_pieces_give_the_same_records_as_one_piece(tmp_path_factory, options, text, target):
     file = save(tmp_path_factory.mktemp("t"), "a.txt", text.encode())
     together = read_all(Text(**options), file)
     apart = read_all(Text(**options), file, target=target)

@@ -97,7 +97,7 @@ SIZES = st.lists(st.integers(0, 3000), min_size=1, max_size=25)
 @given(
     sizes=SIZES, target=st.integers(200, 4000), look_back=st.sampled_from([0, 1500, 1 << 20]), seed=st.integers(0, 99)
 )
-def test_pieces_hold_what_one_piece_holds(tmp_path_factory, how, sizes, target, look_back, seed):
+def test_pieces_give_the_same_records_as_one_piece(tmp_path_factory, how, sizes, target, look_back, seed):
     noise = random.Random(seed)
     made = [page(f"{i} " + "".join(noise.choices("abcdefgh \n", k=size))) for i, size in enumerate(sizes)]
     if how == "run":  # one gzip stream in members that end anywhere
@@ -113,16 +113,16 @@ def test_pieces_hold_what_one_piece_holds(tmp_path_factory, how, sizes, target, 
         data = packed(made, how)
     file = save(tmp_path_factory.mktemp("w"), "a.warc", data)
 
-    def found(piece):
+    def items_of(piece):
         return [
             (type(item), item.offset, getattr(item, "body", None), getattr(item, "reason", None))
             for item in records(piece, 1 << 20, look_back)
         ]
 
-    together = found(Piece(file, 0, END))
+    together = items_of(Piece(file, 0, END))
     count = -(-file.size // target)
     cuts = [file.size * i // count for i in range(count)] + [END]
-    assert [item for a, b in pairwise(cuts) for item in found(Piece(file, a, b))] == together
+    assert [item for a, b in pairwise(cuts) for item in items_of(Piece(file, a, b))] == together
     assert [offset for _, offset, _, _ in together] == sorted({offset for _, offset, _, _ in together})
     if how != "junk":
         assert [body for _, _, body, _ in together] == [record.partition(b"\r\n\r\n")[2][:-4] for record in made]
@@ -157,7 +157,7 @@ def test_a_file_that_ends_too_soon_gives_what_came_before(tmp_path):
         assert len(rows) == 2 or dead[0]["position"] > len(data) - len(parts[2])
 
 
-def test_a_record_shorter_than_it_says_is_no_document(tmp_path):
+def test_a_record_shorter_than_its_length_is_not_a_document(tmp_path):
     short = packed([warc("response", http(HTML), length="900"), page("next")], "gz")
     rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", short))
     assert raws(rows) == [b"<html>next</html>"]
@@ -333,7 +333,7 @@ def test_names_and_finds_every_format():
         find("made:Nothing")
 
 
-def test_the_tally_counts_zlib_damage_as_a_fault(tmp_path):
+def test_zlib_damage_counts_as_a_fault(tmp_path):
     body = zlib.compress(HTML)
     bad = warc("response", http(b"\x1f\x8b\x08\x00" + body, Content_Encoding="gzip"))
     rows, dead, counts = read_all(Warc(), save(tmp_path, "a.warc", bad))

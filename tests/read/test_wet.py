@@ -22,14 +22,14 @@ def test_conversion_records_are_documents(tmp_path, how):
     assert dict(counts.skipped) == {"warc_warcinfo": 1, "warc_metadata": 1}
 
 
-def test_pieces_hold_what_one_piece_holds(tmp_path):
+def test_pieces_give_the_same_records_as_one_piece(tmp_path):
     made = [warc("conversion", b"text %d " % i * 20) for i in range(50)]
     file = save(tmp_path, "a.warc.wet.gz", packed(made, "gz"))
     together = read_all(Wet(), file)[0]
     assert len(together) == 50 and read_all(Wet(), file, target=700)[0] == together
 
 
-def test_a_truncated_record_is_no_document(tmp_path):
+def test_a_truncated_record_is_not_a_document(tmp_path):
     data = packed([warc("conversion", b"one"), warc("conversion", b"two, and more")], "gz")
     rows, dead, _ = read_all(Wet(), save(tmp_path, "a.warc.wet.gz", data[:-15]))
     assert [row["text"] for row in rows] == ["one"]

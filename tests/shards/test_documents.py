@@ -46,18 +46,18 @@ def split(block):
 def test_every_document_once_in_order(tmp_path_factory, lengths, method, row, per_shard, remainder, block):
     shards = shards_of(tmp_path_factory.mktemp("s"), lengths, method, row, per_shard, remainder)
     blocks = list(documents(shards, block))
-    assert [document for found in blocks for document in split(found)] == made(lengths)
-    assert [found.first for found in blocks] == np.cumsum([0, *(len(b.lengths) for b in blocks[:-1])]).tolist()
-    # Only what comes whole from several shards may make a block larger than the document that fills it.
+    assert [document for part in blocks for document in split(part)] == made(lengths)
+    assert [part.first for part in blocks] == np.cumsum([0, *(len(b.lengths) for b in blocks[:-1])]).tolist()
+    # Only documents that are joined from several shards may make a block larger than its last document requires.
     assert all(len(b.ids) - b.lengths[-1] - b.lengths[0] < block for b in blocks)
 
 
-def test_a_last_document_without_its_end_comes_as_far_as_it_is_there(tmp_path):
+def test_a_last_document_without_its_end_is_read_as_far_as_it_goes(tmp_path):
     shards = shards_of(tmp_path, [3, 4], "concat", 5, 5, "drop")
     assert [document for block in documents(shards) for document in split(block)] == [made([3])[0], made([3, 4])[1][:2]]
 
 
-def test_a_shard_that_is_missing_from_the_order_is_told(tmp_path):
+def test_a_shard_that_is_missing_from_the_order_is_reported(tmp_path):
     shards = shards_of(tmp_path, [4, 4, 4], "concat", 4, 4)
     path = tmp_path / "00001.idx"
     path.write_bytes((tmp_path / "00002.idx").read_bytes())

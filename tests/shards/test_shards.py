@@ -312,7 +312,7 @@ def put(at, value):
 )
 def test_shards_that_were_written_wrong_do_not_verify(folder, change, problem):
     rewrite(folder, **change)
-    assert any(problem in found for found in shards.open(folder).verify())
+    assert any(problem in sentence for sentence in shards.open(folder).verify())
 
 
 def test_a_lost_shard_is_missed_even_if_the_index_does_not_name_it(folder):
@@ -346,7 +346,7 @@ def test_shards_cut_at_breaks_do_not_depend_on_how_documents_were_dealt_to_units
     lengths, cuts, method, row, per_shard, places
 ):
     def files(units):
-        found = []
+        written = []
         units = [
             u._replace(
                 breaks=np.array(
@@ -365,8 +365,8 @@ def test_shards_cut_at_breaks_do_not_depend_on_how_documents_were_dealt_to_units
         for shard in plan.shards:
             tokens, spans = io.BytesIO(), io.BytesIO()
             entry = write_shard(pack(shard, units, EOS), tokens, spans)
-            found.append((tokens.getvalue(), spans.getvalue(), entry))
-        return found
+            written.append((tokens.getvalue(), spans.getvalue(), entry))
+        return written
 
     whole = files(cut(lengths, []))
     assert files(cut(lengths, cuts)) == whole

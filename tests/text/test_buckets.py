@@ -31,10 +31,10 @@ def slow_scatter(keys, slices):
     slices=st.sampled_from([1, 2, 8]),
 )
 def test_scatter_sorts_records_by_partition(keys, slices):
-    offsets, found, rows = scatter(keys, slices)
+    offsets, sorted_keys, rows = scatter(keys, slices)
     partition = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     want = slow_scatter(keys, slices)
-    assert list(zip(partition.tolist(), rows.tolist(), found.tolist())) == want
+    assert list(zip(partition.tolist(), rows.tolist(), sorted_keys.tolist())) == want
 
 
 def test_scatter_refuses_slices_that_no_top_bits_can_make():
@@ -43,7 +43,7 @@ def test_scatter_refuses_slices_that_no_top_bits_can_make():
 
 
 @given(hnp.arrays(np.uint64, st.integers(0, 30), elements=KEYS))
-def test_shared_numbers_the_keys_that_come_twice(keys):
+def test_shared_numbers_the_keys_that_occur_twice(keys):
     bucket, buckets = shared(keys)
     twice = [k for k in dict.fromkeys(keys.tolist()) if (keys == k).sum() > 1]
     assert buckets == len(twice)
@@ -82,7 +82,7 @@ def test_candidates_are_those_of_the_definition(bucket, sketches, bounds):
     assert list(zip(left.tolist(), right.tolist(), share.tolist())) == slow_candidates(bucket, at, sketches, *bounds)
 
 
-def test_a_giant_bucket_stays_linear():
+def test_a_giant_bucket_takes_linear_time():
     n = 5000
     alike = candidates(np.zeros(n, np.int32), 1, np.arange(n), np.zeros((n, 8), np.uint16), 0.5, 0.9)
     assert len(alike[0]) == n - 1
@@ -120,7 +120,7 @@ def test_jaccard_is_that_of_sets(sets, data):
 
 
 @st.composite
-def twins(draw):
+def duplicate_pairs(draw):
     n = draw(st.integers(1, 12))
     pairs = draw(
         st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] < p[1]), max_size=25)
@@ -128,16 +128,16 @@ def twins(draw):
     return n, [(a, b, draw(st.sampled_from([0.8, 0.9, 1.0]))) for a, b in sorted(pairs)]
 
 
-@given(twins(), st.randoms())
-def test_a_document_goes_only_for_a_verified_twin_that_stays(case, random):
+@given(duplicate_pairs(), st.randoms())
+def test_a_document_is_dropped_only_for_a_verified_duplicate_that_is_kept(case, random):
     n, pairs = case
     random.shuffle(pairs)
     arrays: list[Any] = [
         np.array([p[k] for p in pairs], dtype) for k, dtype in ((0, np.int32), (1, np.int32), (2, np.float64))
     ]
-    twin, how = (found.tolist() for found in survivors(n, *arrays))
+    duplicate_of, score = (column.tolist() for column in survivors(n, *arrays))
     verified = {(a, b): s for a, b, s in pairs}
     for d in range(n):
-        standing = [(-verified[a, d], a) for a in range(d) if (a, d) in verified and twin[a] < 0]
-        assert twin[d] == (min(standing)[1] if standing else -1)
-        assert how[d] == (-min(standing)[0] if standing else 0)
+        kept = [(-verified[a, d], a) for a in range(d) if (a, d) in verified and duplicate_of[a] < 0]
+        assert duplicate_of[d] == (min(kept)[1] if kept else -1)
+        assert score[d] == (-min(kept)[0] if kept else 0)

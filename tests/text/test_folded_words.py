@@ -1,4 +1,4 @@
-"""Every word of folded text is told where it comes from."""
+"""Every word of folded text has the span that it was folded from."""
 
 from itertools import pairwise
 
@@ -18,11 +18,11 @@ def sigmas_alike(text: str) -> str:
 @example(["", "\u0301 a", "1.5.2 x", "ΑΣ' Σ", "don’t\u00a0"])
 def test_each_word_is_what_its_bytes_fold_to(texts):
     spans, offsets = folded_words(strings(*texts))
-    found = [
+    words_of_texts = [
         [text.encode()[start:stop].decode() for start, stop in spans[a:b].tolist()]
         for text, (a, b) in zip(texts, pairwise(offsets))
     ]
-    for words, whole in zip(found, fold(strings(*texts)).to_pylist()):
+    for words, whole in zip(words_of_texts, fold(strings(*texts)).to_pylist()):
         assert sigmas_alike(" ".join(fold(strings(*words)).to_pylist())).split() == sigmas_alike(whole).split()
 
 

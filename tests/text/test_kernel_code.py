@@ -43,8 +43,8 @@ codes = st.lists(st.sampled_from([*ATOMS.split(), *" \n\n\t\r,"]), max_size=40)
 @example([")"])
 @example(["</", "/", "@\n:", "\n", "x):", ":"])
 def test_equals_the_definitions(batch):
-    found = code_counts(strings(*batch))
-    assert [dict(zip(COUNTS.names, row.tolist())) for row in found] == [slow_counts(text) for text in batch]
+    counts = code_counts(strings(*batch))
+    assert [dict(zip(COUNTS.names, row.tolist())) for row in counts] == [slow_counts(text) for text in batch]
 
 
 def test_a_document_of_10_mb_equals_the_definitions():

@@ -34,11 +34,11 @@ def run_with(before="", **environment):
 
 def test_the_first_root_that_can_be_written_is_used(tmp_path):
     chosen, xdg = tmp_path / "chosen", tmp_path / "xdg"
-    found = run_with(CORPUSMILL_CACHE=str(chosen), XDG_CACHE_HOME=str(xdg))
-    assert found == [str(chosen), FOUND]
+    output = run_with(CORPUSMILL_CACHE=str(chosen), XDG_CACHE_HOME=str(xdg))
+    assert output == [str(chosen), FOUND]
     assert list(chosen.rglob("*.nbc")) and not xdg.exists()
-    found = run_with(CORPUSMILL_CACHE=NOWHERE, XDG_CACHE_HOME=str(xdg))
-    assert found == [str(xdg / "corpusmill"), FOUND]
+    output = run_with(CORPUSMILL_CACHE=NOWHERE, XDG_CACHE_HOME=str(xdg))
+    assert output == [str(xdg / "corpusmill"), FOUND]
 
 
 def test_kernels_run_where_nothing_can_be_written(tmp_path):
@@ -55,7 +55,7 @@ def test_a_temporary_folder_that_others_can_write_is_not_trusted(tmp_path):
     assert run_with(before=temporary, HOME=NOWHERE)[0] == "None"
 
 
-def test_code_is_kept_by_the_sources_that_it_comes_from(monkeypatch, tmp_path):
+def test_code_is_cached_by_the_sources_that_it_is_compiled_from(monkeypatch, tmp_path):
     """A change of a module makes new code of what imports it, through others too, and of nothing else."""
     package = tmp_path / "corpusmill"
     shutil.copytree(compile.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -122,7 +122,7 @@ def test_two_processes_compile_what_one_would(tmp_path):
     assert compiled[1] < compiled[0]
 
 
-def test_the_cache_of_other_numba_functions_stays_where_it_was():
+def test_the_cache_folder_of_other_numba_functions_is_unchanged():
     before = numba.config.CACHE_DIR
 
     @kernel

@@ -67,8 +67,8 @@ def test_measures_decide_as_datatrove_does(step):
 
 def test_cleaned_lines_are_datatrove_s():
     result = clean_lines(TEXTS)
-    found = [VERDICTS[v] if v else text for v, text in zip(result.verdict, result.text.to_pylist(), strict=True)]
-    assert found == [row["c4"] for row in ROWS]
+    cleaned = [VERDICTS[v] if v else text for v, text in zip(result.verdict, result.text.to_pylist(), strict=True)]
+    assert cleaned == [row["c4"] for row in ROWS]
 
 
 def test_folded_text_is_datatrove_s():
@@ -83,7 +83,7 @@ def test_signatures_are_datatrove_s():
 
 
 def test_e_mail_addresses_are_datatrove_s():
-    found: list[list[str]] = [[] for _ in ROWS]
+    addresses: list[list[str]] = [[] for _ in ROWS]
     for document, _, start, end in pii_spans(TEXTS, ["email"]).tolist():
-        found[document].append(ROWS[document]["text"].encode()[start:end].decode())
-    assert found == [row["emails"] for row in ROWS]
+        addresses[document].append(ROWS[document]["text"].encode()[start:end].decode())
+    assert addresses == [row["emails"] for row in ROWS]

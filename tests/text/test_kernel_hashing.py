@@ -30,8 +30,8 @@ def test_equals_the_wheel_with_every_seed(value, seed):
 
 
 def test_a_128_bit_hash_is_two_seeds():
-    found = hash128(strings("one", None, "zwei"))
-    assert found.tolist() == [[xxh64(t), xxh64(t, SECOND_SEED)] for t in ("one", "", "zwei")]
+    hashes = hash128(strings("one", None, "zwei"))
+    assert hashes.tolist() == [[xxh64(t), xxh64(t, SECOND_SEED)] for t in ("one", "", "zwei")]
 
 
 def test_spans_hash_as_the_text_they_hold():
@@ -43,5 +43,5 @@ def test_spans_hash_as_the_text_they_hold():
 
 @pytest.mark.parametrize("span", [[0, 0, 4], [0, -1, 2], [0, 2, 1], [1, 0, 0], [-1, 0, 1]])
 def test_refuses_spans_outside_their_document(span):
-    with pytest.raises(ValueError, match="inside its document"):
+    with pytest.raises(ValueError, match="within its document"):
         hash_spans(strings("one"), np.array([span]))

@@ -18,7 +18,7 @@ def column(*texts: str | None) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
 
 
-def found(text: str, words=WORDS) -> list[str]:
+def words_in(text: str, words=WORDS) -> list[str]:
     hits, _ = find_words(column(text), words)
     data = text.encode()
     return [data[start:end].decode() for _, start, end in hits.tolist()]
@@ -51,16 +51,16 @@ def counted(text: str) -> int:
 )
 def test_a_word_of_the_list_is_found_however_it_is_written(text):
     for around in ("{}", "you {}?", "({}).", "an {}-like", "“{}”", "{}'s", "**{}**", "x_{}_y", "@{}"):
-        assert found(around.format(text)) == [text], around
+        assert words_in(around.format(text)) == [text], around
 
 
 @pytest.mark.parametrize(
     "text", ["d a m n", "D.A.M.N", "d-a-m-n", "d_4_m_n", "k i l l", "k 1 l l", "o a f i s h", "d a a a m n"]
 )
-def test_letters_that_stand_alone_are_read_together(text):
+def test_single_letters_are_read_together(text):
     for around in ("{}", "you {} fool", "({})", "so {}!", "{} 2 go"):
-        assert found(around.format(text)) == [text], around
-    assert found(f"a {text}") == [text]
+        assert words_in(around.format(text)) == [text], around
+    assert words_in(f"a {text}") == [text]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_letters_that_stand_alone_are_read_together(text):
     ],
 )  # fmt: skip
 def test_what_only_looks_like_one_is_not(text):
-    assert found(text) == []
+    assert words_in(text) == []
 
 
 def test_words_are_counted_as_they_are_written():
@@ -88,9 +88,9 @@ def test_spans_are_bytes_and_leave_out_what_is_around():
 
 
 def test_a_form_of_any_length_is_seen_or_passed_by():
-    assert found("o" + "a" * 500 + "f") == ["o" + "a" * 500 + "f"]
-    assert found("d" + " a" * 70 + " m n") == []
-    assert found("d" + "*" * 100 + "n") == []
+    assert words_in("o" + "a" * 500 + "f") == ["o" + "a" * 500 + "f"]
+    assert words_in("d" + " a" * 70 + " m n") == []
+    assert words_in("d" + "*" * 100 + "n") == []
 
 
 # The slow twin: a regular expression for each word, tried on each word of the text.
@@ -183,7 +183,7 @@ pieces = st.sampled_from(
     ]
 ) | st.text("dilosamnkf01!$@*aA é_'-", max_size=8)
 gaps = st.sampled_from([" ", "", ".", "-", "_", "  ", "\n", ", ", "’"])
-texts = st.lists(st.tuples(pieces, gaps), max_size=12).map(lambda found: "".join(map("".join, found)))
+texts = st.lists(st.tuples(pieces, gaps), max_size=12).map(lambda parts: "".join(map("".join, parts)))
 
 
 @given(st.lists(texts, max_size=4))
@@ -201,16 +201,16 @@ def test_agrees_with_regular_expressions(written):
 @pytest.mark.parametrize("length", range(60, 70))
 def test_where_a_block_ends_makes_no_difference(length):
     text = "x" * (length - 1) + " oaf"
-    assert found(text) == ["oaf"]
-    assert found("é" * length + " d a m n!") == ["d a m n"]
+    assert words_in(text) == ["oaf"]
+    assert words_in("é" * length + " d a m n!") == ["d a m n"]
 
 
-def test_a_list_is_read_from_a_file_and_wrong_ones_are_told(tmp_path):
+def test_a_list_is_read_from_a_file_and_invalid_ones_are_refused(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("# ours\nOaf oafish  # two\n\noaf\n", "utf-8")
-    assert found("an oaf is oafish", read_words(path)) == ["oaf", "oafish"]
+    assert words_in("an oaf is oafish", read_words(path)) == ["oaf", "oafish"]
     for content, said in (
-        ("", "without a word"),
+        ("", "without words"),
         ("sh1t", r'words\.txt:1: "sh1t"'),
         ("\nab", ":2: .* 3 to 32 letters"),
         ("oooof", "in a row"),
@@ -219,5 +219,5 @@ def test_a_list_is_read_from_a_file_and_wrong_ones_are_told(tmp_path):
         with pytest.raises(AssetError, match=said):
             read_words(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(AssetError, match="no list of words"):
+    with pytest.raises(AssetError, match="cannot read the list of words"):
         read_words(path)

@@ -22,8 +22,8 @@ def tokens(text: str) -> list[bytes]:
 
 
 def windows(text: str, n: int) -> list[tuple[bytes, ...]]:
-    found = tokens(text)
-    return [tuple(found[i : i + n]) for i in range(len(found) - n + 1)]
+    all_tokens = tokens(text)
+    return [tuple(all_tokens[i : i + n]) for i in range(len(all_tokens) - n + 1)]
 
 
 PRIME = 2**61 - 1
@@ -46,7 +46,7 @@ def run_hash(run: list[bytes], base: int) -> int:
 
 def slow_super_kmers(texts: list[str], window: int, gram: int) -> list[tuple[int, ...]]:
     """(document, key, whole, first window, windows) of each super-k-mer, one by one."""
-    found: list[tuple[int, ...]] = []
+    bundles: list[tuple[int, ...]] = []
     for d, text in enumerate(texts):
         there = tokens(text)
         seeds = [run_hash(there[i : i + gram], BASES[0]) for i in range(len(there) - gram + 1)]
@@ -55,8 +55,8 @@ def slow_super_kmers(texts: list[str], window: int, gram: int) -> list[tuple[int
         for seed, group in groupby(starts, least.__getitem__):
             run = list(group)
             whole = run_hash(there[run[0] : run[-1] + window], BASES[1])
-            found.append((d, mixed(seeds[seed] ^ 0xA0761D6478BD642F, gram), whole, run[0], len(run)))
-    return found
+            bundles.append((d, mixed(seeds[seed] ^ 0xA0761D6478BD642F, gram), whole, run[0], len(run)))
+    return bundles
 
 
 @given(st.lists(st.one_of(few, some), min_size=1, max_size=4), shapes)
@@ -64,10 +64,10 @@ def slow_super_kmers(texts: list[str], window: int, gram: int) -> list[tuple[int
 def test_super_kmers_agree_with_the_definition(batch, shape):
     batch = [text.replace("xxxxxxxxx", "x").replace("y" * 20, "y") for text in batch]
     window, gram = shape
-    found = super_kmers(strings(*batch), window, gram)
+    bundles = super_kmers(strings(*batch), window, gram)
     each = [
         (d, key, whole, start + again * many, many)
-        for d, key, whole, start, many, times in zip(*(column.tolist() for column in found))
+        for d, key, whole, start, many, times in zip(*(column.tolist() for column in bundles))
         for again in range(times)
     ]
     assert each == slow_super_kmers(batch, window, gram)
@@ -77,10 +77,10 @@ def test_super_kmers_agree_with_the_definition(batch, shape):
 @settings(max_examples=200)
 def test_super_kmers_hold_every_window_once(batch, shape):
     window, gram = shape
-    found = super_kmers(strings(*batch), window, gram)
+    bundles = super_kmers(strings(*batch), window, gram)
     covered = [
         (int(d), int(start) + i)
-        for d, start, many, times in zip(found.document, found.start, found.windows, found.times)
+        for d, start, many, times in zip(bundles.document, bundles.start, bundles.windows, bundles.times)
         for i in range(int(many) * int(times))
     ]
     assert covered == [(d, i) for d, text in enumerate(batch) for i in range(len(windows(text, window)))]
@@ -90,9 +90,9 @@ def test_super_kmers_hold_every_window_once(batch, shape):
 @settings(max_examples=200)
 def test_equal_windows_are_in_super_kmers_of_one_key(batch, shape):
     window, gram = shape
-    found = super_kmers(strings(*batch), window, gram)
+    bundles = super_kmers(strings(*batch), window, gram)
     keys: dict[tuple[bytes, ...], set[int]] = {}
-    for d, key, start, many, times in zip(found.document, found.key, found.start, found.windows, found.times):
+    for d, key, start, many, times in zip(bundles.document, bundles.key, bundles.start, bundles.windows, bundles.times):
         there = windows(batch[d], window)
         for i in range(int(many) * int(times)):
             keys.setdefault(there[int(start) + i], set()).add(int(key))
@@ -103,10 +103,10 @@ def test_equal_windows_are_in_super_kmers_of_one_key(batch, shape):
 @settings(max_examples=200)
 def test_super_kmers_are_equal_as_a_whole_if_and_only_if_their_tokens_are(batch, shape):
     window, gram = shape
-    found = super_kmers(strings(*batch), window, gram)
+    bundles = super_kmers(strings(*batch), window, gram)
     contents: dict[tuple[int, int], set[tuple[bytes, ...]]] = {}
     for d, key, whole, start, many, times in zip(
-        found.document, found.key, found.whole, found.start, found.windows, found.times
+        bundles.document, bundles.key, bundles.whole, bundles.start, bundles.windows, bundles.times
     ):
         for again in range(int(times)):
             first = int(start) + again * int(many)
@@ -117,9 +117,9 @@ def test_super_kmers_are_equal_as_a_whole_if_and_only_if_their_tokens_are(batch,
 
 
 def test_a_super_kmer_repeated_back_to_back_is_one_record():
-    found = super_kmers(strings("- " * 100_000), 50, 25)
-    assert found.times.tolist() == [65535, 100_000 - 49 - 65535]
-    assert set(found.windows.tolist()) == {1}
+    bundles = super_kmers(strings("- " * 100_000), 50, 25)
+    assert bundles.times.tolist() == [65535, 100_000 - 49 - 65535]
+    assert set(bundles.windows.tolist()) == {1}
 
 
 def test_there_is_about_one_super_kmer_per_half_the_grams_of_a_window():
@@ -139,13 +139,12 @@ def test_text_of_short_tokens_has_more_super_kmers_than_there_is_room_for_at_fir
 @given(documents, st.integers(1, 8))
 @settings(max_examples=150)
 def test_windows_have_the_same_hashes_if_and_only_if_their_tokens_are_the_same(batch, window):
-    there = [(d, windows(text, window)) for d, text in enumerate(batch)]
-    there = [(d, found) for d, found in there if found]
-    columns = np.array([[d, 0, len(found)] for d, found in there], np.int64).reshape(-1, 3).T.copy()
+    by_document = [(d, mine) for d, text in enumerate(batch) if (mine := windows(text, window))]
+    columns = np.array([[d, 0, len(mine)] for d, mine in by_document], np.int64).reshape(-1, 3).T.copy()
     document, start, count = columns
     both = window_hashes(strings(*batch), document, start, count, window)
     hashes = list(zip(*(side.tolist() for side in both)))
-    contents = [content for _, found in there for content in found]
+    contents = [content for _, mine in by_document for content in mine]
     assert len(hashes) == len(contents)
     assert len(set(hashes)) == len(set(contents)) == len(set(zip(hashes, contents)))
 
@@ -155,7 +154,7 @@ def test_some_windows_hash_as_all_of_them_do():
     key, whole = window_hashes(text, np.array([1]), np.array([0]), np.array([5]), 3)
     some = window_hashes(text, np.array([1, 1]), np.array([1, 4]), np.array([2, 1]), 3)
     assert [side.tolist() for side in some] == [key[[1, 2, 4]].tolist(), whole[[1, 2, 4]].tolist()]
-    with pytest.raises(ValueError, match="inside its document"):
+    with pytest.raises(ValueError, match="within its document"):
         window_hashes(text, np.array([1]), np.array([1]), np.array([5]), 3)
     with pytest.raises(ValueError, match="in order within"):
         window_hashes(text, np.array([2]), np.array([0]), np.array([1]), 3)
@@ -193,8 +192,8 @@ def test_cuts_agree_with_the_definition(data, batch):
     for d, count in enumerate(counts):
         if count:
             bounds = st.tuples(st.integers(0, count - 1), st.integers(1, 6))
-            found = data.draw(st.lists(bounds, max_size=5))
-            chosen += [(d, start, min(start + size, count)) for start, size in sorted(found)]
+            ranges = data.draw(st.lists(bounds, max_size=5))
+            chosen += [(d, start, min(start + size, count)) for start, size in sorted(ranges)]
     columns = np.array(chosen, np.int64).reshape(-1, 3).T.copy()
     cut = cut_tokens(strings(*batch), *columns)
     wanted = {d: [(a, b) for e, a, b in chosen if e == d] for d in range(len(batch))}
@@ -211,14 +210,14 @@ def test_cuts_agree_with_the_definition(data, batch):
         ("one. two three.\n\nfour", 2, 5, "one.\n\nfour"),  # the paragraph ends all the same
         ("one (two) three", 1, 4, "one three"),
         ("one! (two) three", 2, 5, "one! three"),
-        ("one. Two", 1, 2, "one Two"),  # nothing before: what is behind stays
+        ("one. Two", 1, 2, "one Two"),  # nothing before: the white space after is kept
         ("  one two ", 0, 1, "two "),
         ("one two \n", 1, 2, "one"),
         ("one two", 0, 2, ""),
         ("東京は", 1, 2, "東は"),
     ],
 )
-def test_of_the_white_space_around_a_cut_the_stronger_break_stays(text, start, stop, left):
+def test_of_the_white_space_around_a_cut_the_stronger_break_is_kept(text, start, stop, left):
     _, first, end = cut_tokens(strings(text), np.array([0]), np.array([start]), np.array([stop])).spans[0]
     data = text.encode()
     assert (data[:first] + data[end:]).decode() == left

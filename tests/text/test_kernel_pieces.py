@@ -43,13 +43,13 @@ EDGES = [
 @settings(max_examples=100)
 @given(batches)
 @example(EDGES)
-def test_pieces_are_what_stands_between_line_feeds_and_between_blank_lines(of, batch):
-    found = pieces(strings(*batch), of)
+def test_pieces_are_separated_by_line_feeds_or_blank_lines(of, batch):
+    split = pieces(strings(*batch), of)
     for d, text in enumerate(batch):
-        mine = slice(found.offsets[d], found.offsets[d + 1])
-        spans = zip(found.start[mine].tolist(), found.end[mine].tolist(), strict=True)
+        mine = slice(split.offsets[d], split.offsets[d + 1])
+        spans = zip(split.start[mine].tolist(), split.end[mine].tolist(), strict=True)
         assert [characters(text, *span) for span in spans] == slow_pieces(text, of)
-    assert found.offsets[-1] == len(found.start) == len(found.end)
+    assert split.offsets[-1] == len(split.start) == len(split.end)
 
 
 @kinds
@@ -72,17 +72,17 @@ def test_pieces_hash_as_the_stripped_or_folded_text(of, folded, batch, shortest)
 @settings(max_examples=100)
 @given(st.data(), batches)
 @example(None, EDGES)
-def test_what_is_left_is_what_stays_with_the_best_gaps_between(of, data, batch):
+def test_kept_pieces_are_joined_by_the_best_gaps(of, data, batch):
     texts = strings(*batch)
-    found = pieces(texts, of)
-    rows = len(found.start)
+    split = pieces(texts, of)
+    rows = len(split.start)
     gone = np.array(
         [i % 3 > 0 for i in range(rows)] if data is None else data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)),
         bool,
     )  # fmt: skip
-    spans = spans_without(texts, found, gone)
+    spans = spans_without(texts, split, gone)
     left = replace_spans(texts, spans, strings(*[""] * len(spans)))
-    ends = found.offsets.tolist()
+    ends = split.offsets.tolist()
     wanted = [
         slow_without(text, slow_pieces(text, of), gone[a:b]) for text, a, b in zip(batch, ends, ends[1:], strict=False)
     ]
@@ -107,10 +107,10 @@ def test_what_is_left_is_what_stays_with_the_best_gaps_between(of, data, batch):
         ("\n X \nX\n\n", ""),
     ],
 )
-def test_lines_that_go_leave_no_gap(text, left):
-    found = pieces(strings(text), "lines")
-    gone = np.array([text[s:e].strip() == "X" for s, e in zip(found.start, found.end, strict=True)])
-    spans = spans_without(strings(text), found, gone)
+def test_dropped_lines_leave_no_gap(text, left):
+    lines = pieces(strings(text), "lines")
+    gone = np.array([text[s:e].strip() == "X" for s, e in zip(lines.start, lines.end, strict=True)])
+    spans = spans_without(strings(text), lines, gone)
     assert replace_spans(strings(text), spans, strings(*[""] * len(spans))).to_pylist() == [left]
     assert not re.search(r"\n{3}", left)
 

@@ -1,4 +1,4 @@
-"""Spans are replaced where they stand, and the rest stays as it was."""
+"""Spans are replaced in place, and the rest is unchanged."""
 
 import numpy as np
 import pytest
@@ -42,9 +42,9 @@ def test_nulls_stay_null():
 @pytest.mark.parametrize(
     ("spans", "words"),
     [
-        ([[0, 1, 4]], "inside its document"),
-        ([[0, -1, 1]], "inside its document"),
-        ([[0, 2, 1]], "inside its document"),
+        ([[0, 1, 4]], "within its document"),
+        ([[0, -1, 1]], "within its document"),
+        ([[0, 2, 1]], "within its document"),
         ([[2, 0, 1]], r"0\.\.1"),
         ([[0, 0, 2], [0, 1, 3]], "in order and not overlap"),
         ([[1, 0, 1], [0, 0, 1]], "in order and not overlap"),

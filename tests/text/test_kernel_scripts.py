@@ -44,11 +44,11 @@ def test_ranges_agree_with_the_names_of_letters():
 
 
 def test_main_script_and_shares():
-    found = Script(scripts=("latin", "han")).signals(docs("abc 日本", "Привет, мир", "12 + 3", ""))
-    assert found["main"].to_pylist() == ["latin", "cyrillic", None, None]
-    assert found["share"].to_pylist() == [0.6, 1.0, 0.0, 0.0]
-    assert found["latin"].to_pylist() == [0.6, 0.0, 0.0, 0.0]
-    assert found["han"].to_pylist() == [0.4, 0.0, 0.0, 0.0]
+    signals = Script(scripts=("latin", "han")).signals(docs("abc 日本", "Привет, мир", "12 + 3", ""))
+    assert signals["main"].to_pylist() == ["latin", "cyrillic", None, None]
+    assert signals["share"].to_pylist() == [0.6, 1.0, 0.0, 0.0]
+    assert signals["latin"].to_pylist() == [0.6, 0.0, 0.0, 0.0]
+    assert signals["han"].to_pylist() == [0.4, 0.0, 0.0, 0.0]
 
 
 def test_an_unknown_script_is_refused():

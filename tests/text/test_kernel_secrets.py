@@ -66,7 +66,7 @@ TAPROOT = "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"  # of
 ETHEREUM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"  # of EIP-55
 
 
-def found(text, *families):
+def secrets_of(text, *families):
     raw = text.encode()
     return [
         (FAMILIES[family], raw[a:b].decode())
@@ -94,9 +94,9 @@ def slow(text, family):
 @pytest.mark.parametrize("name", SECRETS)
 def test_each_format_is_found_and_nothing_around_it(name):
     before, secret = SECRETS[name]
-    assert found(f"{before}{secret}", "secret") == [("secret", secret)]
-    assert found(f"say {before}{secret}, please", "secret") == [("secret", secret)]
-    assert found(f"日本\n{before}{secret}\n", "secret") == [("secret", secret)]
+    assert secrets_of(f"{before}{secret}", "secret") == [("secret", secret)]
+    assert secrets_of(f"say {before}{secret}, please", "secret") == [("secret", secret)]
+    assert secrets_of(f"日本\n{before}{secret}\n", "secret") == [("secret", secret)]
 
 
 def test_every_format_has_a_sample():
@@ -121,30 +121,30 @@ def test_every_format_has_a_sample():
         hashlib.sha256(b"").hexdigest(),
     ],
 )
-def test_what_only_looks_like_a_secret_stays(text):
-    assert found(text, "secret") == []
+def test_lookalikes_are_not_secrets(text):
+    assert secrets_of(text, "secret") == []
 
 
 def test_a_private_key_ends_where_it_says_or_with_its_lines():
     whole = made_key("OPENSSH PRIVATE KEY", 3)
-    assert found(f"a\n{whole}\nb -----", "secret") == [("secret", whole)]
+    assert secrets_of(f"a\n{whole}\nb -----", "secret") == [("secret", whole)]
     escaped = made_key("PRIVATE KEY").replace("\n", "\\n")
-    assert found(f'"key": "{escaped}\\n"', "secret") == [("secret", escaped)]
+    assert secrets_of(f'"key": "{escaped}\\n"', "secret") == [("secret", escaped)]
     cut = whole[: whole.index("\n-----END")]
-    assert found(f"{cut}\nThe rest is prose, and stays.", "secret") == [("secret", cut + "\n")]
+    assert secrets_of(f"{cut}\nThe rest is prose, and stays.", "secret") == [("secret", cut + "\n")]
 
 
 @pytest.mark.parametrize("address", [BITCOIN, SEGWIT, TAPROOT, ETHEREUM, "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy"])
 def test_a_wallet_has_its_checksum(address):
-    assert found(f"to {address}.", "wallet") == [("wallet", address)]
-    assert found(f"to {address}a.", "wallet") == []
+    assert secrets_of(f"to {address}.", "wallet") == [("wallet", address)]
+    assert secrets_of(f"to {address}a.", "wallet") == []
     if not address.startswith("0x"):
         assert not is_wallet(address[:-1] + ("q" if address[-1] != "q" else "p"))
 
 
 @pytest.mark.parametrize("text", ["0x" + "0" * 40, "0x" + "a" * 39, "1" * 30, "bc1" + "q" * 39])
 def test_no_wallet_is_made_of_zeros(text):
-    assert found(text, "wallet") == []
+    assert secrets_of(text, "wallet") == []
 
 
 RANDOM = drawn(ALNUM, 20, 4)
@@ -167,7 +167,7 @@ RANDOM = drawn(ALNUM, 20, 4)
     ],
 )
 def test_a_credential_is_a_random_value_with_a_name_that_says_so(text, value):
-    assert found(text, "credential") == ([("credential", value)] if value else [])
+    assert secrets_of(text, "credential") == ([("credential", value)] if value else [])
 
 
 PARTS = [
@@ -197,13 +197,13 @@ PARTS = [
 @settings(max_examples=250)
 def test_nothing_is_missed_that_the_expressions_match(family, parts, shift):
     text = " " * shift + "".join(parts)
-    assert [secret for _, secret in found(text, FAMILIES[family])] == list(slow(text, family)), text
+    assert [secret for _, secret in secrets_of(text, FAMILIES[family])] == list(slow(text, family)), text
 
 
 def test_a_secret_is_not_a_credential_too_nor_a_wallet():
     key = SECRETS["github_token"][1]
-    assert found(f"token = {key} password = {RANDOM}") == [("secret", key), ("credential", RANDOM)]
-    assert found(f"secret = {BITCOIN}") == [("wallet", BITCOIN)]
+    assert secrets_of(f"token = {key} password = {RANDOM}") == [("secret", key), ("credential", RANDOM)]
+    assert secrets_of(f"secret = {BITCOIN}") == [("wallet", BITCOIN)]
 
 
 def test_documents_are_numbered_and_places_counted_from_their_beginning():

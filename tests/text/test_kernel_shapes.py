@@ -34,8 +34,8 @@ def slow_shapes(document, text):
 @example(["\n", "", "a\n", "\n a\u3000B \n\n1\u0661"])
 def test_equals_the_definition(batch):
     expected = [shape for document, text in enumerate(batch) for shape in slow_shapes(document, text)]
-    found = line_shapes(strings("cut off", *batch)[1:])
-    assert found.dtype == LINE and [row.item() for row in found] == expected
+    lines = line_shapes(strings("cut off", *batch)[1:])
+    assert lines.dtype == LINE and [row.item() for row in lines] == expected
 
 
 def test_a_document_of_10_mb_equals_the_definition():

@@ -24,8 +24,8 @@ def slow_shingles(text, n):
 @example(["a b", "", " a  b ", "a"], 2)
 def test_are_the_hashes_of_every_n_words(texts, n):
     hashes, offsets = shingle_hashes(strings(*texts), n)
-    found = [hashes[a:b].tolist() for a, b in pairwise(offsets)]
-    assert found == [slow_shingles(text, n) for text in texts]
+    shingles = [hashes[a:b].tolist() for a, b in pairwise(offsets)]
+    assert shingles == [slow_shingles(text, n) for text in texts]
 
 
 def slow_characters(text, n):
@@ -41,8 +41,8 @@ characters = st.text("ab é日👩", max_size=30)  # of one to four bytes
 @example(["", "é", "日a", "👩👩👩"], 2)
 def test_are_the_hashes_of_every_n_characters(texts, n):
     hashes, offsets = character_hashes(strings(*texts), n)
-    found = [hashes[a:b].tolist() for a, b in pairwise(offsets)]
-    assert found == [slow_characters(text, n) for text in texts]
+    shingles = [hashes[a:b].tolist() for a, b in pairwise(offsets)]
+    assert shingles == [slow_characters(text, n) for text in texts]
 
 
 def test_characters_are_those_of_the_folded_text():

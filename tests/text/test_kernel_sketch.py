@@ -99,7 +99,7 @@ def test_a_document_without_shingles_is_empty_in_every_lane():
 def test_refuses_what_makes_no_sketch():
     with pytest.raises(ValueError, match="32767 lanes, not 0"):
         sketch(*as_arrays([[1]]), 0)
-    with pytest.raises(ValueError, match="offsets must rise"):
+    with pytest.raises(ValueError, match="offsets must not decrease"):
         sketch(np.zeros(1, np.uint64), np.array([0, 2]), 4)
     with pytest.raises(ValueError, match="1 to 4 bands, not 5"):
         band_keys(np.zeros((1, 4), np.uint64), 5)

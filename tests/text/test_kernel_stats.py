@@ -31,19 +31,21 @@ def grams(words, n):
 
 
 def top_gram_chars(words, n):
-    found = grams(words, n)
-    if not found:
+    all_grams = grams(words, n)
+    if not all_grams:
         return 0
-    top, times = Counter(found).most_common(1)[0]  # the first of a tie
+    top, times = Counter(all_grams).most_common(1)[0]  # the first of a tie
     return len(" ".join(top)) * times
 
 
 def contained_chars(words, n, *, top):
     """Characters within the most frequent n-gram, or all that occur twice: words and the gaps between, each once."""
-    found = grams(words, n)
-    counted = Counter(found)
-    wanted = {counted.most_common(1)[0][0]} if top and found else {gram for gram, times in counted.items() if times > 1}
-    at = [i for i, gram in enumerate(found) if gram in wanted]
+    all_grams = grams(words, n)
+    counted = Counter(all_grams)
+    wanted = (
+        {counted.most_common(1)[0][0]} if top and all_grams else {gram for gram, times in counted.items() if times > 1}
+    )
+    at = [i for i, gram in enumerate(all_grams) if gram in wanted]
     inside = {j for i in at for j in range(i, i + n)}
     gaps = {j for i in at for j in range(i, i + n - 1)}
     return sum(len(words[j]) for j in inside) + len(gaps)
@@ -136,7 +138,7 @@ def test_characters_contained_in_n_grams_equal_their_definition(batch):
 
 
 @pytest.mark.parametrize("white", WHITE, ids=lambda c: f"U+{ord(c):04X}")
-def test_every_white_space_parts_words_and_stands_alone(white):
+def test_every_white_space_separates_words_and_is_none(white):
     alone = [
         white,
         white * 70,

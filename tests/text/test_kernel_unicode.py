@@ -15,16 +15,16 @@ def class_of(c):
 
 def test_classes_are_those_of_str():
     for c in STABLE:
-        found = class_of(c)
-        assert bool(found & u.SPACE) == c.isspace()
-        assert bool(found & u.BREAK) == (len(f"a{c}b".splitlines()) == 2)
-        assert bool(found & u.ALPHA) == c.isalpha()
-        assert bool(found & u.ALNUM) == c.isalnum()
-        assert bool(found & u.DIGIT) == c.isdecimal()
-        assert bool(found & u.UPPER) == c.isupper()
-        assert bool(found & u.LOWER) == (c.islower() or unicodedata.category(c) == "Lt")
-        assert bool(found & u.CONTENT) == (c not in u.punctuation() | u.terminal())
-        assert bool(found & u.TERMINAL) == (c in u.terminal())
+        bits = class_of(c)
+        assert bool(bits & u.SPACE) == c.isspace()
+        assert bool(bits & u.BREAK) == (len(f"a{c}b".splitlines()) == 2)
+        assert bool(bits & u.ALPHA) == c.isalpha()
+        assert bool(bits & u.ALNUM) == c.isalnum()
+        assert bool(bits & u.DIGIT) == c.isdecimal()
+        assert bool(bits & u.UPPER) == c.isupper()
+        assert bool(bits & u.LOWER) == (c.islower() or unicodedata.category(c) == "Lt")
+        assert bool(bits & u.CONTENT) == (c not in u.punctuation() | u.terminal())
+        assert bool(bits & u.TERMINAL) == (c in u.terminal())
 
 
 def test_the_sets_are_the_ones_described():
@@ -39,7 +39,7 @@ def test_the_sets_are_the_ones_described():
     assert set(".?!。।؟") <= u.terminal() and not set(',;:"') & u.terminal()
 
 
-def test_what_no_code_point_can_be_stays_inside_the_tables():
+def test_lookups_beyond_the_last_code_point_are_within_the_tables():
     for table, blocks in ((u.classes().block_of, u.classes().blocks), (u.folding().block_of, u.folding().kinds)):
         assert len(table) == 0x200000 >> 7
         assert (int(table.max()) + 1) << 7 <= len(blocks)

@@ -1,4 +1,4 @@
-"""Families of measures: their columns, what they divide by, and that texts are told apart."""
+"""Families of measures: their columns, what they divide by, and that texts are distinguished."""
 
 import math
 
@@ -41,7 +41,7 @@ def test_a_family_has_these_columns_and_is_zero_without_text(family, names):
 
 def test_ratios_of_a_small_text():
     text = "- the END...\n- the END...\n\n# of 42"
-    found = {name: values[0] for name, values in (measure("stats", text) | measure("basic", text)).items()}
+    measured = {name: values[0] for name, values in (measure("stats", text) | measure("basic", text)).items()}
     wanted = {
         "chars": 34,
         "words": 9,
@@ -70,7 +70,7 @@ def test_ratios_of_a_small_text():
         "distinct_word_ratio": 6 / 9,
         "repeat_ratio": 1 / 7,
     }
-    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+    assert {name: measured[name] for name in wanted} == pytest.approx(wanted)
 
 
 @settings(max_examples=40)

@@ -35,7 +35,7 @@ def slow_passages(documents, items, n, shortest, common):
         for _, run in runs
         if sum(any(run == other for _, other in others) for others in known.values()) > common
     }
-    found = []
+    records = []
     for d, document in enumerate(text.split() for text in documents):
         for i, item in enumerate(items):
             places = sorted(
@@ -55,8 +55,8 @@ def slow_passages(documents, items, n, shortest, common):
                 (first, at, _), (last, last_at, size) = passage[0], passage[-1]
                 covered = {k for _, at, size in passage for k in range(at, at + size)}
                 left = len(item) - last_at - size
-                found.append((d, i, first, last + size, at, left, len(covered), len({at for _, at, _ in passage})))
-    return found
+                records.append((d, i, first, last + size, at, left, len(covered), len({at for _, at, _ in passage})))
+    return records
 
 
 @settings(max_examples=200)
@@ -72,8 +72,8 @@ def slow_passages(documents, items, n, shortest, common):
 @example(["", "a a a a"], ["", "a a a a"], 2, 0, 1)  # nothing, and a run that says nothing
 def test_finds_what_reading_finds(documents, items, n, shorter, common):
     shortest = max(n - shorter, 1)
-    found = find_items(strings(*documents), build(strings(*items), n, shortest, common))
-    assert found.tolist() == slow_passages(documents, items, n, shortest, common)
+    passages = find_items(strings(*documents), build(strings(*items), n, shortest, common))
+    assert passages.tolist() == slow_passages(documents, items, n, shortest, common)
 
 
 @given(st.lists(folded, max_size=5), st.lists(folded, max_size=5))
@@ -87,8 +87,8 @@ def test_a_document_is_searched_alone(first, second):
 
 def test_more_than_there_is_room_for_is_found_too():
     many = " ".join(f"w{i}" for i in range(20_000))
-    found = find_items(strings("x", many, many), build(strings(many), 8, 8, 1))
-    assert found[["document", "covered", "grams"]].tolist() == [(1, 20_000, 19_993), (2, 20_000, 19_993)]
+    passages = find_items(strings("x", many, many), build(strings(many), 8, 8, 1))
+    assert passages[["document", "covered", "grams"]].tolist() == [(1, 20_000, 19_993), (2, 20_000, 19_993)]
 
 
 def test_no_items_are_found_nowhere():

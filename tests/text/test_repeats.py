@@ -26,7 +26,7 @@ def test_what_came_before_is_known_however_the_stream_is_cut(stream):
     ]
 
 
-def test_many_records_of_one_key_are_told_apart():
+def test_many_records_of_one_key_are_distinguished():
     whole = np.arange(200_000, dtype=np.uint64)
     seen = Seen()
     assert not seen.add(np.full(200_000, 7, np.uint64), whole).any()

@@ -64,13 +64,13 @@ def agreed(case, lanes):
     dice = np.random.default_rng(99)
     in_both = np.arange(case.union) < case.both
     rows = np.arange(case.pairs)[:, None]
-    found = np.full((case.pairs, lanes), -1, np.int8)
-    while (found < 0).any():
-        taken = np.full_like(found, -1)
+    lanes_agree = np.full((case.pairs, lanes), -1, np.int8)
+    while (lanes_agree < 0).any():
+        taken = np.full_like(lanes_agree, -1)
         falls = dice.integers(0, lanes, (case.pairs, case.union))
         taken[rows, falls] = dice.permuted(np.broadcast_to(in_both, falls.shape), axis=1)
-        found = np.where(found < 0, taken, found)
-    return found.astype(bool)
+        lanes_agree = np.where(lanes_agree < 0, taken, lanes_agree)
+    return lanes_agree.astype(bool)
 
 
 def error_of_variance(values):

@@ -12,12 +12,12 @@ from corpusmill.tokens.breaks import INSIDE, breaks, of_documents, pieces_of, to
 
 
 def text_pieces(text, at):
-    found = pieces_of(pa.array([text], pa.large_string()), at)
+    pieces = pieces_of(pa.array([text], pa.large_string()), at)
     data = text.encode()
-    return [data[a:b].decode() for a, b in zip(found.start.tolist(), found.end.tolist())]
+    return [data[a:b].decode() for a, b in zip(pieces.start.tolist(), pieces.end.tolist())]
 
 
-def test_paragraphs_stand_between_blank_lines_and_sentences_end_at_line_ends_too():
+def test_blank_lines_separate_paragraphs_and_line_ends_end_sentences():
     text = "One. Two three!\nFour\n\n  Five. "
     assert text_pieces(text, "paragraph") == ["One. Two three!\nFour", "  Five. "]
     assert text_pieces(text, "sentence") == ["One.", "Two three!", "Four", "Five."]
@@ -40,29 +40,29 @@ def documents(draw):
 
 def slow_breaks(made):
     """The definition, read aloud."""
-    found = []
+    result = []
     for d, (spans, ends) in enumerate(made):
         for (_, end), (start, _) in pairwise(spans):
             between = [i for i, e in enumerate(ends[:-1]) if end <= e <= start]
             if between:
-                found.append((d, between[-1] + 1))
-    return found
+                result.append((d, between[-1] + 1))
+    return result
 
 
 @settings(max_examples=200, deadline=None)
 @given(documents())
 def test_breaks_agree_with_their_definition(made):
     spans = np.array([span for spans, _ in made for span in spans], np.int64).reshape(-1, 2)
-    found = Pieces(
+    pieces = Pieces(
         spans[:, 0].copy(), spans[:, 1].copy(), np.cumsum([0, *(len(spans) for spans, _ in made)], dtype=np.int64)
     )
     ends = np.array([e for _, ends in made for e in ends], np.int64)
     offsets = np.cumsum([0, *(len(ends) for _, ends in made)], dtype=np.int64)
-    document, before = breaks(found, ends, offsets)
+    document, before = breaks(pieces, ends, offsets)
     assert list(zip(document.tolist(), before.tolist())) == slow_breaks(made)
 
 
-def test_ends_of_tokens_are_sums_of_their_sizes_without_what_stands_around_documents():
+def test_ends_of_tokens_are_sums_of_their_sizes_without_bos_and_eos():
     ids = np.array([9, 0, 1, 9, 9, 2, 9], np.uint16)
     ends, totals = token_ends(ids, np.array([[1, 3], [5, 6]]), np.array([3, 4, 5, 0, 0, 0, 0, 0, 0, 7]))
     assert (ends.tolist(), totals.tolist()) == ([3, 7, 5], [7, 5])
@@ -72,11 +72,11 @@ def test_ends_of_tokens_are_sums_of_their_sizes_without_what_stands_around_docum
 @given(st.lists(st.tuples(st.integers(1, 6), st.booleans(), st.sets(st.integers(1, 5))), max_size=8))
 def test_breaks_of_some_documents_are_those_of_these_alone(made):
     def positions(chosen):
-        base, found = 0, []
+        base, places_in_stream = 0, []
         for length, _, places in chosen:
-            found += [base + place for place in sorted(places) if place < length]
+            places_in_stream += [base + place for place in sorted(places) if place < length]
             base += length
-        return found
+        return places_in_stream
 
     lengths = np.array([length for length, _, _ in made], np.int64)
     chosen = np.array([stays for _, stays, _ in made], bool)

@@ -29,7 +29,7 @@ def test_an_amount_is_read_as_people_write_it(written, value):
 
 
 @pytest.mark.parametrize("wrong", ["", "B", "7X", "-7B", "0", 0, "7 B B", "1e999", "nan", "1.2.3"])
-def test_what_is_no_amount_is_refused(wrong):
+def test_an_invalid_amount_is_refused(wrong):
     with pytest.raises(ValueError, match="is not an amount above 0"):
         amount(wrong)
 

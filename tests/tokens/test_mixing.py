@@ -9,41 +9,41 @@ from conftest import docs
 from corpusmill.tokens.mixing import by_temperature, copies, fitting, largest_budget, normalised
 from corpusmill.tokens.sampling import sampling_hash
 
-lengths = st.lists(st.integers(1, 40), max_size=40).map(lambda found: np.array(found, np.int64))
+lengths = st.lists(st.integers(1, 40), max_size=40).map(lambda sizes: np.array(sizes, np.int64))
 
 
-def slow_fitting(found, room):
+def slow_fitting(sizes, room):
     """The definition: each in turn is taken if it fits."""
     taken = []
-    for length in found:
+    for length in sizes:
         taken.append(length <= room)
         room -= length * taken[-1]
     return taken
 
 
 @given(lengths, st.integers(0, 900))
-def test_each_in_turn_is_taken_if_it_fits(found, room):
-    assert fitting(found, room).tolist() == slow_fitting(found.tolist(), room)
+def test_each_in_turn_is_taken_if_it_fits(sizes, room):
+    assert fitting(sizes, room).tolist() == slow_fitting(sizes.tolist(), room)
 
 
 @given(lengths.filter(len), st.integers(0, 5000), st.randoms(use_true_random=False))
-def test_never_more_is_drawn_than_wanted_and_nothing_else_would_fit(found, wanted, random):
-    order = np.array(random.sample(range(len(found)), len(found)))
-    times = copies(found, order, wanted)
-    drawn = int((found * times).sum())
+def test_never_more_is_drawn_than_wanted_and_nothing_else_would_fit(sizes, wanted, random):
+    order = np.array(random.sample(range(len(sizes)), len(sizes)))
+    times = copies(sizes, order, wanted)
+    drawn = int((sizes * times).sum())
     assert drawn <= wanted
     assert times.max() - times.min() <= 1, "no document comes again before all have come as often"
-    once_less = found[times == times.min()] if wanted % found.sum() else found
+    once_less = sizes[times == times.min()] if wanted % sizes.sum() else sizes
     assert (once_less > wanted - drawn).all(), "a document that could come once more would still fit"
 
 
 @given(lengths.filter(len), st.integers(0, 2000), st.integers(0, 2000))
-def test_the_order_decides_and_not_the_place(found, wanted, seed):
-    shuffled = np.random.default_rng(seed).permutation(len(found))
-    order = np.argsort(found * 7 % 13, kind="stable")
-    where = np.empty(len(found), np.int64)
-    where[shuffled] = np.arange(len(found))
-    before, after = copies(found, order, wanted), copies(found[shuffled], where[order], wanted)
+def test_the_order_decides_and_not_the_place(sizes, wanted, seed):
+    shuffled = np.random.default_rng(seed).permutation(len(sizes))
+    order = np.argsort(sizes * 7 % 13, kind="stable")
+    where = np.empty(len(sizes), np.int64)
+    where[shuffled] = np.arange(len(sizes))
+    before, after = copies(sizes, order, wanted), copies(sizes[shuffled], where[order], wanted)
     assert before[shuffled].tolist() == after.tolist()
 
 

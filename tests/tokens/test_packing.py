@@ -141,13 +141,13 @@ with_breaks = lengths_up_to(40).flatmap(lambda lengths: st.tuples(st.just(length
 
 
 def slow_pieces(start, stop, row, ends):
-    """The definition, read aloud: a piece goes to the last end that leaves it `row` tokens at most, or has as many."""
-    found = []
+    """The definition, read aloud: a piece extends to the last end within `row` tokens, or has `row` tokens."""
+    pieces = []
     while stop - start > row:
         fitting = [end for end in ends if start < end <= start + row]
-        found.append((start, max(fitting, default=start + row)))
-        start = found[-1][1]
-    return [*found, (start, stop)] if stop > start else found
+        pieces.append((start, max(fitting, default=start + row)))
+        start = pieces[-1][1]
+    return [*pieces, (start, stop)] if stop > start else pieces
 
 
 @settings(max_examples=150, deadline=None)
@@ -174,7 +174,7 @@ def test_rows_of_a_stream_end_at_breaks_as_defined(made, row):
 
 @settings(max_examples=150, deadline=None)
 @given(with_breaks, st.integers(1, 16), st.sampled_from([concat_at, best_fit_rows]))
-def test_every_token_stands_once_and_documents_are_cut_at_breaks_unless_a_stretch_is_longer_than_a_row(made, row, pack):
+def test_every_token_is_placed_once_and_documents_are_cut_at_breaks_if_these_are_within_a_row(made, row, pack):
     lengths, breaks = made
     layout = pack(np.array(lengths, np.int64), row, np.array(breaks, np.int64))
     places = written(layout)

@@ -139,9 +139,9 @@ def write(folder):
 
 def test_documents_of_several_formats_are_read(tmp_path):
     write(tmp_path)
-    found = read_texts([str(tmp_path / "good")])
-    assert found.texts.to_pylist() == GOOD and (found.files, found.faults) == (2, 0)
-    assert found.bytes == sum(len(text.encode()) for text in GOOD)
+    read = read_texts([str(tmp_path / "good")])
+    assert read.texts.to_pylist() == GOOD and (read.files, read.faults) == (2, 0)
+    assert read.bytes == sum(len(text.encode()) for text in GOOD)
     assert read_texts([str(tmp_path / "bad.txt")], "paragraph").texts.to_pylist() == BAD
     assert len(read_texts([str(tmp_path / "bad.txt")], "line").texts) == 2 * len(BAD)
     assert len(read_texts([str(tmp_path / "bad.txt")]).texts) == 1
@@ -152,7 +152,7 @@ def test_the_text_of_pages_is_what_counts(tmp_path):
     assert read_texts([str(tmp_path / "page.html")]).texts.to_pylist() == ["A river ran by."]
 
 
-def test_a_file_that_no_reader_knows_is_told(tmp_path):
+def test_a_file_that_no_reader_knows_is_refused(tmp_path):
     (tmp_path / "a.docx").write_text("x")
     with pytest.raises(InputError, match=r"a\.docx: no reader for this file name"):
         read_texts([str(tmp_path / "a.docx")])
@@ -190,7 +190,7 @@ def test_the_command_says_what_is_wrong_and_writes_nothing(tmp_path, capsys, wha
     assert command("--good", good, "--bad", bad, "--out", out, "--documents", documents) == 2
     said = capsys.readouterr().err
     expected = {
-        "missing": "nothing.txt", "empty": "0 bad documents", "one class": "among both", "no folder": "no folder",
+        "missing": "nothing.txt", "empty": "0 bad documents", "one class": "in both kinds", "no folder": "no folder",
         "unknown": "sentence",
     }  # fmt: skip
     assert expected[what] in said

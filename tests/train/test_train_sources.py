@@ -40,16 +40,16 @@ def made(folder, lengths, sources, method="concat", row=8, per_shard=24):
 def slow_sources(folder, sources):
     """Token by token, as the shards say of each by itself."""
     shards = open_shards(folder)
-    found: dict[Any, Any] = {}
+    tokens_of: dict[Any, Any] = {}
     before: dict[Any, Any] = {}
     for token in range(len(shards)):
         place = shards.document_at(token)
         if place is not None:
             name = sources[place.document]
             first = before.get(name) != (place.document, place.offset - 1)
-            found.setdefault(name, []).append((int(shards.tokens(token, token + 1)[0]), first))
+            tokens_of.setdefault(name, []).append((int(shards.tokens(token, token + 1)[0]), first))
             before[name] = place.document, place.offset
-    return found
+    return tokens_of
 
 
 @settings(max_examples=50, deadline=None)
@@ -60,18 +60,18 @@ def slow_sources(folder, sources):
 def test_each_token_is_its_sources_and_documents_keep_their_beginnings(tmp_path_factory, documents, method):
     lengths, sources = (list(column) for column in zip(*documents))
     folder = made(tmp_path_factory.mktemp("shards") / "x", lengths, sources, method)
-    found = {s.name: list(zip(s.tokens.tolist(), s.first.tolist())) for s in read_sources([str(folder)], 10**9)}
-    assert found == slow_sources(folder, sources)
+    tokens_of = {s.name: list(zip(s.tokens.tolist(), s.first.tolist())) for s in read_sources([str(folder)], 10**9)}
+    assert tokens_of == slow_sources(folder, sources)
 
 
 def test_of_a_large_source_some_documents_are_taken_whole(tmp_path):
     folder = made(tmp_path / "x", [5] * 400, ["big"] * 390 + ["small"] * 10, per_shard=400)
-    found = {source.name: source for source in read_sources([str(folder)], 500)}
-    assert len(found["small"].tokens) == 50 and 350 < len(found["big"].tokens) < 650
-    starts = found["big"].tokens[found["big"].first]
-    assert (starts % 5 == 0).all() and len(starts) * 5 == len(found["big"].tokens)
+    by_name = {source.name: source for source in read_sources([str(folder)], 500)}
+    assert len(by_name["small"].tokens) == 50 and 350 < len(by_name["big"].tokens) < 650
+    starts = by_name["big"].tokens[by_name["big"].first]
+    assert (starts % 5 == 0).all() and len(starts) * 5 == len(by_name["big"].tokens)
     again = {source.name: source for source in read_sources([str(folder)], 500, seed=1)}
-    assert found["big"].tokens.tolist() != again["big"].tokens.tolist()
+    assert by_name["big"].tokens.tolist() != again["big"].tokens.tolist()
 
 
 def test_the_same_source_in_two_folders_is_one_and_a_folder_can_be_named(tmp_path):
@@ -80,7 +80,7 @@ def test_the_same_source_in_two_folders_is_one_and_a_folder_can_be_named(tmp_pat
     assert {s.name: len(s.tokens) for s in read_sources([str(one), f"b={two}"], 100)} == {"a": 4, "b": 10}
 
 
-def test_what_cannot_be_told_is_refused(tmp_path):
+def test_ambiguous_sources_are_refused(tmp_path):
     units = [UnitTokens(np.arange(4).astype(np.uint16), np.array([4]))]
     write_folder(tmp_path / "x", plan_shards([units[0].lengths], "concat", 8, 24), units, load("gpt2"))
     with pytest.raises(ShardError, match=r"without tables of documents.*NAME="):

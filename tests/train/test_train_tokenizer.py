@@ -38,7 +38,7 @@ def test_the_same_texts_give_the_same_file_in_any_order(tmp_path):
     assert first.bytes == sum(len(text.encode()) for text in texts)
 
 
-def test_the_same_file_comes_from_another_process_with_other_threads_and_hashes(tmp_path):
+def test_another_process_with_other_threads_and_hashes_writes_the_same_file(tmp_path):
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; from test_train_tokenizer import *; from pathlib import Path; "
         "train(batches(made_texts(), 7), SETTINGS, Path(sys.argv[1]))"
@@ -71,12 +71,12 @@ def test_it_loads_with_the_fast_engine_and_decodes_what_it_encodes(tmp_path, pat
         )
     text = "the river 日本 <end> 👩‍🚀\n"
     assert tokenizer.decode(tokenizer.encode(pa.array([text]))[0].tolist()) == text
-    found = rates(out, settings, seen.held or ["the river"])
-    assert set(found) == {"t.json", "gpt2"}
-    assert found["gpt2"].tokens == int(load("gpt2").count(pa.array(seen.held or ["the river"])).sum())
+    rated = rates(out, settings, seen.held or ["the river"])
+    assert set(rated) == {"t.json", "gpt2"}
+    assert rated["gpt2"].tokens == int(load("gpt2").count(pa.array(seen.held or ["the river"])).sum())
 
 
-def test_words_that_come_often_become_tokens(tmp_path):
+def test_frequent_words_become_tokens(tmp_path):
     train(batches(made_texts(), 80), SETTINGS, tmp_path / "t.json")
     assert len(load(tmp_path / "t.json").encode(pa.array([" the the"]))[0]) == 2
 

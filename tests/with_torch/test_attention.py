@@ -157,10 +157,10 @@ def test_the_loss_of_a_document_sends_no_gradient_to_another(folder, model):
     mine = max(pairwise(edges), key=lambda edge: edge[1] - edge[0])
     each[slice(*mine)].sum().backward()
     for v in heard:
-        found = v.grad.transpose(1, 2).reshape(batch["tokens"].numel(), -1).abs().sum(1)
-        inside = torch.zeros(len(found), dtype=torch.bool)
+        gradients = v.grad.transpose(1, 2).reshape(batch["tokens"].numel(), -1).abs().sum(1)
+        inside = torch.zeros(len(gradients), dtype=torch.bool)
         inside[slice(*mine)] = True
-        assert (found[~inside] == 0).all() and (found[inside] > 0).any()
+        assert (gradients[~inside] == 0).all() and (gradients[inside] > 0).any()
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
@@ -174,8 +174,8 @@ def test_a_dataloader_gives_the_loaders_batches_in_its_order_and_goes_on(workers
     begun = TokenDataset(TokenLoader(folder, batch=2, seed=7, epochs=1))
     loader = TokenLoader(folder, batch=2, seed=7, epochs=1)
     loader.load_state_dict(begun.state(taken))
-    found = list(DataLoader(TokenDataset(loader), batch_size=None, num_workers=workers))
-    assert len(found) == len(wanted) - taken > 2
-    for mine, batch in zip(found, wanted[taken:], strict=True):
+    batches = list(DataLoader(TokenDataset(loader), batch_size=None, num_workers=workers))
+    assert len(batches) == len(wanted) - taken > 2
+    for mine, batch in zip(batches, wanted[taken:], strict=True):
         assert {name: tensor.tolist() for name, tensor in mine.items()} == {n: a.tolist() for n, a in batch.items()}
         assert mine["tokens"].dtype == torch.int64 and mine["cu_seqlens"].dtype == torch.int32

@@ -45,11 +45,11 @@ def learnt(*sources, **changed):
 
 
 def test_what_can_be_learnt_gains_weight_and_noise_loses_it():
-    found = learnt(source("noise", noise(1, 6000)), source("chain", chain(2, 6000, 2)))
-    weights = found.shares()
+    mixture = learnt(source("noise", noise(1, 6000)), source("chain", chain(2, 6000, 2)))
+    weights = mixture.shares()
     assert weights["chain"] > 0.65
     # Nothing below the entropy can be learnt of noise, by either model.
-    assert found.reference[0] > np.log(IDS) - 0.1 and found.reference[1] < np.log(IDS) - 1
+    assert mixture.reference[0] > np.log(IDS) - 0.1 and mixture.reference[1] < np.log(IDS) - 1
 
 
 def test_what_is_known_at_once_loses_weight_to_what_is_hard():
@@ -87,15 +87,15 @@ def slow_update(weights, excess, step_size, smoothing):
 def test_the_update_agrees_with_the_definition(pairs, step_size, smoothing):
     weights, excess = (np.array(column) for column in zip(*pairs))
     weights /= weights.sum()
-    found = doremi.updated(weights, excess, step_size, smoothing)
-    assert found == pytest.approx(slow_update(weights.tolist(), excess.tolist(), step_size, smoothing))
-    assert found.sum() == pytest.approx(1) and (found >= smoothing / len(weights) * 0.999).all()
+    after = doremi.updated(weights, excess, step_size, smoothing)
+    assert after == pytest.approx(slow_update(weights.tolist(), excess.tolist(), step_size, smoothing))
+    assert after.sum() == pytest.approx(1) and (after >= smoothing / len(weights) * 0.999).all()
 
 
 def test_the_weights_are_the_mean_over_the_steps_and_add_up_when_rounded():
-    found = learnt(*(source(name, noise(i, 500)) for i, name in enumerate("abc")), steps=3)
-    assert found.weights == pytest.approx(found.history.mean(0))
-    assert sum(round(weight * 10_000) for weight in found.shares().values()) == 10_000
+    mixture = learnt(*(source(name, noise(i, 500)) for i, name in enumerate("abc")), steps=3)
+    assert mixture.weights == pytest.approx(mixture.history.mean(0))
+    assert sum(round(weight * 10_000) for weight in mixture.shares().values()) == 10_000
 
 
 def test_rows_keep_documents_apart_and_lead_to_the_next_token():

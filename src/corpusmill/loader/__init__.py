@@ -5,7 +5,7 @@
 >>> for batch in loader: ...                                         # doctest: +SKIP
 
     tokens    TokenLoader: shuffled, mixed, resumable batches
-    order     which sample comes n-th, as a function: no state
+    order     the n-th sample as a function, without state
     rows      the rows of a folder of shards
     columns   the columns of a batch: targets, document numbers, positions
     masks     which token may attend to which

@@ -1,21 +1,21 @@
-"""Documents that share a key: keys are sorted into partitions when they are made, and grouped a partition at a time."""
+"""Documents that share a key: keys are sorted by partition when they are computed, and grouped partition by partition."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.text.compile import kernel
 
-LEADERS = 16  # documents of one bucket that later ones are compared with; beyond it a bucket costs no more
+LEADERS = 16  # documents of a bucket that later ones are compared with at most, which bounds the cost of large buckets
 
 
 def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32]]:
     """Sort the keys of a unit's documents by partition, keeping the order of documents within each.
 
     keys      (documents, bands)
-    slices    partitions a band is cut into by the top bits of the key: a power of two
+    slices    partitions per band, by the top bits of the key: a power of two
     returns   offsets (bands * slices + 1,); the keys in partition order; the row of each key's document
 
-    A partition is (band, top bits of the key), numbered band * slices + top bits. Counting sort, linear.
+    A partition is (band, top bits of the key), numbered band * slices + top bits. A counting sort, linear.
     """
     if slices < 1 or slices & (slices - 1):
         raise ValueError(f"slices must be a power of two, got {slices}")
@@ -56,11 +56,11 @@ def _top(key: np.uint64, bits: int) -> np.int64:
 
 
 def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
-    """Number the buckets that hold two records or more.
+    """Number the buckets of two records or more with the same key.
 
     keys      (records,)
-    returns   (records,) the bucket of each record, -1 where its key stands alone; and how many buckets there are.
-              Buckets are numbered in the order of their first record.
+    returns   (records,) the bucket of each record, -1 for a unique key; and the number of buckets. Buckets are numbered in
+              the order of their first record.
     """
     bucket = np.full(len(keys), -1, np.int32)
     return bucket, int(_shared(keys, bucket))
@@ -86,7 +86,7 @@ def _shared(keys: NDArray[np.uint64], bucket: NDArray[np.int32]) -> int:
                 bucket[head] = buckets
                 buckets += 1
             bucket[i] = bucket[head]
-    # Numbered when the second record came; number again by the first, so that order of buckets is order of documents.
+    # Numbered by their second records so far; renumber by the first, so that buckets are in the order of documents.
     renamed = np.full(buckets, -1, np.int32)
     n = 0
     for i in range(len(keys)):
@@ -107,18 +107,18 @@ def candidates(
     low: float,
     high: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Pairs of documents in one bucket that look alike, without comparing all with all.
+    """Candidate pairs of near-duplicates within buckets, without comparing all with all.
 
-    bucket     (records,) the bucket of each record, from `shared`, without the records that are alone
-    buckets    how many there are
-    at         (records,) the row of `sketches` of each record; records stand in order of preference
+    bucket     (records,) the bucket of each record, from `shared`, without the records with unique keys
+    buckets    the number of buckets
+    at         (records,) the row of `sketches` of each record; records are in order of preference
     sketches   (rows, lanes)
-    low        a pair with at least this share of equal lanes is a candidate
-    high       a record that reaches this with an earlier one needs no further comparison
+    low        a pair with at least this share of equal lanes is a candidate pair
+    high       a record that reaches this with an earlier one is not compared further
     returns    earlier record, later record, share of equal lanes, each (pairs,)
 
-    A record is compared with the leaders of its bucket: the earlier records that were not like any leader
-    themselves, at most LEADERS of them. So a bucket of n records costs n * LEADERS comparisons at most.
+    A record is compared with the leaders of its bucket: the earlier records that did not reach `high` with a leader
+    themselves, at most LEADERS of them. So a bucket of n records costs at most n * LEADERS comparisons.
     """
     left, right = np.empty(len(bucket) * 2, np.int64), np.empty(len(bucket) * 2, np.int64)
     share = np.empty(len(bucket) * 2, np.float32)
@@ -177,8 +177,8 @@ def jaccard(
     """The exact Jaccard similarity of pairs of sets.
 
     a, b      (pairs,) numbers of sets
-    hashes    the sets' members, sorted and distinct within each
-    offsets   (sets + 1,) where each set begins
+    hashes    the members of the sets, sorted and distinct within each
+    offsets   (sets + 1,) the first member of each set
     returns   (pairs,) |A and B| / |A or B|; 1.0 for two empty sets
     """
     result = np.empty(len(a), np.float64)
@@ -214,7 +214,7 @@ def _jaccard(
 
 
 def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Each set sorted and without repeats, as `jaccard` wants them."""
+    """Each set sorted and distinct, as `jaccard` needs them."""
     out = np.empty(len(hashes), np.uint64)
     ends = np.zeros(len(offsets), np.int64)
     size = int(_distinct(hashes, offsets, out, ends))
@@ -225,9 +225,9 @@ def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[ND
 def _distinct(
     hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray[np.uint64], ends: NDArray[np.int64]
 ) -> int:
-    """Bucket sort: there are as many buckets as members or half as many, and hashes spread over them evenly."""
+    """Bucket sort: there are half as many to as many buckets as members, and hashes are evenly distributed."""
     begin = np.empty(0, np.int64)  # where each bucket begins in `spare`
-    held = np.empty(0, np.int64)  # how many distinct members it has so far
+    held = np.empty(0, np.int64)  # distinct members of each bucket so far
     spare = np.empty(0, np.uint64)
     size = 0
     for d in range(len(offsets) - 1):
@@ -284,19 +284,19 @@ def take_sets(
 def survivors(
     documents: int, earlier: NDArray[np.int32], later: NDArray[np.int32], similarity: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Which document each one is dropped for, a twin that stays itself, and how alike the two are.
+    """The kept document that each one is a duplicate of, and how similar the two are.
 
-    documents    how many there are; a smaller number is preferred
-    earlier, later, similarity   (pairs,) verified twins, `earlier` < `later`
-    returns      (documents,) the most similar twin that stays (the earliest on a tie), -1 where none does; (documents,)
-                 their similarity, 0 where there is none
+    documents    the number of documents; a smaller number is preferred
+    earlier, later, similarity   (pairs,) verified duplicate pairs, `earlier` < `later`
+    returns      (documents,) the most similar kept duplicate (the earliest on a tie), -1 for documents that are kept;
+                 (documents,) the similarity, 0 for documents that are kept
 
-    Documents are decided in order, so no document goes for one that goes itself: there are no chains.
+    Documents are decided in order, so no document is dropped for one that is dropped itself: there are no chains.
     """
     order = np.lexsort((earlier, -similarity, later))
-    twin, how = np.full(documents, -1, np.int32), np.zeros(documents)
-    _survivors(order, earlier, later, similarity, twin, how)
-    return twin, how
+    duplicate_of, score = np.full(documents, -1, np.int32), np.zeros(documents)
+    _survivors(order, earlier, later, similarity, duplicate_of, score)
+    return duplicate_of, score
 
 
 @kernel
@@ -305,13 +305,13 @@ def _survivors(
     earlier: NDArray[np.int32],
     later: NDArray[np.int32],
     similarity: NDArray[np.float64],
-    twin: NDArray[np.int32],
-    how: NDArray[np.float64],
+    duplicate_of: NDArray[np.int32],
+    score: NDArray[np.float64],
 ) -> None:
     for p in order:
-        if twin[later[p]] < 0 and twin[earlier[p]] < 0:
-            twin[later[p]] = earlier[p]
-            how[later[p]] = similarity[p]
+        if duplicate_of[later[p]] < 0 and duplicate_of[earlier[p]] < 0:
+            duplicate_of[later[p]] = earlier[p]
+            score[later[p]] = similarity[p]
 
 
 def warm_up() -> None:

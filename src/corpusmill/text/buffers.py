@@ -1,8 +1,8 @@
-"""An Arrow string array as bytes and offsets, and back, without copying where that can be done.
+"""An Arrow string array as bytes and offsets, and back, without a copy if possible.
 
-Kernels read text in blocks of 64 bytes, so PAD bytes must be readable after the last document. Arrays made here have
-them. Arrow promises none, so other arrays are copied once if they end too near the end of their buffer
-(at 10 GB/s, next to nothing beside any kernel).
+Kernels read text in blocks of 64 bytes, so PAD bytes must be readable after the last document. Arrays created here have
+them. Arrow does not guarantee any, so other arrays are copied once if they end too close to the end of their buffer (at
+10 GB/s, negligible beside any kernel).
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ LONGEST = 2**31 - 2 * PAD  # bytes of a document; positions inside one are int32
 
 
 class Text(NamedTuple):
-    """Documents as kernels see them; read-only.
+    """Documents as kernels take them, read-only.
 
     data      (bytes + at least PAD,) uint8, UTF-8
     offsets   (documents + 1,) int64: document d is data[offsets[d]:offsets[d + 1]]
@@ -30,8 +30,8 @@ class Text(NamedTuple):
 def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> Text:
     """The documents of an array, or of any slice of one; a null is an empty document.
 
-    Raises ValueError for another type, for offsets that fall or lead outside the buffer, and for a document of
-    2 GiB or more. Bytes that are not UTF-8 give meaningless results, but never a read outside the buffer.
+    Raises ValueError for another type, for offsets that decrease or exceed the buffer, and for a document of 2 GiB or
+    more. Bytes that are not UTF-8 give meaningless results, but never a read outside the buffer.
     """
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
@@ -41,7 +41,7 @@ def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> Text:
         return _text(np.zeros(PAD, np.uint8), np.zeros(1, np.int64))
     offsets = _offsets(texts)
     if texts.null_count:
-        # Arrow lets a null own bytes, which no reader may look at.
+        # Arrow allows nulls to own bytes, which must not be read.
         owned = np.diff(offsets)[texts.is_null().to_numpy(zero_copy_only=False)]
         if owned.any():
             texts = pc.fill_null(texts, "")
@@ -51,7 +51,7 @@ def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> Text:
     lengths = np.diff(offsets)
     first, last = int(offsets[0]), int(offsets[-1])
     if first < 0 or last > len(data) or (lengths < 0).any():
-        raise ValueError(f"offsets must rise within 0..{len(data)}; they go from {first} to {last}")
+        raise ValueError(f"offsets must not decrease and be within 0..{len(data)}; they range from {first} to {last}")
     if lengths.max() >= LONGEST:
         where = int(lengths.argmax())
         raise ValueError(f"document {where} has {int(lengths[where]):,} bytes, more than {LONGEST:,}: split it first")
@@ -68,7 +68,7 @@ def _offsets(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Text:
-    # Writable and read-only arrays are two types to numba, and each would be compiled for.
+    # Writable and read-only arrays are two types to numba, and kernels would be compiled for both.
     data, offsets = data[:], offsets[:]
     data.setflags(write=False)
     offsets.setflags(write=False)
@@ -76,13 +76,13 @@ def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Text:
 
 
 def to_arrow(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeStringArray:
-    """The strings data[offsets[i]:offsets[i + 1]], sharing memory with both arrays. `view` of it copies nothing
-    if `data` goes on for PAD bytes after the last string."""
+    """The strings data[offsets[i]:offsets[i + 1]], sharing memory with both arrays. `view` of it needs no copy if `data`
+    has PAD more bytes after the last string."""
     return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def grown(array: NDArray[np.uint8], used: int, more: int) -> NDArray[np.uint8]:
-    """A copy of array[:used] with room for at least `more` bytes behind it, and half as much again as there was."""
+    """A copy of array[:used] with room for at least `more` bytes after it, and at least 1.5 times as large."""
     bigger = np.empty(max(used + more, len(array) + len(array) // 2), array.dtype)
     bigger[:used] = array[:used]
     return bigger

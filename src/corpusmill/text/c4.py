@@ -16,11 +16,11 @@ from corpusmill.text.sentences import sentence_counts
 from corpusmill.text.spans import Scratch, below, chars_between, find_spans, longest, make_scratch, words_before
 from corpusmill.text.unicode import DIGIT, Classes, class_of, classes, decode
 
-# What becomes of a line: the columns of C4Result.lines.
+# Outcomes of a line: the columns of C4Result.lines.
 LINE_REASONS = ("kept", "long_word", "no_terminal_punctuation", "few_words", "javascript", "policy")
 KEPT, LONG_WORD, NO_TERMINAL, FEW_WORDS, JAVASCRIPT, POLICY = range(len(LINE_REASONS))
 
-# What becomes of a document: the values of C4Result.verdict.
+# Outcomes of a document: the values of C4Result.verdict.
 VERDICTS = ("ok", "lorem_ipsum", "curly_bracket")
 OK, LOREM_IPSUM, CURLY_BRACKET = range(len(VERDICTS))
 
@@ -29,7 +29,7 @@ POLICY_PHRASES = ("terms of use", "privacy policy", "cookie policy", "uses cooki
 LF, CR, DOT, OPEN, CLOSE, CURLY, APOSTROPHE = b"\n\r.[]{'"
 ENDINGS = np.frombuffer(b'.?!"', np.uint8)
 
-# Phrases are found by a rare letter of theirs: RARE[byte] has bit k set if it is that of phrase k, in either case, and
+# Phrases are searched by a rare letter in them: RARE[byte] has bit k set if it is that of phrase k, in either case, and
 # phrase k begins BEFORE[k] bytes before it. One character of English in 18 is such a letter.
 PHRASES = ("lorem ipsum", "javascript", *POLICY_PHRASES)
 LOREM_BIT, JAVASCRIPT_BIT = 1, 2
@@ -49,13 +49,13 @@ _NOTES = np.frombuffer(b"[edit][citation needed]", np.uint8)
 
 @dataclass(frozen=True)
 class C4Result:
-    """What is left of some documents.
+    """Cleaned documents.
 
-    text        (documents,) large_string: the kept lines joined by line feeds; "" where the verdict is not "ok", null
-                where the document was null
+    text        (documents,) large_string: the kept lines joined by line feeds; "" if the verdict is not "ok", null for a
+                null
     verdict     (documents,) uint8: an index of VERDICTS
-    lines       (documents, 6) int64: lines by what became of them, in the order of LINE_REASONS; those after the one
-                that condemned a document are not counted
+    lines       (documents, 6) int64: the number of lines by outcome, in the order of LINE_REASONS; lines after the one
+                for which a document is dropped are not counted
     sentences   (documents,) int64: `sentences.sentence_counts` of text
     """
 
@@ -90,21 +90,21 @@ def clean_lines(
     lorem_ipsum: bool = True,
     curly_bracket: bool = True,
 ) -> C4Result:
-    """Keep the lines that C4's rules keep (Raffel et al. 2020, arXiv:1910.10683, section 2.2, and its published code).
+    """Apply C4's line rules (Raffel et al. 2020, arXiv:1910.10683, section 2.2, and its published code).
 
     Lines are those of str.splitlines(), stripped. Each rule is switched off by False or None. In this order:
 
-    max_word_chars         a line with a longer word goes
-    citations              "[3]", "[]", "[edit]" and "[citation needed]" are cut out of the line; no line goes
-    terminal_punctuation   a line goes that does not end in . ? ! " or, if `apostrophe`, ' or that ends in ...
-    min_words              a line with fewer words goes (counted before citations were cut)
-    lorem_ipsum            the document goes if a line that came so far has the words
-    javascript             a line with the word goes
-    curly_bracket          the document goes if a line that came so far has a {
-    policy                 a line with one of POLICY_PHRASES goes
+    max_word_chars         drop lines with a longer word
+    citations              remove "[3]", "[]", "[edit]" and "[citation needed]" from lines
+    terminal_punctuation   drop lines that do not end in . ? ! " or, if `apostrophe`, ' and lines that end in ...
+    min_words              drop lines with fewer words (counted before citations are removed)
+    lorem_ipsum            drop the document if a line that passed the rules above contains the words
+    javascript             drop lines with the word
+    curly_bracket          drop the document if a line that passed the rules above contains a {
+    policy                 drop lines with one of POLICY_PHRASES
 
-    Phrases are found in either case of ASCII. The text equals that of datatrove's C4QualityFilter (0.10) with the
-    same rules, but for U+212A KELVIN SIGN, which is no "k" here. The number of sentences is left to the caller.
+    Phrases match in either case of ASCII. The text equals that of datatrove's C4QualityFilter (0.10) with the same rules,
+    except that U+212A KELVIN SIGN is not a "k" here. The minimum number of sentences is left to the caller.
     """
     rules = Rules(
         terminal_punctuation,
@@ -120,7 +120,7 @@ def clean_lines(
     text = view(texts)
     documents = len(text.offsets) - 1
     verdict, lines = np.zeros(documents, np.uint8), np.zeros((documents, len(LINE_REASONS)), np.int64)
-    # Nothing is added but line feeds in place of breaks, and a break has a byte of its own.
+    # Only line feeds are added, each in place of a break of at least one byte.
     out = np.empty(text.offsets[-1] - text.offsets[0] + PAD, np.uint8)
     offsets = np.zeros(documents + 1, np.int64)
     _clean_all(text, classes(), rules, out, offsets, verdict, lines)
@@ -163,14 +163,14 @@ def _clean(
     """Write the kept lines of data[lo:hi] to out[begin:]; returns (end, verdict)."""
     p = begin
     size = hi - lo
-    zero: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile what it is passed to twice
+    zero: Any = np.int64(0)  # a literal 0 is another type, for which every callee would be compiled again
     start = first_word = zero
     for b in range(breaks + 1):
         at = s.line_break[b] if b < breaks else size
         if b < breaks and load8(data, lo + at) == CR and at + 1 < size and load8(data, lo + at + 1) == LF:
             continue
         if b == breaks and at == start:
-            break  # no line after the last break
+            break  # no line follows the last break
         word = first_word
         end_word = words_before(s, at)
         first_word = end_word
@@ -180,7 +180,7 @@ def _clean(
             if to_byte - from_byte > rules.max_word_chars and _has_long_word(s, word, end_word, rules.max_word_chars):
                 lines[LONG_WORD] += 1
                 continue
-            # Most lines end here. Only a citation, which ends in "]", could leave another end than this.
+            # Most lines are decided here. Only the removal of a citation, which ends in "]", can change the end.
             last = load8(data, to_byte - 1)
             if rules.terminal_punctuation and last != CLOSE and not _is_ending(last, rules.apostrophe):
                 lines[NO_TERMINAL] += 1
@@ -226,7 +226,7 @@ def _has_long_word(s: Scratch, word: int, end_word: int, most: int) -> bool:
 def _copy(
     data: NDArray[np.uint8], at: int, end: int, citations: bool, classes: Classes, out: NDArray[np.uint8], p: int
 ) -> int:
-    """Copy a line to out[p:], without its citations if asked; returns where it ends.
+    """Copy a line to out[p:], without its citations if `citations`; returns where it ends.
 
     Writes up to 64 bytes more, which the next line overwrites.
     """
@@ -254,7 +254,7 @@ def _copy(
 
 @kernel
 def _citation_end(data: NDArray[np.uint8], at: int, end: int, classes: Classes) -> int:
-    r"""The end of `\\[\\d*]|\\[edit]|\\[citation needed]` at the bracket, or its place if it opens none."""
+    r"""The end of `\\[\\d*]|\\[edit]|\\[citation needed]` at the bracket, or `at` if it does not match."""
     i = at + 1
     while i < end:
         code_point, size = decode(data, i)
@@ -313,7 +313,7 @@ def _phrases_in(text: NDArray[np.uint8], start: int, end: int) -> int:
 
 @inlined
 def _is_phrase(text: NDArray[np.uint8], start: int, at: int, end: int, k: int) -> int:
-    """1 if phrase k stands at `at` in text[start:end], else 0."""
+    """1 if phrase k is at `at` in text[start:end], else 0."""
     size = _AT[k + 1] - _AT[k]
     if at < start or at + size > end:
         return 0
@@ -336,7 +336,7 @@ def _has(text: NDArray[np.uint8], start: int, end: int, byte: int) -> bool:
 
 @kernel
 def _strip_in_place(text: NDArray[np.uint8], begin: int, end: int, classes: Classes) -> Any:
-    """Move text[begin:end].strip() to the front; returns its size. Only cut citations leave something to strip."""
+    """Move text[begin:end].strip() to the front; returns its size. Only removed citations leave space to strip."""
     first, last = strip(text, begin, end, classes)
     if first > begin:
         for i in range(last - first):

@@ -1,4 +1,4 @@
-"""What speaks for source code in a document: keywords, symbols, and lines that end or begin as code does."""
+"""Evidence of source code in a document: keywords, symbols, and lines that end or begin like code."""
 
 from functools import cache
 from typing import Any
@@ -13,8 +13,8 @@ from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import load8
 from corpusmill.text.sets import find, never_zero, room_for
 
-# Reserved words of C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, Swift and TypeScript. Those that prose
-# uses as often ("in", "is", "as", "and", "not", "or", "to", "of") are left out.
+# Reserved words of C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, Swift and TypeScript, without those that
+# are as frequent in prose ("in", "is", "as", "and", "not", "or", "to", "of").
 _KEYWORDS = """
     abstract assert async await bool boolean break byte case catch char chan class const constexpr continue def default
     defer delete do double elif else elsif end endif enum except export extends extern false final finally float fn for
@@ -29,7 +29,7 @@ LONGEST = max(map(len, KEYWORDS))
 SYMBOLS = "{}[]();=<>_&|"
 CLOSERS = "})],;"
 
-# What each byte is, as bits.
+# The classes of each byte, as bits.
 SPACE, WORD, SYMBOL, CLOSER, INSIDE = 1, 2, 4, 8, 16
 KINDS = np.zeros(256, np.uint8)
 KINDS[list(b" \t\n\r\x0b\x0c")] |= SPACE
@@ -44,16 +44,15 @@ COUNTS = np.dtype([(name, np.int64) for name in ("words", "keywords", "chars", "
 
 
 def code_counts(texts: pa.LargeStringArray) -> NDArray[Any]:
-    r"""What each document has of code, (documents,) COUNTS; a null counts as "".
+    r"""Evidence of code in each document, (documents,) COUNTS; a null counts as "".
 
     words        runs of ASCII letters, digits, "_" and characters beyond ASCII
-    keywords     those of them that are in KEYWORDS, as written
-    chars        characters that are no white space of ASCII
-    symbols      those of them that are in SYMBOLS
+    keywords     words that are in KEYWORDS, case-sensitive
+    chars        characters other than ASCII white space
+    symbols      characters that are in SYMBOLS
     lines        lines of text.split("\n") that are not blank
-    code_lines   those of them that, without the white space around them, end in "{", ";" or "):", hold nothing but
-                 CLOSERS and white space, or begin with "//", "/*", "*/", "#include", "#define", or with "@", "<" or
-                 "</" and a letter
+    code_lines   lines that, stripped, end in "{", ";" or "):", consist of CLOSERS and white space, or begin with "//",
+                 "/*", "*/", "#include", "#define", or with "@", "<" or "</" and a letter
     """
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, COUNTS)
@@ -86,8 +85,8 @@ def _count_all(text: Text, keywords: NDArray[np.uint64], out: NDArray[Any]) -> N
 def _count(data: NDArray[np.uint8], lo: int, hi: int, keywords: NDArray[np.uint64], out: Any) -> None:
     words = hits = chars = symbols = lines = code_lines = 0
     none: Any = np.int64(-1)
-    first = last = word = none  # of the line: its first and last byte that is no space; of a word: its first
-    closers = True  # the line has held nothing else
+    first = last = word = none  # first and last byte of the line other than space; first byte of the word
+    closers = True  # the line has only closers so far
     for at in range(lo, hi + 1):
         byte = load8(data, at) if at < hi else np.uint8(LF)
         kind = KINDS[byte]
@@ -142,7 +141,7 @@ def _begins_as_code(data: NDArray[np.uint8], first: int, last: int) -> bool:
         return _is_letter(load8(data, first + 2))
     if byte in (AT, LESS):
         return _is_letter(second)
-    return _is_there(data, first, last, 0, 8) or _is_there(data, first, last, 8, 15)
+    return _has_directive(data, first, last, 0, 8) or _has_directive(data, first, last, 8, 15)
 
 
 @inlined
@@ -151,8 +150,8 @@ def _is_letter(byte: int) -> bool:
 
 
 @inlined
-def _is_there(data: NDArray[np.uint8], first: int, last: int, begin: int, end: int) -> bool:
-    """Whether DIRECTIVES[begin:end] stands at `first`."""
+def _has_directive(data: NDArray[np.uint8], first: int, last: int, begin: int, end: int) -> bool:
+    """Whether data[first:last + 1] begins with DIRECTIVES[begin:end]."""
     same = last - first >= end - begin - 1
     for i in range(begin, end):
         same = same and load8(data, first + i - begin) == DIRECTIVES[i]

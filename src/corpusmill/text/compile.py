@@ -1,14 +1,14 @@
-"""Our decorator for kernels: numba without the GIL, with a cache of machine code that is never stale.
+"""The decorator for kernels: numba without the GIL, with a cache of machine code that is never stale.
 
-Numba's own cache notices a change in the file of a kernel, but not in a constant or a helper that it takes from another
-file, and it fails at import where neither the package nor the home folder can be written. So the code goes to
+Numba's own cache notices a change in the file of a kernel, but not in a constant or a helper from another file, and it
+fails at import if neither the package nor the home folder is writable. So machine code is kept in
 
     <root>/<module>-<first 12 digits of a SHA-256 of its source, those of all modules of ours that it imports, directly or
     not, and numba's version>
 
-where root is $CORPUSMILL_CACHE, else $XDG_CACHE_HOME/corpusmill, else ~/.cache/corpusmill, else a private folder of
-the system's temporary one: the first that can be written. If none can, every process compiles for itself.
-Numba keys what lies there by Python version and CPU, so machines may share a root.
+where root is the first writable one of $CORPUSMILL_CACHE, $XDG_CACHE_HOME/corpusmill (else ~/.cache/corpusmill), and a
+private folder in the system's temporary one. If none is writable, every process compiles for itself. Numba distinguishes
+Python versions and CPUs within a folder, so machines can share a root.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ def kernel(function: F) -> F:
     """
     folder = _folder(function.__module__)
     with _numba_settings:
-        # Set only while numba looks for its folder, so that a user's own kernels keep theirs.
+        # Set only while numba chooses its folder, so that a user's own kernels keep theirs.
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
         try:
             compiled: F = numba.njit(nogil=True, cache=folder is not None)(function)
@@ -56,13 +56,13 @@ def kernel(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """A helper of kernels: LLVM merges it into each caller, and it has no cached code of its own."""
+    """A helper of kernels: LLVM inlines it into each caller, and it has no cached code of its own."""
     compiled: F = numba.njit(nogil=True, forceinline=True)(function)
     return compiled
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:
-    """A function whose LLVM code we write ourselves."""
+    """A function given as LLVM code."""
     return numba.extending.intrinsic(function)
 
 
@@ -73,7 +73,7 @@ def _folder(module: str) -> Path | None:
 
 @cache
 def cache_folder() -> Path | None:
-    """Where machine code is kept; None if no root can be written."""
+    """Where machine code is kept; None if no root is writable."""
     for folder in _roots():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -90,9 +90,9 @@ def _roots() -> Iterator[Path]:
     if xdg := os.environ.get("XDG_CACHE_HOME"):
         yield Path(xdg) / "corpusmill"
     else:
-        with contextlib.suppress(RuntimeError):  # there may be no home folder at all
+        with contextlib.suppress(RuntimeError):  # without a home folder
             yield Path.home() / ".cache" / "corpusmill"
-    # Cached code is executed, so a folder that someone else could have filled is not ours to load from.
+    # Cached code is executed, so a folder that someone else could have written to must not be used.
     shared = Path(tempfile.gettempdir()) / f"corpusmill-cache-{getattr(os, 'getuid', int)()}"
     try:
         shared.mkdir(mode=0o700, exist_ok=True)
@@ -106,7 +106,7 @@ def _roots() -> Iterator[Path]:
 
 @cache
 def fingerprint(module: str | None = None) -> str:
-    """Twelve hexadecimal digits that change with numba and with the source of any kernel that a module can call.
+    """Twelve hexadecimal digits that depend on numba and on the source of every kernel that a module can call.
 
     module   None, or one that is not of this package: any kernel of the package
     """
@@ -150,7 +150,7 @@ def _kernel_sources() -> list[tuple[Path, bytes]]:
 
 
 def kernel_modules() -> list[str]:
-    """The modules that hold kernels. A `warm_up()` of theirs calls each that no other module's `warm_up` does."""
+    """The modules with kernels. Their `warm_up()`, if any, calls all kernels that no other module's `warm_up` calls."""
     modules = []
     for path, source in _kernel_sources():
         if b"\n@kernel" in source:
@@ -159,16 +159,16 @@ def kernel_modules() -> list[str]:
 
 
 def imported_kernels() -> list[str]:
-    """Those of `kernel_modules` that this process has imported: of a recipe that was read, those that its steps need."""
+    """Those of `kernel_modules` that this process has imported: after a recipe is loaded, those that its steps need."""
     return [module for module in kernel_modules() if module in sys.modules]
 
 
 def _marker(module: str) -> Path | None:
-    """The file that stands where all kernels of a module are compiled for this machine."""
+    """The file that marks all kernels of a module as compiled for this machine."""
     folder = _folder(module)
     if folder is None:
         return None
-    # Numba keeps code by the path of its source, too: another installation of this version compiles for itself.
+    # Numba also distinguishes code by the path of its source: another installation of this version compiles for itself.
     machine = f"{sys.implementation.cache_tag}{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}{PACKAGE}"
     return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
 
@@ -181,16 +181,16 @@ def _warm_up(name: str) -> None:
 
 @contextlib.contextmanager
 def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Some of the modules, of which another process has compiled the kernels when the block ends.
+    """About half of the modules, which another process compiles until the block ends.
 
-    It has a cache of its own: numba's loses and confuses entries if two processes add to one function's at a time. What
-    it has made of functions that this process has not compiled then moves over. If it fails, this process has more to do.
+    It writes to a cache of its own, because numba's loses entries if two processes add to one function's at a time. Code
+    of functions that this process has not compiled is then moved over. If the other process fails, this one has more to do.
     """
     root = cache_folder()
     if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2 or not sys.executable:
         yield ()
         return
-    # Neighbours by name call each other more than others do, and what takes longer to compile is longer, about.
+    # Neighbours by name call each other more often, and the time to compile is roughly proportional to the size.
     sizes = {path: len(source) for path, source in _kernel_sources()}
     ends = list(accumulate(sizes.get(_file_of(name) or Path(), 0) for name in modules))
     half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
@@ -208,7 +208,7 @@ def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _move_over(source: Path, root: Path) -> None:
-    """Move the code of all functions of which there is none in `root`: first the code, then the index that names it."""
+    """Move the code of all functions that `root` has none of: first the code, then the index that names it."""
     for index in source.glob("*/*/*.nbi"):
         place = root / index.relative_to(source).parent
         if not (place / index.name).exists():
@@ -219,16 +219,16 @@ def _move_over(source: Path, root: Path) -> None:
 
 
 def is_warm(modules: Sequence[str] | None = None) -> bool:
-    """Whether `warm` has finished for these on this kind of machine: then kernels load in under a second."""
+    """Whether `warm` has finished for these modules on this kind of machine: then kernels load in under a second."""
     markers = map(_marker, kernel_modules() if modules is None else modules)
     return all(marker is not None and marker.exists() for marker in markers)
 
 
 def warm(modules: Sequence[str] | None = None) -> None:
-    """Compile every kernel of these modules, of all if none is named, and keep the machine code.
+    """Compile every kernel of these modules, by default of all, and keep the machine code.
 
-    All take a minute of one core the first time, and about a second afterwards. Run it once before workers start, or they
-    all compile at the same time.
+    All of them take a minute of one core the first time, and about a second afterwards. Run it once before workers start,
+    or each of them compiles.
     """
     names = kernel_modules() if modules is None else list(modules)
     cold = [name for name in names if not is_warm([name])]
@@ -236,7 +236,7 @@ def warm(modules: Sequence[str] | None = None) -> None:
         for name in cold:
             if name not in elsewhere:
                 _warm_up(name)
-    for name in names:  # now only those that came from elsewhere are new, and are loaded
+    for name in names:  # loads what the other process compiled; the rest is loaded already
         _warm_up(name)
         marker = _marker(name)
         if marker is not None:

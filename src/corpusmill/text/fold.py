@@ -1,4 +1,4 @@
-"""Text folded for comparing: what two copies of one text still share when case, accents, digits and marks differ."""
+"""Text folded for comparison, so that duplicates are equal in spite of case, accents, numbers and punctuation."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from corpusmill.text.spans import below, longest
 from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, decode, folding, place
 
 SPACE, ZERO, CAPITAL_SIGMA = 32, 48, 0x3A3
-GROWTH = 3  # bytes that a byte may fold to at most: a Hangul syllable becomes three letters
-SLACK = 32  # bytes that may be written beyond what counts
+GROWTH = 3  # maximum of bytes that a byte folds to: a Hangul syllable becomes three letters
+SLACK = 32  # bytes that may be written after the end
 
 _letters = simd.masks(simd.ascii_letter, simd.ascii_digit, simd.not_ascii)
 
@@ -44,7 +44,7 @@ def fold(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
 @kernel
 def _fold(text: Text, first: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> int:
-    """Fold documents from `first` on; returns the one that may not have room, or the number of documents."""
+    """Fold documents from `first` on; returns the first that may not have room, or the number of documents."""
     for d in range(first, len(offsets) - 1):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         if offsets[d] + GROWTH * (hi - lo) + SLACK + PAD > len(out):
@@ -58,7 +58,7 @@ def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: ND
     """Write the folded data[lo:hi] at out[begin:]; returns its end."""
     p = begin
     at = lo
-    gap = False  # a space is due before the next character
+    gap = False  # a space is pending before the next character
     while at < hi:
         if load8(data, at) < 0x80:
             # ASCII letters and gaps up to the next digit or other character, 64 bytes at a time.
@@ -69,7 +69,7 @@ def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: ND
             while letters != NO_BITS:
                 start = lowest_bit(letters)
                 size = lowest_bit(~(letters >> U(start)))
-                out[p] = SPACE  # in vain, where none is due: the next letter takes its place
+                out[p] = SPACE  # overwritten by the next letter unless a space is due
                 p += gap | ((start > done) & (p > begin))
                 gap = False
                 for k in range(0, size, 16):
@@ -111,7 +111,7 @@ def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: ND
                 out[p] = load8(data, at + k)
                 p += 1
         at += size
-    while p > begin and out[p - 1] == SPACE:  # before combining marks that stood alone
+    while p > begin and out[p - 1] == SPACE:  # before combining marks without a base
         p -= 1
     return p
 

@@ -1,4 +1,4 @@
-"""A hash of words that does not tell capitals from small letters, and is the same in every process."""
+"""A hash of words that ignores case, and is the same in every process."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
 from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load64
 
-# Set in every byte: an ASCII capital becomes small, as does É, and punctuation stays apart.
+# Set in every byte: ASCII capitals become lower case, as does É, and punctuation stays distinct.
 FOLD = U(0x2020202020202020)
 
 
 def word_hashes(words: pa.LargeStringArray) -> NDArray[np.uint64]:
-    """`word_hash` of each, (words,); of an empty one it has no meaning."""
+    """`word_hash` of each, (words,); meaningless for an empty one."""
     text = view(words)
     out = np.empty(len(words), np.uint64)
     _hash_all(text, out)
@@ -31,7 +31,7 @@ def _hash_all(text: Text, out: NDArray[np.uint64]) -> None:
 
 @inlined
 def word_hash(data: NDArray[np.uint8], start: Any, end: Any) -> Bits:
-    """A hash of the token data[start:end], the same for capitals; reads up to 7 bytes past the end."""
+    """A hash of the token data[start:end], ignoring case; reads up to 7 bytes past the end."""
     size = end - start
     if size <= 8:
         return mix(((load64(data, start) | FOLD) & (ALL_BITS >> U(64 - 8 * size))) ^ K1, U(size) ^ K0)

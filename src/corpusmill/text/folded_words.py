@@ -1,4 +1,4 @@
-"""Where the words of folded text stand in the text that was folded."""
+"""Where the words of folded text are in the original text."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from corpusmill.text.unicode import GAP, MAPPED, NUMBER, Folding, decode, foldin
 
 
 def folded_words(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The bytes of each text that every word of `fold(texts)` comes from.
+    """The span of the original text of every word of `fold(texts)`.
 
-    returns   (words, 2) first byte and end, from the beginning of the text; and (documents + 1,) where each document's
-              words begin
+    returns   (words, 2) first byte and end, from the beginning of the text; and (documents + 1,) the first word of each
+              document
 
-    Word i of the fold is what `fold` makes of these bytes alone, but for a sigma, whose form depends on what surrounds
-    it. What stands between two words folds to nothing but a space.
+    `fold` of a span alone gives its word, except for a sigma, whose form depends on its context. The text between two words
+    folds to a single space.
     """
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)
@@ -39,9 +39,9 @@ def _folded_words(text: Text, folding: Folding, offsets: NDArray[np.int64], span
 
 @kernel
 def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDArray[np.int64], words: int) -> int:
-    """Add the words of data[lo:hi]; returns how many there are then."""
+    """Append the words of data[lo:hi]; returns the new number of words."""
     start: Any = lo
-    written: Any = 0  # bytes that the word folds to: a combining mark alone is no word
+    written: Any = 0  # bytes that the word folds to: a combining mark alone is not a word
     at = lo
     while at < hi:
         byte = load8(data, at)

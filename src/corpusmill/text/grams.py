@@ -1,8 +1,8 @@
 """Repeated word n-grams, by naming (Karp, Miller, Rosenberg 1972).
 
-The name of an n-gram is the position where it first occurs. An n-gram is the pair of names of its two (n-1)-grams, so
-no n words are ever hashed together, and each n is one small table over only the positions where the (n-1)-gram
-repeats. Two n-grams are equal if their words are; words are equal if their 64-bit hashes are.
+The name of an n-gram is the position of its first occurrence. An n-gram is the pair of names of its two (n-1)-grams, so
+n words are never hashed together, and each n needs only a small table over the positions where the (n-1)-gram repeats.
+Two n-grams are equal if their words are; words are equal if their 64-bit hashes are.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from corpusmill.text.words import ALL_UPPER, HAS_ALPHA, HAS_CONTENT
 
 TOP = (2, 3, 4)
 REPEATED = (5, 6, 7, 8, 9, 10)
-ALL = -1  # no slot of the hash table
+ALL = -1  # in place of a slot of the hash table
 REPEAT = 3  # words in the sequences that `repeats` counts
 
 
@@ -40,7 +40,7 @@ def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool,
 
 @kernel
 def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any) -> int:
-    """Name every word, and sum up what is known of words. Returns how many stand at s.pos because they repeat."""
+    """Name every word, and sum up the properties of words. Returns how many positions of repeated words are in s.pos."""
     mask = cleared(s.table, words)
     alpha = content = content_chars = upper = distinct = stops = 0
     for i in range(words):
@@ -73,13 +73,13 @@ def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any
 
 @kernel
 def _name_grams(candidates: int, s: Scratch) -> int:
-    """From the positions where (n-1)-grams repeat to those where n-grams do; returns how many."""
+    """Replace the positions of repeated (n-1)-grams by those of repeated n-grams; returns how many."""
     tried = 0
     mask = cleared(s.table, candidates)
     for c in range(candidates - 1):
         i = s.pos[c]
         if s.pos[c + 1] == i + 1:
-            # The first name is raised by one, so that no pair is 0, the empty slot.
+            # One is added to the first name, so that no pair is 0, the empty slot.
             key = (U(s.name[i] + 1) << U(32)) | U(s.name[i + 1])
             at = find(s.table, mask, key)
             if s.table[at] == NO_BITS:
@@ -113,7 +113,7 @@ def _top_gram_chars(words: int, n: int, repeating: int, contained: bool, s: Scra
 
 @kernel
 def _duplicate_gram_chars(n: int, repeating: int, s: Scratch) -> Any:
-    """Characters in n-grams that occurred before; after each, the walk goes on behind it. Uses up the counts."""
+    """Characters in n-grams that occurred before, counted without overlap from left to right. Overwrites the counts."""
     next_start = 0
     chars: Any = 0
     for c in range(repeating):
@@ -130,11 +130,11 @@ def _duplicate_gram_chars(n: int, repeating: int, s: Scratch) -> Any:
 
 @kernel
 def _contained_chars(n: int, slot: int, repeating: int, s: Scratch) -> Any:
-    """Characters in all occurrences of the n-gram in a slot, or of ALL that repeat; where they overlap, once.
+    """Characters in all occurrences of the n-gram in a slot, or of ALL repeated ones; overlaps are counted once.
 
-    Between two words of an n-gram there is one character, whatever stands there.
+    Two words of an n-gram count as separated by one character.
     """
-    end = 0  # of the words that are counted
+    end = 0  # of the words that are counted already
     chars: Any = 0
     for c in range(repeating):
         if slot == ALL or s.slot[c] == slot:
@@ -147,7 +147,7 @@ def _contained_chars(n: int, slot: int, repeating: int, s: Scratch) -> Any:
 
 @kernel
 def _repeats(repeating: int, s: Scratch) -> int:
-    """How many n-grams occurred before, overlapping ones too."""
+    """How many n-grams occurred before, overlapping ones included."""
     firsts = 0
     for c in range(repeating):
         firsts += s.head[s.slot[c]] == s.pos[c]

@@ -1,6 +1,6 @@
 """Hashes of text: XXH64, bit for bit, and a faster 64-bit hash for tables that live no longer than a call.
 
-What leaves the process is XXH64 (Collet's xxHash, seed as given), so that anyone can compute it again.
+Hashes that leave the process are XXH64 (Collet's xxHash, with the given seed), so that anyone can recompute them.
 """
 
 from typing import Any
@@ -49,9 +49,9 @@ def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int =
     """XXH64 of spans of documents, (spans,) uint64.
 
     spans   (spans, 3 or more) int64: document, …, first byte, end (the last two columns), in bytes from the beginning
-            of the document; in any order, and they may overlap
+            of the document; in any order, may overlap
 
-    Raises ValueError for a span that does not lie inside its document.
+    Raises ValueError for a span that is not within its document.
     """
     text = view(texts)
     document, start, end = spans[:, 0], spans[:, -2], spans[:, -1]
@@ -62,7 +62,7 @@ def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int =
         and (start <= end).all()
         and (end <= sizes[document]).all()
     ):
-        raise ValueError("a span must lie inside its document")
+        raise ValueError("a span must be within its document")
     out = np.empty(len(spans), np.uint64)
     _hash_spans(text.data, text.offsets[document] + start, text.offsets[document] + end, U(seed), out)
     return out
@@ -117,7 +117,7 @@ def _merge(h: Bits, lane: Bits) -> Bits:
 
 @kernel
 def xxh64(data: NDArray[np.uint8], start: int, end: int, seed: Bits) -> Bits:
-    """XXH64 of data[start:end]; reads nothing beyond."""
+    """XXH64 of data[start:end]; does not read beyond."""
     at = start
     if end - start >= 32:
         a, b, c, d = seed + P1 + P2, seed + P2, seed, seed - P1

@@ -1,19 +1,20 @@
-r"""Where words of a list stand in text, also as they are written to get past such lists.
+r"""Where words of a list occur in text, also in spellings that are meant to evade such lists.
 
-A word is a run of letters, digits (str.isalnum) and the marks @ $ ! *, with a letter or digit in it; whatever else stands
-there, such as "-", "_" or an apostrophe, parts words. It is a word of the list if it has its letters, capitals or small, or
+A word is a run of letters, digits (str.isalnum) and the marks @ $ ! *, with at least one letter or digit; everything else,
+such as "-", "_" or an apostrophe, separates words. It matches a word of the list if it has the same letters in either
+case, or
 
-    stretched     three or more of a letter in a row stand for one or two of it: "fuuuck"; two do not stand for one
+    stretched     three or more of a letter in a row stand for one or two: "fuuuck"; two do not stand for one
     substituted   0 for o, 1 and ! for i or l, 3 for e, 4 and @ for a, 5 and $ for s, 7 for t, 8 for b, 9 for g; but at
-                  least one letter is a letter, and no more than half are digits, so that 455 and A55 are no words
-    masked        "*" for any letter between the first and the last of a word of four letters or more, one for each; then
-                  nothing is stretched
-    spaced        single letters that one and the same character of space, ".", "-" and "_" parts, four or more, and no
-                  other beside them in the same way; an "a" or "i" before, parted by a space, may be a word
+                  least one character is a letter and at most half are digits, so that 455 and A55 do not match
+    masked        "*" for any one letter between the first and the last of a word of four letters or more; not combined
+                  with stretching
+    spaced        four or more single letters, separated by the same one of space, ".", "-" and "_", without another
+                  beside them in the same way; a preceding "a" or "i", separated by a space, may be a word of its own
 
-Marks at both ends may be punctuation: "ass!" is looked for with and without its "!", "**fuck**" with and without stars. Never
-is a part of a word looked at, so no word is found in "Scunthorpe", "assess" or "cockpit". All that is for words of ASCII
-letters; a word with others in it, or with marks over letters, is none of the list.
+Marks at both ends may be punctuation: "ass!" is matched with and without its "!", "**fuck**" with and without stars. Parts
+of words are never matched, so nothing is found in "Scunthorpe", "assess" or "cockpit". Only words of ASCII letters can
+match; a word with other letters or with diacritics does not.
 """
 
 from pathlib import Path
@@ -48,14 +49,14 @@ SUBSTITUTES = {
     "9": "g",
 }
 SHORTEST, LONGEST = 3, 32  # letters of a word of a list
-STRETCHED = 3  # so many of a letter may stand for fewer, or for more
-SPACED = 4  # letters, at least, that are looked at if they stand alone
-ROOM = 63  # characters of a written form, once nothing in it is repeated more than STRETCHED times; one bit each
+STRETCHED = 3  # so many of a letter in a row may stand for fewer, or for more
+SPACED = 4  # minimum of letters in a spaced word
+ROOM = 63  # characters of a written form, after runs are shortened to STRETCHED; one bit each
 
 AT, DOLLAR, BANG, STAR, BLANK, DOT, DASH, UNDERSCORE = b"@$!* .-_"
 LOWER = 0x20
 
-# Which letters a byte can stand for, bit 0 for "a".
+# The letters that a byte can stand for, bit 0 for "a".
 _MEANS = np.zeros(256, np.uint32)
 for _letter in range(26):
     _MEANS[ord("a") + _letter] = _MEANS[ord("A") + _letter] = 1 << _letter
@@ -70,8 +71,8 @@ _letter_mask = simd.masks(simd.ascii_letter)
 class Words(NamedTuple):
     """A list as the kernel takes it; sorted, read-only.
 
-    slots     (slots,) uint64, a power of two: hashes of the words, 0 where free
-    letters   uint8: all words, one after the other; word w is letters[start[w]:start[w + 1]]
+    slots     (slots,) uint64, a power of two: hashes of the words, 0 if free
+    letters   uint8: all words, concatenated; word w is letters[start[w]:start[w + 1]]
     first     (27,) int32: words first[i] to first[i + 1] begin with the i-th letter
     longest   letters of the longest word
     """
@@ -84,34 +85,36 @@ class Words(NamedTuple):
 
 
 def read_words(path: Path) -> Words:
-    """A list from a file in UTF-8: words separated by white space, "#" begins a comment.
+    """A list from a UTF-8 file: words separated by white space; "#" begins a comment.
 
-    Raises AssetError if there is none in it, or one that is not made of ASCII letters, 3 to 32, or has more than three
+    Raises AssetError if there are no words, or one that does not consist of 3 to 32 ASCII letters, or has more than three
     of one letter in a row.
     """
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise AssetError(f"{path}: no list of words: {error}") from error
+        raise AssetError(f"{path}: cannot read the list of words: {error}") from error
     words: set[str] = set()
     for number, line in enumerate(lines, 1):
         for word in line.partition("#")[0].lower().split():
             if not (word.isascii() and word.isalpha()):
                 raise AssetError(
-                    f'{path}:{number}: "{word}" is more than ASCII letters. Forms with digits, marks or spaces are found by themselves: write the word'
+                    f'{path}:{number}: "{word}" has other characters than ASCII letters. Spellings with digits, marks or '
+                    "spaces are matched automatically: write the plain word"
                 )
             if not SHORTEST <= len(word) <= LONGEST or any(letter * (STRETCHED + 1) in word for letter in word):
                 raise AssetError(
-                    f'{path}:{number}: "{word}" must have {SHORTEST} to {LONGEST} letters, and no more than {STRETCHED} of one in a row'
+                    f'{path}:{number}: "{word}" must have {SHORTEST} to {LONGEST} letters, and no more than {STRETCHED} of '
+                    "the same in a row"
                 )
             words.add(word)
     if not words:
-        raise AssetError(f"{path}: a list without a word")
+        raise AssetError(f"{path}: a list without words")
     return make_words(sorted(words))
 
 
 def make_words(words: list[str]) -> Words:
-    """words   sorted, as `read_words` wants them"""
+    """The list of these words, which must be sorted and meet the conditions of `read_words`."""
     hashes = word_hashes(pa.array(words, pa.large_string()))
     slots = np.zeros(1 << (4 * len(words)).bit_length(), np.uint64)
     for h in hashes.tolist():
@@ -128,10 +131,10 @@ def make_words(words: list[str]) -> Words:
 
 
 def find_words(texts: pa.LargeStringArray, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where words of a list stand.
+    """The occurrences of words of a list.
 
-    returns   (hits, 3) int64: document, first byte, end, from the beginning of the text; and (documents,) how many words
-              each text has, those of the list or not. A spaced word has as many as it has letters or digits
+    returns   (hits, 3) int64: document, first byte, end, from the beginning of the text; and (documents,) the number of
+              all words of each text. A spaced word counts once per letter or digit
     """
     text = view(texts)
     counts = np.zeros(len(text.offsets) - 1, np.int64)
@@ -168,7 +171,7 @@ def _find(text: Text, words: Words, classes: Classes, counts: NDArray[np.int64],
                         count += hit
                         start += 2 * hit
                     if not hit:
-                        at -= 1  # the last may be the first of others: "a d.a.m.n"
+                        at -= 1  # the last letter may begin another spaced word: "a d.a.m.n"
                     for k in range(start, at, 2):
                         count += _is_alnum(load8(data, k))
                     end = at
@@ -190,7 +193,7 @@ def _find(text: Text, words: Words, classes: Classes, counts: NDArray[np.int64],
 
 @inlined
 def _is_plain(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
-    """Whether a word is of ASCII letters, none three times in a row; so it is only what it says."""
+    """Whether a word consists of ASCII letters, none three times in a row, so that no other spelling need be tried."""
     size = end - start
     if size > LONGEST:
         return False
@@ -226,8 +229,8 @@ def _is_listed(data: NDArray[np.uint8], start: Any, end: Any, words: Words) -> b
 
 @kernel
 def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uint8], words: Words) -> Any:
-    """The part of a word that is a form of one of the list: all of it, or what is left without marks at its ends; else an
-    empty one."""
+    """The part of a word that is a spelling of one of the list: all of it, or without marks at its ends; empty if none
+    is."""
     letters = False
     for at in range(start, end):
         byte = load8(data, at)
@@ -253,7 +256,7 @@ def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.
 
 @inlined
 def _is_stripped(byte: Any, stripping: int) -> bool:
-    """Nothing at first; then what seldom is a letter at the end of a word, "!" and "*"; then all marks."""
+    """Nothing at first; then "!" and "*", which rarely are a letter at the end of a word; then all marks."""
     if stripping == 0:
         return False
     if byte in (STAR, BANG):
@@ -263,12 +266,12 @@ def _is_stripped(byte: Any, stripping: int) -> bool:
 
 @inlined
 def _shorten(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uint8]) -> int:
-    """Write data[start:end] in small letters, STRETCHED at most of the same in a row but for stars; returns how many
+    """Write data[start:end] in lower case, with at most STRETCHED of the same in a row except stars; returns how many
     characters that are, 0 if there is no room for them."""
     filled = 0
     same = 0
     for at in range(start, end):
-        byte = _small(load8(data, at))
+        byte = _lower(load8(data, at))
         same = same + 1 if filled > 0 and form[filled - 1] == byte else 1
         if same > STRETCHED and byte != STAR:
             continue
@@ -280,14 +283,14 @@ def _shorten(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uin
 
 
 @inlined
-def _small(byte: Any) -> Any:
+def _lower(byte: Any) -> Any:
     return byte | LOWER if 65 <= byte <= 90 else byte
 
 
 @kernel
 def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint8], classes: Classes) -> Any:
-    """(characters, whether `form` has room for them) that stand alone from `start` on, parted by one character, the same
-    each time; those are written in small letters. Every one can stand for a letter; (1, …) if no other follows."""
+    """(characters, whether `form` has room for them) of a spaced word: single characters from `start` on, separated by the
+    same character, written in lower case. Each can stand for a letter; (1, …) if no other follows."""
     if start + 2 >= hi:
         return 1, False
     between = load8(data, start + 1)
@@ -297,7 +300,7 @@ def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint
     at = start
     while at < hi and _MEANS[np.intp(load8(data, at))] != _NOTHING and not _goes_on(data, at + 1, hi, classes):
         if characters < ROOM:
-            form[characters] = _small(load8(data, at))
+            form[characters] = _lower(load8(data, at))
         characters += 1
         if at + 1 >= hi or load8(data, at + 1) != between:
             break
@@ -307,7 +310,7 @@ def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint
 
 @inlined
 def _goes_on(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool:
-    """Whether the word before `at` goes on there; "!" and "*" that nothing follows are punctuation."""
+    """Whether the word before `at` continues there; "!" and "*" at its end are punctuation."""
     while at < hi and (load8(data, at) == BANG or load8(data, at) == STAR):
         at += 1
     if at >= hi:
@@ -325,7 +328,7 @@ def _is_alnum(byte: Any) -> Any:
 
 @inlined
 def _has_alnum(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
-    """Whether a word is more than marks; beyond ASCII it has nothing else."""
+    """Whether a word has a letter or digit; all its characters beyond ASCII are."""
     at = start
     while at < end and not (load8(data, at) >= 0x80 or _is_alnum(load8(data, at))):
         at += 1
@@ -334,7 +337,7 @@ def _has_alnum(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
 
 @kernel
 def _is_form_of_any(form: NDArray[np.uint8], n: int, words: Words) -> bool:
-    """Whether form[:n] is a written form of a word of the list."""
+    """Whether form[:n] is a spelling of a word of the list."""
     letters = digits = stars = 0
     for i in range(n):
         letters += 97 <= form[i] <= 122
@@ -375,7 +378,7 @@ def _is_masked(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: 
 @kernel
 def _is_form(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: int, hi: int) -> bool:
     """Whether form[:n] is letters[lo:hi], stretched or substituted. "1" can be two letters, so all ways are tried: bit i of
-    `ends` says that the letters so far can end before form[i]."""
+    `ends` is set if the letters so far can end before form[i]."""
     ends = ONE
     at = lo
     while at < hi and ends != NO_BITS:

@@ -22,13 +22,13 @@ SHORT_LINE = 30  # characters
 def line_statistics(
     data: NDArray[np.uint8], lo: int, hi: int, breaks: int, classes: Classes, s: Scratch, out: Any
 ) -> None:
-    """Fill the fields of the record that count lines; the three meanings of a line are those of `stats.STATS`."""
+    """Fill the fields of the record that count lines, by the three definitions of a line in `stats.STATS`."""
     lines = bullets = dotted = 0
     newlines = filled = again = again_chars = 0
     full = terminal = short = repeated_chars = 0
     mask = cleared(s.table, min(breaks + 1, len(s.start)))
     size = hi - lo
-    zero: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile what it is passed to twice
+    zero: Any = np.int64(0)  # a literal 0 is another type, for which every callee would be compiled again
     line_start = line_word = zero  # of the current line of str.splitlines()
     lf_start = lf_word = zero  # of the current line of text.split("\n")
     for b in range(breaks + 1):
@@ -59,7 +59,7 @@ def line_statistics(
                     short += chars <= SHORT_LINE
                     repeated_chars += chars * repeated
             lf_start, lf_word = at + 1, word
-    if size > 0:  # re.split(r"\n+") leaves an empty first and last piece
+    if size > 0:  # re.split(r"\n+") returns an empty first or last piece
         leading, trailing = load8(data, lo) == LF, load8(data, hi - 1) == LF
         filled += leading + trailing
         again += leading and trailing

@@ -1,6 +1,6 @@
-"""What numba lacks and kernels need: unaligned loads, the 128-bit product, bit counting. All are one instruction.
+"""Instructions that numba lacks: unaligned loads, the 128-bit product, bit counting.
 
-Loads are little-endian, unchecked, and may read where no array element of their width begins.
+Loads are little-endian, unchecked, and need no alignment.
 """
 
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ from numba.core import cgutils
 
 from corpusmill.text.compile import inlined, intrinsic
 
-Bits: TypeAlias = Any  # a uint64 scalar inside a kernel; numba's types, not NumPy's, are what holds there
+Bits: TypeAlias = Any  # a uint64 scalar in a kernel, where numba's types apply and not NumPy's
 U = np.uint64
 ONE = U(1)
 NO_BITS = U(0)
@@ -94,5 +94,5 @@ def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, 
 
 @inlined
 def moved_up(bits: Bits, before: Bits, by: int) -> Bits:
-    """A map of 64 places moved up by so many, filled from the map of the 64 before it."""
+    """A 64-bit map shifted up by `by` positions and filled from the map of the 64 positions before."""
     return (bits << U(by)) | (before >> U(64 - by))

@@ -1,11 +1,11 @@
-"""Which items of an index stand in which documents, and where: n-grams of words looked up and put together again.
+"""An index of items, and where they occur in documents: n-grams of words are looked up and joined to passages.
 
-An item is a folded text. One of at least n words is known by all of its n-grams. A shorter one, a "phrase", is known by
-itself as a whole, and by its first `shortest` words, its "seed": only where that stands is the whole looked for. Runs
-of few different words say nothing, as tables of numbers do (folded, "0 0 0 0"): they are known of no item.
+An item is a folded text. One of at least n words is indexed by all of its n-grams. A shorter one, a "phrase", is indexed
+as a whole, and by its first `shortest` words, its "seed": the whole is looked up only where the seed occurs. Runs of few
+distinct words, such as tables of numbers (folded, "0 0 0 0"), carry no information and are not indexed.
 
-A run of words is known by a 64-bit hash, a polynomial in the hashes of the words, so that the hash of any run follows
-from two prefixes of the document. Two different runs that share it are taken for the same: with a million n-grams in an
+A run of words is identified by a 64-bit hash, a polynomial in the hashes of the words, so that the hash of any run follows
+from two prefixes of the document. Different runs with the same hash are taken for equal: with a million n-grams in an
 index, that is expected once in 2e13 words of text.
 """
 
@@ -24,8 +24,8 @@ from corpusmill.text.shingles import word_places
 from corpusmill.text.spans import longest
 
 WIDEST = 63  # words of an n-gram: the lengths of phrases are the bits of a number
-FILTER = 16  # bits of the filter for each run that is known, at least: most words of a document are settled by it
-FOUND = np.dtype([("document", "i4"), ("item", "i4"), ("word", "i4"), ("at", "i4")])
+FILTER = 16  # minimum of filter bits per indexed run: the filter rejects most words of a document
+MATCH = np.dtype([("document", "i4"), ("item", "i4"), ("word", "i4"), ("at", "i4")])
 PASSAGE = np.dtype(
     [
         ("document", "i4"),
@@ -34,23 +34,23 @@ PASSAGE = np.dtype(
         ("end", "i4"),  # word after the last one
         ("at", "i4"),  # word of the item where that first n-gram begins
         ("left", "i4"),  # words of the item after that last one
-        ("covered", "i4"),  # different words of the item that stand in the n-grams that were found
-        ("grams", "i4"),  # different n-grams of the item that were found; 1 for a phrase
+        ("covered", "i4"),  # distinct words of the item within the matched n-grams
+        ("grams", "i4"),  # distinct n-grams of the item that matched; 1 for a phrase
     ]
 )
 
 
 class Index(NamedTuple):
-    """Items to be found; read-only, and shared by all processes where the arrays are mapped from files.
+    """The indexed items; read-only, and shared by all processes if the arrays are mapped from files.
 
     n, shortest  words of an n-gram, and of the shortest phrase
-    shift        of a hash, to its bit in `filter`
-    filter       bit map: a run whose bit is not set is not known
-    keys         hash table of the runs that are known, see `sets`
+    shift        from a hash to its bit in `filter`
+    filter       bit map: a run whose bit is not set is not in the index
+    keys         hash table of the indexed runs, see `sets`
     entry        (slots,) number of the run in each slot of `keys`
     lengths      (runs,) of a seed, the lengths of the phrases that begin with it, as bits
-    first        (runs + 1,) where the places of each run begin in `item` and `at`
-    item, at     (places,) the item that the run stands in, and from which word on
+    first        (runs + 1,) the first place of each run in `item` and `at`
+    item, at     (places,) an item with the run, and the first word of the run in it
     words        (items,) of each item
     """
 
@@ -74,8 +74,8 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int) -> Ind
     """The index of folded items.
 
     n          words of an n-gram, at most WIDEST
-    shortest   words of the shortest item that is looked for, at most n
-    common     an n-gram or phrase that more items than this have is boilerplate, and known of none
+    shortest   words of the shortest item that is indexed, at most n
+    common     an n-gram or phrase that occurs in more items is boilerplate, and not indexed
     """
     if not 1 <= shortest <= n <= WIDEST:
         raise ValueError(f"need 1 <= shortest <= n <= {WIDEST}, got shortest={shortest}, n={n}")
@@ -113,7 +113,7 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int) -> Ind
 
 
 def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int) -> NDArray[np.bool_]:
-    """Which of the runs stand in more than `common` items; runs and items are sorted."""
+    """Which of the runs occur in more than `common` items; runs and items are sorted."""
     begins = np.append(True, runs[1:] != runs[:-1])[: len(runs)]
     run = np.cumsum(begins) - 1
     another = begins | np.append(True, item[1:] != item[:-1])[: len(runs)]
@@ -122,12 +122,12 @@ def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int)
 
 
 def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
-    """The passages of folded documents in which n-grams of items stand: PASSAGE, by document, item and place.
+    """The passages of folded documents with n-grams of items: PASSAGE, by document, item and position.
 
-    N-grams of one item that are no further apart than the item is long make one passage.
+    N-grams of one item at most the length of the item apart are one passage.
     """
     text = view(folded)
-    matches = np.empty(1 << 12, FOUND)
+    matches = np.empty(1 << 12, MATCH)
     parts: list[NDArray[Any]] = []
     document = 0
     while document < len(folded):
@@ -135,7 +135,7 @@ def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
         if count:
             parts.append(matches[:count].copy())
         else:
-            matches = np.empty(4 * len(matches), FOUND)  # what is found in one document has no room
+            matches = np.empty(4 * len(matches), MATCH)  # too small for the matches of one document
     if not parts:
         return np.empty(0, PASSAGE)
     rows = np.concatenate(parts)
@@ -148,7 +148,7 @@ def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
 def _hash_words(
     data: NDArray[np.uint8], words: int, start: NDArray[np.int64], end: NDArray[np.int64], prefix: NDArray[np.uint64]
 ) -> None:
-    """prefix[i], for each i up to `words`: the hash of the first i words."""
+    """Write the hash of the first i words to prefix[i], for each i up to `words`."""
     prefix[0] = NO_BITS
     for i in range(words):
         prefix[i + 1] = prefix[i] * P1 + quick_hash(data, start[i], end[i] - start[i])
@@ -179,7 +179,7 @@ def _count(text: Text, words: NDArray[np.int32]) -> None:
 
 @inlined
 def _is_telling(prefix: NDArray[np.uint64], i: int, length: int) -> Any:
-    """Whether at least half of the words [i, i + length) are different ones."""
+    """Whether the number of distinct words among [i, i + length) is at least half of all."""
     different = 0
     for a in range(i, i + length):
         word = prefix[a + 1] - prefix[a] * P1
@@ -199,7 +199,7 @@ def _hash_items(
     telling: NDArray[np.bool_],
     seeds: NDArray[np.uint64],
 ) -> None:
-    """Fill in the n-grams of each item, or the whole phrase and its seed; nothing of shorter ones."""
+    """Fill in the n-grams of each item, or the whole phrase and its seed; shorter items are skipped."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
     prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
@@ -226,7 +226,7 @@ def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[
 
 @inlined
 def _entry(index: Index, key: Bits) -> Any:
-    """The number of a run, -1 if it is not known."""
+    """The number of a run, -1 if it is not in the index."""
     bit = key >> U(index.shift)
     if (index.filter[np.intp(bit >> U(6))] >> (bit & U(63))) & ONE == NO_BITS:
         return -1
@@ -236,7 +236,7 @@ def _entry(index: Index, key: Bits) -> Any:
 
 @inlined
 def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count: Any) -> Any:
-    """Note all places of a run; returns how many would be noted if there were room."""
+    """Write a match for every place of a run; returns how many there are with unlimited room."""
     for place in range(index.first[entry], index.first[entry + 1]):
         if count < len(matches):
             row = matches[count]
@@ -248,7 +248,7 @@ def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count
 
 @kernel
 def _find(text: Text, index: Index, document: int, matches: Any) -> Any:
-    """Note what stands in documents from `document` on; returns the first one that has no room, and the rows noted."""
+    """Write the matches of documents from `document` on; returns the first document without room, and the matches written."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
     prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
@@ -279,11 +279,11 @@ def _find(text: Text, index: Index, document: int, matches: Any) -> Any:
 
 @kernel
 def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
-    """Put rows of FOUND, sorted, together to passages; returns how many there are."""
+    """Join sorted matches to passages; returns how many there are."""
     widest = 0
     for r in range(len(rows)):
         widest = max(widest, words[rows[r]["item"]])
-    covered_by, begun_by = np.full(widest, -1, np.int64), np.full(widest, -1, np.int64)  # the last passage that did
+    covered_by, begun_by = np.full(widest, -1, np.int64), np.full(widest, -1, np.int64)  # the last passage that does
     count = 0
     r = 0
     while r < len(rows):

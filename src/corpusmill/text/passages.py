@@ -1,8 +1,8 @@
 """Windows of tokens, to find repeated passages, and super-k-mers, which bundle windows so that few keys suffice.
 
-A window is `window` tokens in a row (see `plain_tokens`). Two windows are equal if their tokens are, byte for byte;
-which white space stands between them does not matter. A passage of at least `window` tokens is repeated where it is
-covered by windows that occur elsewhere, so what a suffix array would find by sorting is found by equality of windows.
+A window is `window` consecutive tokens (see `plain_tokens`). Two windows are equal if their tokens are, byte for byte; the
+white space between them does not matter. A passage of at least `window` tokens is repeated if it is covered by windows
+that occur elsewhere, so equality of windows finds what a suffix array finds by sorting.
 
 A window at every token would mean a key for every token. So windows are bundled: the seed of a window is the smallest
 hash of its n-grams of `gram` tokens (its minimizer; the last one on a tie), and consecutive windows with the same seed
@@ -13,7 +13,7 @@ whose super-k-mers differ. (Minimizers and super-k-mers: Roberts et al. 2004, do
 al. 2013, doi:10.14778/2535569.2448951.)
 
 Tokens t[0], …, t[n - 1] in a row hash to the sum of hash(t[i]) * base**(n - 1 - i) modulo 2**61 - 1, for two bases.
-Keys are kept for later runs: who changes `quick_hash`, which hashes a token, changes `corpusmill.keys.FORMAT`.
+Keys are kept for later runs: a change of `quick_hash`, which hashes tokens, needs another `corpusmill.keys.FORMAT`.
 """
 
 from typing import Any, NamedTuple
@@ -98,21 +98,21 @@ def window_hashes(
 
     document, start, count   (super-k-mers,) document, first window and windows, in order of documents
 
-    Raises ValueError if documents are out of order, or a window does not lie in its document.
+    Raises ValueError if documents are out of order, or a window is not within its document.
     """
     text = view(texts)
     _check_order(document, len(text.offsets) - 1)
     key, whole = np.empty(int(count.sum()), np.uint64), np.empty(int(count.sum()), np.uint64)
     if not _window_hashes(text, document, start, count, window, _powers(window), classes(), key, whole):
-        raise ValueError("a window must lie inside its document")
+        raise ValueError("a window must be within its document")
     return key, whole
 
 
 class Cut(NamedTuple):
-    """What is taken out of documents.
+    """What to remove from documents.
 
     spans    (spans, 3) int64: row, first byte, end; in order, without overlap
-    tokens   (documents,) int64: tokens in all
+    tokens   (documents,) int64: all tokens
     cut      (documents,) int64: tokens in the spans
     """
 
@@ -124,28 +124,28 @@ class Cut(NamedTuple):
 def cut_tokens(
     texts: pa.LargeStringArray, document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
 ) -> Cut:
-    """The bytes to cut so that some tokens go.
+    """The bytes to cut so that ranges of tokens are removed.
 
-    document, start, stop   (ranges,) tokens [start, stop) of documents, in order of document and start; they may
-                            overlap, and those that touch are one
+    document, start, stop   (ranges,) tokens [start, stop) of documents, in order of document and start; they may overlap,
+                            and adjacent ones are joined
 
-    Of the white space before and after a span that which has more line feeds stays, the one before on a tie, unless it
-    is nothing and the other is something. At the beginning and at the end of a document none stays.
+    Of the white space before and after a span, the one with more line feeds is kept; on a tie the one before, unless it is
+    empty and the other is not. At the beginning and the end of a document none is kept.
 
-    Raises ValueError for ranges out of order, empty, or that begin behind the end of their document.
+    Raises ValueError for ranges that are out of order, empty, or begin after the end of their document.
     """
     text = view(texts)
     documents = len(text.offsets) - 1
     _check_order(document, documents)
     if ((np.diff(document) == 0) & (np.diff(start) < 0)).any() or (stop <= start).any() or (start < 0).any():
-        raise ValueError("ranges must be in order, and none empty")
+        raise ValueError("ranges must be in order and not empty")
     document, start, stop = document.astype(np.int64), start.astype(np.int64), stop.astype(np.int64)
     left = int(_merge(document, start, stop))
     spans = np.empty((left, 3), np.int64)
     tokens, cut = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
     count = int(_cut(text, document[:left], start[:left], stop[:left], classes(), spans, tokens, cut))
     if count < left:
-        raise ValueError("a range must lie inside its document")
+        raise ValueError("a range must be within its document")
     return Cut(spans, tokens, cut)
 
 
@@ -266,8 +266,7 @@ def _prefixes(
     first: NDArray[np.uint64],
     second: NDArray[np.uint64],
 ) -> Any:
-    """How many tokens there are, and the hashes of the first 0, 1, … of them for both bases, in longer arrays if need
-    be."""
+    """The number of tokens, and the hashes of the first 0, 1, … of them for both bases, in longer arrays if necessary."""
     first[0] = second[0] = NO_BITS
     tokens = 0
     at: Any = lo
@@ -312,7 +311,7 @@ def _reduced(x: Bits) -> Bits:
 
 @kernel
 def _merge(document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]) -> int:
-    """Join ranges that overlap or touch, in place. Returns how many are left."""
+    """Join ranges that overlap or are adjacent, in place. Returns how many are left."""
     merged = 0
     for i in range(len(document)):
         if merged and document[merged - 1] == document[i] and start[i] <= stop[merged - 1]:
@@ -334,13 +333,13 @@ def _cut(
     tokens: NDArray[np.int64],
     cut: NDArray[np.int64],
 ) -> int:
-    """Ranges do not touch here. Returns how many were found in the documents."""
+    """Ranges must not be adjacent. Returns how many of them are within their documents."""
     r = 0
     for d in range(len(tokens)):
         base, hi = text.offsets[d], text.offsets[d + 1]
         at: Any = base
-        before: Any = base  # end of the token before, or the beginning
-        left = right = base  # the white space before the range that is open
+        before: Any = base  # end of the previous token, or the beginning
+        left = right = base  # the white space before the open range
         token = 0
         opened = False
         while True:
@@ -370,7 +369,7 @@ def _cut(
 
 @inlined
 def _outweighs(data: NDArray[np.uint8], start: Any, end: Any, other_start: Any, other_end: Any) -> bool:
-    """Whether the white space [start, end) stays rather than the other."""
+    """Whether the white space [start, end) is kept rather than the other."""
     feeds = 0
     for at in range(start, end):
         feeds += load8(data, at) == LF

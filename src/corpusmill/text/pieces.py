@@ -1,8 +1,8 @@
-"""The lines and paragraphs of documents: where they are, what they hash to, and a document without some of them.
+"""The lines and paragraphs of documents: their spans, their hashes, and documents without some of them.
 
-A line is what stands between line feeds, a paragraph what stands between blank lines: lines that are not blank, one
-after the other. A line is blank if `str.isspace()` holds for all of it. Blank lines are no pieces. A piece is as wide as
-its lines, with their indentation; it is compared stripped.
+Lines are separated by line feeds, paragraphs by blank lines: a paragraph is a sequence of lines that are not blank. A line
+is blank if it is empty or `str.isspace()`. Blank lines are not pieces. A piece spans its whole lines, with indentation; it
+is compared stripped.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -29,7 +29,7 @@ class Pieces(NamedTuple):
     """Where the pieces of some documents are.
 
     start, end   (pieces,) int64: bytes from the beginning of the document
-    offsets      (documents + 1,) int64: document d has pieces offsets[d] to offsets[d + 1]
+    offsets      (documents + 1,) int64: document d has the pieces offsets[d]:offsets[d + 1]
     """
 
     start: NDArray[np.int64]
@@ -41,7 +41,7 @@ class Hashed(NamedTuple):
     """Pieces as they are compared.
 
     hashes   (pieces, 2) uint64: XXH64 with seed 0 and with SECOND_SEED, as in `hashing.hash128`
-    long     (pieces,) bool: it has as many characters as are asked for
+    long     (pieces,) bool: whether a piece has the minimum of characters
     """
 
     hashes: NDArray[np.uint64]
@@ -59,10 +59,10 @@ def pieces(texts: pa.LargeStringArray, of: Literal["lines", "paragraphs"]) -> Pi
 
 
 def piece_hashes(texts: pa.LargeStringArray, pieces: Pieces, folded: bool, shortest: int) -> Hashed:
-    """What pieces hash to: stripped, or folded as by `fold.fold`.
+    """The hashes of pieces, stripped, or folded as by `fold.fold`.
 
-    found      `pieces(texts, ...)`
-    shortest   characters that a piece needs to be `long`, counted as it is compared; those that are not have no hash
+    pieces     `pieces(texts, ...)`
+    shortest   minimum of characters, counted after stripping or folding; shorter pieces have no hash
     """
     text = view(texts)
     hashed = Hashed(np.zeros((len(pieces.start), 2), np.uint64), np.zeros(len(pieces.start), bool))
@@ -71,16 +71,15 @@ def piece_hashes(texts: pa.LargeStringArray, pieces: Pieces, folded: bool, short
 
 
 def spans_without(texts: pa.LargeStringArray, pieces: Pieces, dropped: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The spans that go with some of the pieces.
+    """The spans to remove so that documents lose some of their pieces.
 
-    found     `pieces(texts, ...)`
-    gone      (pieces,)
+    pieces    `pieces(texts, ...)`
+    dropped   (pieces,)
     returns   (spans, 3) int64, as `replace.replace_spans` takes them: document, first byte, end; in order, none empty
 
-    Between two pieces that stay is what stood between them, or, where others went from between them, that of the gaps
-    between these that has the most line feeds (the first of such): so a paragraph stays one, and no blank line is added
-    to another. What stands before the first piece and behind the last stays as it is. Of a document that
-    keeps no piece, all goes.
+    The gap between two kept neighbours is kept. If pieces between them are dropped, the one with the most line feeds of all
+    gaps in between is kept (the first of equals): so paragraphs stay separated, and blank lines do not accumulate. The text
+    before the first piece and after the last is kept. A document without a kept piece is removed completely.
     """
     text = view(texts)
     spans = np.empty((2 * int(np.count_nonzero(dropped)), 3), np.int64)
@@ -110,7 +109,7 @@ def _find(
     for d in range(len(offsets) - 1):
         base, stop = text.offsets[d], text.offsets[d + 1]
         line = base
-        joins = False  # the line before is not blank, and of the same piece as this one would be
+        joins = False  # the previous line is not blank, and this one would belong to the same piece
         for block in range(base, stop, 64):
             (bits,) = _line_feeds(data, block)
             bits &= below(min(64, stop - block))
@@ -138,7 +137,7 @@ def _add(
     end: NDArray[np.int64],
     n: int,
 ) -> Any:
-    """Add the line data[line:at]; returns how many pieces there are, and whether the next line would join it."""
+    """Add the line data[line:at]; returns the number of pieces, and whether the next line would belong to the same one."""
     if _is_blank(data, line, at, classes):
         return n, False
     if not joins:
@@ -214,16 +213,16 @@ def _without(text: Text, pieces: Pieces, dropped: NDArray[np.bool_], spans: NDAr
             elif j == last:
                 n = _span(spans, n, d, end[i - 1], end[j - 1])
             else:
-                stays = i  # the gap before this piece
+                kept = i  # the gap before this piece
                 most = -1
                 for k in range(i, j + 1):
                     feeds = 0
                     for at in range(base + end[k - 1], base + start[k]):
                         feeds += load8(text.data, at) == LF
                     if feeds > most:
-                        stays, most = k, feeds
-                n = _span(spans, n, d, end[i - 1], end[stays - 1])
-                n = _span(spans, n, d, start[stays], start[j])
+                        kept, most = k, feeds
+                n = _span(spans, n, d, end[i - 1], end[kept - 1])
+                n = _span(spans, n, d, start[kept], start[j])
             i = j
     return n
 
@@ -239,13 +238,13 @@ def _span(spans: NDArray[np.int64], n: int, document: int, start: int, end: int)
 def occurrences(
     bucket: NDArray[np.int32], buckets: int, documents: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count what stands in each bucket.
+    """Count the records of each bucket.
 
     bucket      (records,) the bucket of each record
     documents   (records,) the document of each, rising
     sizes       (records,)
-    returns     (records,) how many of the same bucket come before each; and of each bucket, (buckets,), how many
-                records, of how many documents, and the sum of their sizes
+    returns     (records,) the number of earlier records in the same bucket; and for each bucket, (buckets,), the number of
+                records, of distinct documents, and the sum of sizes
     """
     before = np.empty(len(bucket), np.int64)
     records, different, total = (np.zeros(buckets, np.int64) for _ in range(3))

@@ -1,8 +1,8 @@
-"""Tokens that need no model: words, and single characters where there are no words.
+"""Tokens without a model: words, and single characters of scripts without spaces.
 
 A token is
-- a run of letters, digits and combining marks (Unicode categories L, N, M) as long as it goes; or
-- a single character of a script that is written without spaces between words (`ALONE`); or
+- a maximal run of letters, digits and combining marks (Unicode categories L, N, M); or
+- a single character of a script without spaces between words (`ALONE`); or
 - any other single character: punctuation, symbols, controls.
 
 White space (str.isspace) separates tokens and belongs to none. Every other byte of a text is in exactly one token.
@@ -22,7 +22,7 @@ from corpusmill.text.unicode import SPACE, SPECIAL, Classes, class_of, classes, 
 
 _ascii_masks = simd.masks(simd.ascii_space, simd.either(simd.ascii_letter, simd.ascii_digit))
 
-# First and last code point of the scripts whose words are not separated.
+# First and last code point of the scripts without spaces between words.
 ALONE = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
@@ -38,7 +38,7 @@ ALONE = (
 
 
 def count_tokens(texts: pa.LargeStringArray) -> NDArray[np.int64]:
-    """(documents,) how many tokens each text has; a null has none."""
+    """(documents,) the number of tokens of each text; 0 for a null."""
     text = view(texts)
     counts = np.zeros(len(text.offsets) - 1, np.int64)
     _count(text, classes(), counts)
@@ -87,9 +87,9 @@ def _spans(text: Text, classes: Classes, spans: NDArray[np.int64]) -> int:
 def next_token(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> Any:
     """(first byte, end) of the first token of data[at:hi]; both are hi if there is none.
 
-    `at` must not stand inside a token. Stays below hi even where the bytes are not UTF-8.
+    `at` must not be inside a token. Never exceeds hi, even if the bytes are not UTF-8.
     """
-    if at < hi:  # nearly every token of ASCII ends within 64 bytes of where the last one ended
+    if at < hi:  # nearly every ASCII token ends within 64 bytes of the end of the previous one
         space, word = _ascii_masks(data, at)
         skipped = lowest_bit(~space)
         start = at + skipped

@@ -1,4 +1,4 @@
-"""Which records were seen before: they stream by in order, and only distinct ones are remembered."""
+"""Which records of a stream occurred before; only distinct ones are remembered."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,9 @@ from corpusmill.text.lowlevel import U
 
 
 class Seen:
-    """The distinct (key, whole) of a stream of records, numbered in the order in which they came.
+    """The distinct (key, whole) of a stream of records, numbered in order of occurrence.
 
-    Takes 27 to 50 bytes for each distinct record, and nothing for the others.
+    Takes 27 to 50 bytes per distinct record, and none for the others.
     """
 
     def __init__(self) -> None:
@@ -21,18 +21,18 @@ class Seen:
         self._slots = np.full(16, -1, np.int32)
 
     def add(self, key: NDArray[np.uint64], whole: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """(records,) whether each was there before, among these or earlier ones. Those that were not are numbered."""
+        """(records,) whether each occurred before, among these or earlier ones. New ones are numbered."""
         self._make_room(len(key))
         before = np.empty(len(key), np.bool_)
         self.distinct = int(_add(key, whole, self.distinct, self._key, self._whole, self._again, self._slots, before))
         return before
 
     def repeated(self) -> NDArray[np.int64]:
-        """The distinct records that came more than once, rising."""
+        """The distinct records that occurred more than once, rising."""
         return np.flatnonzero(self._again[: self.distinct])
 
     def related(self) -> NDArray[np.int64]:
-        """The distinct records whose key is that of another distinct one, too, rising."""
+        """The distinct records that share their key with another distinct one, rising."""
         bucket, _ = shared(self._key[: self.distinct])
         return np.flatnonzero(bucket >= 0)
 
@@ -91,7 +91,7 @@ def _find(
 ) -> np.uint64:
     """The slot that holds a record, or the free one where it belongs."""
     mask = U(len(slots) - 1)
-    # Records of one partition share the top bits of their keys, so the slot is taken from the product of both.
+    # Records of one partition share the top bits of their keys, so the slot is computed from both.
     slot = ((key ^ (whole * U(0xC2B2AE3D27D4EB4F))) * U(0x9E3779B97F4A7C15)) >> U(24) & mask
     while slots[slot] >= 0 and (keys[slots[slot]] != key or wholes[slots[slot]] != whole):
         slot = (slot + U(1)) & mask

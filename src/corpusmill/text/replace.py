@@ -1,4 +1,4 @@
-"""Replace spans of documents by other text."""
+"""Replace spans of documents with other text."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,13 @@ def replace_spans(
 ) -> pa.LargeStringArray:
     """Each document with every span replaced.
 
-    spans          (spans, 3 or more) int64: document, …, first byte, end (the last two columns, as `pii.pii_spans`
-                   returns them), in bytes from the beginning of the document; in order, without overlap
+    spans          (spans, 3 or more) int64: document, …, first byte, end (the last two columns, as in `pii.pii_spans`), in
+                   bytes from the beginning of the document; in order, without overlap
     replacements   (spans,) large_string, one for each
     returns        (documents,) large_string; nulls stay null
 
-    Raises ValueError for spans out of order or out of their document, and for another number of replacements. A span
-    that begins or ends inside a character makes text that is not UTF-8; `pii_spans` makes none.
+    Raises ValueError for spans out of order or outside their document, and for another number of replacements. A span that
+    begins or ends inside a character results in text that is not UTF-8; `pii_spans` returns none.
     """
     text, new = view(texts), view(replacements)
     document, start, end = (np.ascontiguousarray(spans[:, column]) for column in (0, -2, -1))
@@ -29,12 +29,12 @@ def replace_spans(
     sizes = np.diff(text.offsets)
     if len(spans):
         if document.min() < 0 or document.max() >= len(sizes):
-            raise ValueError(f"document numbers must lie in 0..{len(sizes) - 1}")
+            raise ValueError(f"document numbers must be in 0..{len(sizes) - 1}")
         if (start < 0).any() or (start > end).any() or (end > sizes[document]).any():
-            raise ValueError("a span must lie inside its document")
+            raise ValueError("a span must be within its document")
         same = np.diff(document) == 0
         if (np.diff(document) < 0).any() or (same & (start[1:] < end[:-1])).any():
-            raise ValueError("spans must come in order and not overlap")
+            raise ValueError("spans must be in order and not overlap")
     changes = np.zeros(len(sizes), np.int64)
     np.add.at(changes, document, np.diff(new.offsets) - (end - start))
     offsets = np.zeros(len(sizes) + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Runs of letters and digits, and of some other characters that a caller takes for part of a word."""
+"""Runs of letters, digits, and other characters that the caller counts as part of a word."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def run_finder(others: str) -> Any:
 
     others   ASCII characters that belong to runs, beside letters and digits (str.isalnum)
 
-    Both are hi if there is no run. `at` must not stand inside one. Stays below hi even where the bytes are not UTF-8.
+    Both are hi if there is no run. `at` must not be inside one. Never exceeds hi, even if the bytes are not UTF-8.
     """
     masks = simd.masks(simd.either(simd.ascii_letter, simd.ascii_digit, *map(simd.equal, others)), simd.not_ascii)
     belongs = np.array([chr(byte).isalnum() or chr(byte) in others for byte in range(128)])

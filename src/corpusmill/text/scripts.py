@@ -1,8 +1,8 @@
-"""In which scripts is a text written: letters by Unicode block.
+"""The scripts of a text: letters by Unicode block.
 
-A letter is a character of one of RANGES, which are the blocks of each script's letters, digits and marks with them;
-ASCII and Latin-1 count by letter. Everything else (digits, punctuation, symbols, scripts that are not named here) is no
-letter. Blocks: Unicode 15, Blocks.txt.
+Every character in RANGES counts as a letter of its script; these are whole blocks, with the digits and marks in them, but
+single letters of ASCII and Latin-1. Everything else (digits, punctuation, symbols, other scripts) is not counted. Blocks:
+Unicode 15, Blocks.txt.
 """
 
 import numpy as np
@@ -71,7 +71,7 @@ FIRST, STOP, SCRIPT = _spans()
 
 
 def script_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
-    """(documents, len(SCRIPTS)) the letters of each script in each document; nulls have none."""
+    """(documents, len(SCRIPTS)) the number of letters of each script in each document; 0 for a null."""
     text = view(texts)
     counts = np.zeros((len(texts), len(SCRIPTS)), np.int64)
     _count(text, FIRST, STOP, SCRIPT, counts)
@@ -86,7 +86,7 @@ def _count(
     script: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> None:
-    at_range = 0  # where the last letter was: the next is mostly there, too
+    at_range = 0  # the range of the last letter: the next letter is usually in it, too
     for d in range(len(text.offsets) - 1):
         at, end = text.offsets[d], text.offsets[d + 1]
         while at < end:

@@ -1,18 +1,18 @@
-"""Where keys and secrets stand in text: tokens and private keys, wallets, and values given to a name such as "password".
+"""Where secrets are in text: tokens and private keys, wallets, and values assigned to a name such as "password".
 
 All of them have a run of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one per
-kilobyte, or begin with five dashes. A walk over bit maps stops only there and proposes places where a known prefix or a
-name stands; the regular expressions below decide, on those places alone. Matched from left to right, ASCII; no
-[A-Za-z0-9_] touches a match. What each is:
+kilobyte, or begin with five dashes. A scan of bit maps stops only there and proposes positions with a known prefix or a
+name; only these are matched with the regular expressions below, from left to right, ASCII; no [A-Za-z0-9_] is adjacent to
+a match. The families:
 
-    secret       a format of FORMATS. Of a format with a name before the value, the value alone. A token for the web
-                 (JWT) has a header that says its algorithm; a private key has at least 64 characters.
-    wallet       a Bitcoin address with its checksum (Base58Check; Bech32 and Bech32m, BIP 173 and 350), or one of
-                 Ethereum: 0x and 40 hexadecimal digits, at least six of them different
-    credential   16 or more characters that `looks_random`, after a name with one of NAMES in it and ":", "=", ":=" or
+    secret       a format of FORMATS; if it has a name before the value, the value alone. A JSON Web Token needs a header
+                 with its algorithm; a private key needs at least 64 characters.
+    wallet       a Bitcoin address with a valid checksum (Base58Check; Bech32 and Bech32m, BIP 173 and 350), or an
+                 Ethereum address: 0x and 40 hexadecimal digits, at least six of them different
+    credential   16 or more characters that `looks_random`, after a name that contains one of NAMES and ":", "=", ":=" or
                  "=>", with or without quotes: the value
 
-Where a wallet or a credential overlaps a secret, the secret stays; a wallet before a credential.
+Of overlapping matches a secret is kept before a wallet, and a wallet before a credential.
 """
 
 import base64
@@ -57,8 +57,8 @@ class Format:
 
 _GIVEN = r"[\"'`]?[ \t]{0,2}(?::=|=>|=|:)[ \t]{0,2}[\"'`]?"  # at most 8 characters: LONGEST_LINK
 
-# After each vendor's documentation. A format has a run of at least 16 characters of [A-Za-z0-9_+/-] where it
-# begins, or after a first word and at most LONGEST_LINK characters of [ \t"'`:=>.]; otherwise it would not be proposed.
+# From each vendor's documentation. A format needs a run of at least 16 characters of [A-Za-z0-9_+/-] at its beginning, or
+# after a first word and at most LONGEST_LINK characters of [ \t"'`:=>.]; otherwise it is not proposed.
 FORMATS = (
     Format("aws_access_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z2-7]{16}"),
     Format(
@@ -90,7 +90,7 @@ FORMATS = (
     Format("twilio_key", ("SK",), r"[a-f0-9]{32}"),
     Format("jwt", ("eyJ",), r"[A-Za-z0-9_-]{13,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){0,3}"),
 )
-# To the end that it says, or, where that is cut off, as far as its lines go; "\n" may be written as two characters.
+# Up to its end line or, if that is cut off, as far as its lines go; "\n" may be written as two characters.
 _PRIVATE_KEY = (
     r"(?P<private_key>-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:[^-]|-(?!----)){64,16384}-----END [A-Z0-9 ]{1,60}-----"
@@ -107,7 +107,7 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 LONGEST_NAME, LONGEST_LINK, LONGEST_WALLET = 40, 8, 62
 
-# By family: what a candidate is matched with. Nothing that `\w` and `\s` mean beyond ASCII is in a bytes pattern.
+# By family: the pattern for candidates. In a bytes pattern, `\w` and `\s` are ASCII only.
 EXPRESSIONS = (
     re.compile(f"{_TOKENS}|{_PRIVATE_KEY}".encode()),
     re.compile(
@@ -122,7 +122,7 @@ EXPRESSIONS = (
 
 
 def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIES) -> NDArray[np.int64]:
-    """Where secrets of these families stand.
+    """The spans of secrets of these families.
 
     returns   (spans, 4) int64: document, family (an index of FAMILIES), first byte and end, counted in bytes from the
               beginning of the document; in order, without overlap
@@ -131,7 +131,7 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
 
 
 def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
-    """`secret_spans` of documents that are viewed already: a view can be a copy."""
+    """`secret_spans` for documents that are viewed already, because a view can be a copy."""
     wanted = sum(1 << FAMILIES.index(family) for family in set(families))
     places = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 10), 3), np.int64)
     while (count := _propose_all(text, wanted, places)) < 0:
@@ -141,14 +141,14 @@ def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
     spans = np.empty((0, 4), np.int64)
     whole = text.data.data
     for family in (SECRET, WALLET, CREDENTIAL):
-        here = places[:count][places[:count, 2] == family]
-        here = np.unique(here[:, 0] << 31 | here[:, 1])  # a document has less than 2**31 bytes
-        spans = merged(_confirmed(whole, text.offsets, here, family), spans)
+        proposed = places[:count][places[:count, 2] == family]
+        keys = np.unique(proposed[:, 0] << 31 | proposed[:, 1])  # a document has less than 2**31 bytes
+        spans = merged(_confirmed(whole, text.offsets, keys, family), spans)
     return spans
 
 
 def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Both, in order, without the weaker that overlap a stronger one. Each is in order and without overlap."""
+    """Both, in order, without the weaker ones that overlap a stronger one. Each input is in order and without overlap."""
     if not len(weaker) or not len(stronger):
         return stronger if len(stronger) else weaker
     starts, ends = (stronger[:, 0] << 31 | stronger[:, column] for column in (2, 3))
@@ -161,7 +161,7 @@ def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np
 def _confirmed(
     whole: memoryview, offsets: NDArray[np.int64], places: NDArray[np.int64], family: int
 ) -> NDArray[np.int64]:
-    """The spans at those places (document << 31 | byte, in order) where the family's expression matches."""
+    """The matches of the family's expression at these places (document << 31 | byte, in order)."""
     spans, before, done = [], -1, 0
     for document, place in zip((places >> 31).tolist(), (places & (1 << 31) - 1).tolist()):
         if document != before:
@@ -176,7 +176,7 @@ def _confirmed(
 
 
 def span_of(match: re.Match[bytes], family: int) -> tuple[int, int] | None:
-    """Where the secret stands in a match of the family's expression; None if it does not hold up."""
+    """The span of the secret in a match of the family's expression; None if it fails a check."""
     if family == WALLET:
         return match.span() if is_wallet(match[0].decode("ascii")) else None
     if family == CREDENTIAL:
@@ -188,11 +188,11 @@ def span_of(match: re.Match[bytes], family: int) -> tuple[int, int] | None:
 
 
 def looks_random(value: str) -> bool:
-    """Whether letters and digits alternate as if drawn by chance: words, paths, dates and CamelCase do not.
+    """Whether letters and digits alternate as in a random string, unlike in words, paths, dates and CamelCase.
 
-    A digit and a letter, 3 bits of entropy a character, and in five letters and digits a change between small letters,
-    capitals and digits, other than from a capital to a small letter. Of 20 characters drawn from [A-Za-z0-9], 97 % pass,
-    of 32 hexadecimal digits 99 %.
+    Needs a digit and a letter, 3 bits of entropy per character, and for every five letters and digits one change between
+    lower case, upper case and digits, other than from upper to lower case. Of 20 random characters of [A-Za-z0-9], 97 %
+    pass, of 32 random hexadecimal digits 99 %.
 
     >>> looks_random("wJalrXUtnFEMIK7MDENGbPxRfiCYz"), looks_random("my_database_password_2024")
     (True, False)
@@ -209,10 +209,10 @@ def is_token(value: str) -> bool:
     """Whether the first part of a JSON Web Token is a header: base64url of an object with "alg" (RFC 7519)."""
     head = value.partition(".")[0]
     try:
-        said = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+        header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
     except (binascii.Error, ValueError):
         return False
-    return isinstance(said, dict) and "alg" in said
+    return isinstance(header, dict) and "alg" in header
 
 
 CHECKS: dict[str, Callable[[str], bool]] = {
@@ -222,7 +222,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
 
 
 def is_wallet(address: str) -> bool:
-    """Whether an address of the right form has the right checksum.
+    """Whether an address of the right form is valid, by its checksum.
 
     >>> is_wallet("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"), is_wallet("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb")
     (True, False)
@@ -254,7 +254,7 @@ def _polymod(values: list[int]) -> int:
     return sum_
 
 
-# What the kernel looks for: the first four bytes of every prefix, sorted; those with first byte b are _FROM[b:b + 2].
+# For the kernel: the first four bytes of every prefix, sorted; those with first byte b are _FROM[b:b + 2].
 
 _HEADS = sorted({prefix.encode()[:4] for form in FORMATS for prefix in form.prefixes})
 _VALUES = np.array([int.from_bytes(head.ljust(4, b"\0"), "little") for head in _HEADS], np.uint32)
@@ -288,7 +288,7 @@ DASH, B = b"-B"
 
 @kernel
 def _propose_all(text: Text, wanted: int, places: NDArray[np.int64]) -> Any:
-    """Fill in the places of all documents; returns how many there are, -1 if there is not enough room."""
+    """Write the places of all documents; returns how many there are, -1 if there is not enough room."""
     n: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
         n = _propose(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, places, n)
@@ -301,8 +301,8 @@ def _propose_all(text: Text, wanted: int, places: NDArray[np.int64]) -> Any:
 def _propose(
     data: NDArray[np.uint8], lo: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
 ) -> int:
-    """Append (document, place, family) of what may begin there; returns how many there are then, -1 for no room."""
-    # Bit i of the map t4 says that the 4 bytes up to byte i are all of a token, and so on; b4 is the map before it.
+    """Append (document, place, family) for each place where a match may begin; returns the new count, -1 for no room."""
+    # Bit i of the map t4 is set if the 4 bytes up to byte i are token characters, and so on; b4 is the previous map.
     b1 = b2 = b4 = b8 = b16 = e1 = e2 = e5 = NO_BITS
     for block in range(lo, hi, 64):
         tokens, dashes = _tokens_and_dashes(data, block)
@@ -349,7 +349,7 @@ def _token_run(
 ) -> int:
     """Append the places where a run of token characters from `start` on, or the name before it, may begin a secret."""
     end = start
-    changes = letters = 0  # as `looks_random` counts them
+    changes = letters = 0  # as counted by `looks_random`
     digits = False
     sort = NO_SORT
     while end < hi and _is(data, end, TOKEN):

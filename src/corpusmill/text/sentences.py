@@ -1,4 +1,4 @@
-"""How many sentences a text has, and where they stand."""
+"""The number of sentences of a text, and where they are."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from corpusmill.text.unicode import ALNUM, LOWER, SPACE, TERMINAL, Classes, clas
 
 LF, DOT = 10, 46
 
-# Abbreviations that stand before a name or a number.
+# Abbreviations before names or numbers.
 ABBREVIATIONS = ("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Sr", "Jr", "vs", "Fig", "Vol", "Sen", "Rep", "Gen", "Gov")
 _ABBREVIATIONS = np.array([int.from_bytes(word.encode(), "big") for word in ABBREVIATIONS], np.int64)
 _CLOSERS = np.array([ord(c) for c in "\"')]}»’”"], np.uint32)
@@ -29,9 +29,9 @@ def sentence_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
     r"""The number of sentences of each document, (documents,) int64; 0 for a blank or null one.
 
     A sentence ends with a line feed, with the text, or with a run of characters of `unicode.terminal` and closing
-    quotes or brackets, if white space follows or the first of the run is not ASCII (Chinese writes no spaces). A run of
-    dots is no end before a lower-case letter, nor after one of ABBREVIATIONS or a single letter ("J. Smith", "e.g. so",
-    "the U.S. Navy"). What stands between two ends is a sentence if it is not blank.
+    quotes or brackets, if white space follows or the first of the run is not ASCII (Chinese has no spaces). A run of dots
+    does not end a sentence before a lower-case letter, nor after one of ABBREVIATIONS or a single letter ("J. Smith",
+    "e.g. so", "the U.S. Navy"). The text between two ends is a sentence unless it is blank.
     """
     text = view(texts)
     out = np.empty(len(text.offsets) - 1, np.int64)
@@ -40,10 +40,10 @@ def sentence_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the sentences of `sentence_counts` stand, without the white space around them.
+    """The spans of the sentences of `sentence_counts`, without surrounding white space.
 
-    returns   (sentences, 2) first byte and end, from the beginning of the text; and (documents + 1,) where each
-              document's sentences begin
+    returns   (sentences, 2) first byte and end, from the beginning of the text; and (documents + 1,) the first sentence
+              of each document
     """
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)
@@ -69,7 +69,7 @@ def _spans_all(text: Text, offsets: NDArray[np.int64], classes: Classes, spans: 
 
 @kernel
 def _walk(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, spans: NDArray[np.int64]) -> int:
-    """How many sentences data[lo:hi] has; those that `spans` has room for, (sentences, 2), are written there."""
+    """The number of sentences of data[lo:hi]; as many as `spans`, (sentences, 2), has room for are written there."""
     sentences = 0
     begin = done = lo
     for block in range(lo, hi, 64):
@@ -155,7 +155,7 @@ def _is_end(data: NDArray[np.uint8], lo: int, at: int, end: int, hi: int, classe
 
 @inlined
 def _abbreviates(data: NDArray[np.uint8], lo: int, dot: int, classes: Classes) -> bool:
-    """Whether a single letter, or one of ABBREVIATIONS, stands before the dot."""
+    """Whether a single letter, or one of ABBREVIATIONS, precedes the dot."""
     letters = 0
     word: Any = 0
     at = dot
@@ -176,7 +176,7 @@ def _abbreviates(data: NDArray[np.uint8], lo: int, dot: int, classes: Classes) -
 
 @inlined
 def _skip_space(data: NDArray[np.uint8], at: int, end: int, classes: Classes) -> int:
-    """The first character of data[at:end] that is no white space; the end if there is none."""
+    """The first character of data[at:end] that is not white space; the end if there is none."""
     while at < end:
         code_point, size = decode(data, at)
         if class_of(classes, code_point) & SPACE == 0:

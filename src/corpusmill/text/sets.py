@@ -13,7 +13,7 @@ SPREAD = U(0xD6E8FEB86659FD93)
 
 @inlined
 def room_for(keys: int) -> int:
-    """Slots that a table for so many keys needs: a power of two."""
+    """The slots of a table for so many keys: a power of two."""
     slots = 16
     while slots < 2 * keys:
         slots *= 2
@@ -22,7 +22,7 @@ def room_for(keys: int) -> int:
 
 @inlined
 def cleared(table: NDArray[np.uint64], keys: int) -> int:
-    """Empty as much of the table as so many keys need; returns the mask for that part."""
+    """Clear as much of the table as so many keys need; returns the mask for that part."""
     slots = room_for(keys)
     for i in range(slots):
         table[i] = NO_BITS
@@ -45,7 +45,7 @@ def find(table: NDArray[np.uint64], mask: int, key: Bits) -> Any:
 
 @inlined
 def seen_before(table: NDArray[np.uint64], mask: int, key: Bits) -> Any:
-    """Add a key; says whether it was there."""
+    """Add a key; returns whether it was in the set already."""
     key = never_zero(key)
     at = find(table, mask, key)
     if table[at] == key:

@@ -1,4 +1,4 @@
-"""What each line of a document is made of: where it stands, its words, letters, capitals, digits."""
+"""Each line of a document: where it is, its words, letters, capitals, digits."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from corpusmill.text.unicode import ALPHA, DIGIT, SPACE, UPPER, Classes, class_o
 
 LF = 10
 
-# Of a line of text.split("\n"); places are bytes from the beginning of the document.
+# A line of text.split("\n"); positions are bytes from the beginning of the document.
 LINE = np.dtype(
     [
         ("document", np.int32),
         ("begin", np.int32),
         ("end", np.int32),  # its line feed, or the end of the document
-        ("start", np.int32),  # its first character that is no white space; `begin` of a blank line
-        ("stop", np.int32),  # behind its last; `begin` of a blank line
+        ("start", np.int32),  # its first character that is not white space; `begin` of a blank line
+        ("stop", np.int32),  # after its last; `begin` of a blank line
         ("words", np.int32),  # len(line.split())
-        ("chars", np.int32),  # characters that are no white space
+        ("chars", np.int32),  # characters that are not white space
         ("letters", np.int32),  # str.isalpha()
         ("capitals", np.int32),  # str.isupper()
         ("digits", np.int32),  # str.isdecimal()
@@ -31,7 +31,7 @@ LINE = np.dtype(
 
 
 def line_shapes(texts: pa.LargeStringArray) -> NDArray[Any]:
-    """Every line of every document, (lines,) LINE, in order. A null is one empty line, as "" is."""
+    """Every line of every document, (lines,) LINE, in order. A null is one empty line, like ""."""
     text = view(texts)
     documents = len(text.offsets) - 1
     feeds = np.count_nonzero(text.data[text.offsets[0] : text.offsets[-1]] == LF)
@@ -41,7 +41,10 @@ def line_shapes(texts: pa.LargeStringArray) -> NDArray[Any]:
 
 
 def line_texts(texts: pa.LargeStringArray, lines: NDArray[Any]) -> pa.LargeStringArray:
-    """The lines, each from its `start` to its `stop`, as `line_shapes` has found them; any of them, in any order."""
+    """The text of lines, from `start` to `stop`.
+
+    lines   any of the records of `line_shapes`, in any order
+    """
     text = view(texts)
     document, start, stop = (np.ascontiguousarray(lines[name]) for name in ("document", "start", "stop"))
     offsets = np.zeros(len(lines) + 1, np.int64)

@@ -22,29 +22,29 @@ _space_mask = simd.masks(simd.equal(" "))
 
 @dataclass(frozen=True)
 class Shingling:
-    """How a document becomes a set: folded, and cut into n-grams of words or characters."""
+    """How a document becomes a set: it is folded and cut into n-grams of words or characters."""
 
     n: int
     of: Literal["words", "characters"]
 
     def hashes(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """(shingles,) XXH64, in order and with repeats, and (documents + 1,) where each document's begin."""
+        """(shingles,) XXH64, in order and with repetitions, and (documents + 1,) the first shingle of each document."""
         folded = fold(texts)
         return shingle_hashes(folded, self.n) if self.of == "words" else character_hashes(folded, self.n)
 
 
 def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """XXH64 of every n words of each document, joined by a space, in order and with repeats.
+    """XXH64 of every n words of each document, joined by a space, in order and with repetitions.
 
-    folded    words separated by spaces, as `fold.fold` leaves them (other white space is part of a word here)
-    n         5 for near duplicates, 13 for contamination
-    returns   (shingles,) uint64 and (documents + 1,) int64: document d has shingles offsets[d] to offsets[d + 1]
+    folded    words separated by spaces, as `fold.fold` returns them (other white space is part of a word here)
+    n         5 for near-duplicates, 13 for contamination
+    returns   (shingles,) uint64 and (documents + 1,) int64: document d has the shingles offsets[d]:offsets[d + 1]
 
-    A document of fewer than n words has one shingle, all its words; a document without words has none. (datatrove
-    gives short documents no shingle, and so never finds their copies.)
+    A document of fewer than n words has one shingle, all its words; a document without words has none. (datatrove has no
+    shingles for short documents, and so never finds duplicates of them.)
     """
     if n < 1:
-        raise ValueError(f"a shingle has at least one word, got n={n}")
+        raise ValueError(f"a shingle needs at least one word, got n={n}")
     text = view(folded)
     offsets = np.zeros(len(text.offsets), np.int64)
     _count(text, n, offsets)
@@ -54,12 +54,12 @@ def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint
 
 
 def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """XXH64 of every n characters of each document, spaces among them, otherwise as `shingle_hashes`.
+    """XXH64 of every n characters of each document, spaces included, otherwise as `shingle_hashes`.
 
     A document of fewer than n characters has one shingle, all of them; an empty one has none.
     """
     if n < 1:
-        raise ValueError(f"a shingle has at least one character, got n={n}")
+        raise ValueError(f"a shingle needs at least one character, got n={n}")
     text = view(folded)
     offsets = np.zeros(len(text.offsets), np.int64)
     _count_characters(text, n, offsets)
@@ -123,7 +123,7 @@ def _fill(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uin
         if end[words - 1] - start[0] == _joined_size(words, start, end):
             for i in range(words - run + 1):
                 hashes[offsets[d] + i] = xxh64(text.data, start[i], end[i + run - 1], NO_BITS)
-        else:  # two spaces somewhere: a combining mark that stood alone was folded away
+        else:  # two spaces somewhere: a combining mark without a base was folded away
             if len(spare) == 0:
                 spare = np.empty(most + PAD, np.uint8)
             _join(text.data, words, start, end, spare)
@@ -133,7 +133,7 @@ def _fill(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uin
 
 @kernel
 def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
-    """Fill in where the words of data[lo:hi] begin and end; returns how many there are."""
+    """Write where the words of data[lo:hi] begin and end; returns how many there are."""
     words = ends = 0
     inside = NO_BITS
     for here in range(lo, hi, 64):
@@ -167,7 +167,7 @@ def _joined_size(words: int, start: NDArray[np.int64], end: NDArray[np.int64]) -
 def _join(
     data: NDArray[np.uint8], words: int, start: NDArray[np.int64], end: NDArray[np.int64], out: NDArray[np.uint8]
 ) -> None:
-    """Write the words with one space between them, and set start and end to where they are in `out`."""
+    """Write the words to `out` with one space between them, and set start and end to their positions there."""
     p = 0
     for i in range(words):
         begin = p

@@ -1,8 +1,8 @@
-"""64 bytes at a time: one bit per byte that says whether the byte is a space, a letter, a digit …
+"""64 bytes at a time: one bit per byte for whether it is a space, a letter, a digit …
 
-Portable LLVM vector code: it becomes AVX-512, AVX2 or NEON by the machine it is compiled on. A `Test` maps a vector of
-64 bytes to 64 booleans; `masks` makes of several tests one intrinsic `(bytes, offset) -> (uint64, …)`, bit i for
-byte offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`).
+Portable LLVM vector code, which becomes AVX-512, AVX2 or NEON on the machine that compiles it. A `Test` maps a vector of
+64 bytes to 64 booleans; `masks` turns several tests into one intrinsic `(bytes, offset) -> (uint64, …)`, bit i for byte
+offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`).
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ BYTES_64 = ir.VectorType(ir.IntType(8), 64)
 
 
 def masks(*tests: Test) -> Any:
-    """An intrinsic that loads 64 bytes once and answers every test."""
+    """An intrinsic that loads 64 bytes once and applies every test."""
 
     @intrinsic
     def load_masks(typingctx: Any, array: Any, offset: Any) -> Any:
@@ -78,15 +78,15 @@ ascii_digit = between(ord("0"), ord("9"))
 ascii_space = either(between(9, 13), between(28, 32))  # as str.isspace
 ascii_break = either(between(10, 13), between(28, 30))  # as str.splitlines
 ascii_mark = either(between(0x21, 0x2F), between(0x3A, 0x40), between(0x5B, 0x60), between(0x7B, 0x7E))
-# The first byte of U+0080-00BF and U+1000-3FFF, where all other spaces and line breaks are, and the ellipsis U+2026.
+# The first byte of U+0080-00BF and U+1000-3FFF, which include all other spaces, line breaks, and the ellipsis U+2026.
 wide_space_lead = either(between(0xC2, 0xC2), between(0xE1, 0xE3))
 
 
 @intrinsic
 def copy_letters(typingctx: Any, source: Any, at: Any, target: Any, place: Any) -> Any:
-    """(bytes, offset, bytes, offset) -> how many ASCII letters stand at source[at:], at most 16.
+    """(bytes, offset, bytes, offset) -> how many ASCII letters source[at:] begins with, at most 16.
 
-    Writes them in lower case to target[place:], and what follows them there up to 16 bytes is lost.
+    Writes them in lower case to target[place:], and overwrites 16 bytes there in any case.
     """
     signature = types.intp(source, types.intp, target, types.intp)
     bytes_16 = ir.VectorType(ir.IntType(8), 16)

@@ -1,4 +1,5 @@
-"""Sketches of shingle sets: k numbers a document; two documents share as large a part of them as of shingles."""
+"""MinHash signatures ("sketches") of shingle sets: k lanes per document; the share of equal lanes estimates the Jaccard
+index."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,10 @@ def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> ND
 
     hashes, offsets   as `shingles.shingle_hashes` returns them; repeated shingles count once
     k                 lanes, 1 to 32,767
-    returns           (documents, k) uint64; without shingles all lanes are EMPTY: such documents are alike to nobody
+    returns           (documents, k) uint64; without shingles all lanes are EMPTY: such documents are similar to none
 
-    Every shingle is thrown into a random lane, round after round, until no lane is empty (in round k + j all go to
-    lane j); a lane keeps its least (round, hash). The estimate is unbiased as with k independent permutations and has
+    Every shingle is put into a random lane, round after round, until no lane is empty (in round k + j all are put into
+    lane j); a lane keeps its smallest (round, hash). The estimate is unbiased, as with k independent permutations, and has
     less variance (0.7 of the standard deviation at 50 shingles), at a sixteenth of the cost.
     """
     hashes, offsets = _checked(hashes, offsets, k)
@@ -33,8 +34,8 @@ def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> ND
 def sketch_m61(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int, seed: int = 1) -> NDArray[np.uint64]:
     """The MinHash signatures that datatrove (0.10) computes, bit for bit.
 
-    A lane is the least (a x + b mod 2^64) mod 2^61 - 1 of all shingles x; a and b are drawn from
-    `numpy.random.RandomState(seed)`. The wrap modulo 2^64 is theirs; it makes estimates some 0.004 too high.
+    A lane is the minimum of (a x + b mod 2^64) mod 2^61 - 1 over all shingles x; a and b are drawn from
+    `numpy.random.RandomState(seed)`. The wrap modulo 2^64 is datatrove's; it makes estimates some 0.004 too high.
     returns (documents, k) uint64; without shingles all lanes are EMPTY.
     """
     hashes, offsets = _checked(hashes, offsets, k)
@@ -47,13 +48,13 @@ def sketch_m61(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int, s
 
 
 def band_keys(sketches: NDArray[np.uint64], bands: int) -> NDArray[np.uint64]:
-    """One key per band of each sketch: documents with a key in common are candidates.
+    """One key per band of each sketch: documents that share a key are candidate pairs.
 
     sketches   (documents, k)
-    returns    (documents, bands) uint64: band j is lanes j * rows to (j + 1) * rows, rows = k // bands; the
-               remaining lanes are left out. Keys of different bands differ even over the same lanes.
+    returns    (documents, bands) uint64: band j has the lanes j * rows to (j + 1) * rows, rows = k // bands; the
+               remaining lanes are not used. Keys of different bands differ even for equal lanes.
 
-    At Jaccard index J the chance of a key in common is 1 - (1 - J^rows)^bands.
+    At Jaccard index J the probability of a shared key is 1 - (1 - J^rows)^bands.
     """
     if not 1 <= bands <= sketches.shape[1]:
         raise ValueError(f"a sketch of {sketches.shape[1]} lanes has 1 to {sketches.shape[1]} bands, not {bands}")
@@ -78,7 +79,7 @@ def _checked(
     if not 1 <= k <= MOST_LANES:
         raise ValueError(f"a sketch has 1 to {MOST_LANES} lanes, not {k}")
     if offsets[0] < 0 or offsets[-1] > len(hashes) or (np.diff(offsets) < 0).any():
-        raise ValueError(f"offsets must rise within 0..{len(hashes)}")
+        raise ValueError(f"offsets must not decrease and be within 0..{len(hashes)}")
     return np.ascontiguousarray(hashes, np.uint64), np.ascontiguousarray(offsets, np.int64)
 
 
@@ -105,7 +106,7 @@ def _sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray
                 h = mix(hashes[i] ^ K0, key)
                 lane = ((h >> U(32)) * U(k)) >> U(32) if throw < k else U(throw - k)
                 held = lanes[lane]
-                if held >= order:  # else it was filled in an earlier round, as most are
+                if held >= order:  # otherwise it was filled in an earlier round, like most
                     empty -= held == ALL_BITS
                     lanes[lane] = min(held, order | _value(h))
             throw += 1
@@ -113,7 +114,7 @@ def _sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray
 
 @inlined
 def _value(h: Bits) -> Bits:
-    """48 bits: the lane is chosen by the high bits of h, and a product spreads all of them over the value."""
+    """48 bits that depend on all bits of h, because its high bits already chose the lane."""
     return (h * K2) >> U(16)
 
 

@@ -1,7 +1,7 @@
-"""All statistics of a document in one pass over its bytes; one record a document.
+"""All statistics of a document in one pass over its bytes; one record per document.
 
-`spans` finds words and line breaks in the bytes; `lines` makes lines and paragraphs of the breaks; `words` measures
-the words; `grams` finds the n-grams that repeat.
+`spans` finds words and line breaks in the bytes; `lines` derives lines and paragraphs from the breaks; `words` measures
+the words; `grams` finds repeated n-grams.
 """
 
 from functools import cache
@@ -24,7 +24,7 @@ from corpusmill.text.words import measure_words
 # Gopher's eight (Rae et al. 2021, appendix A1.1).
 STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
 
-# What each field is, as the Python expression that it equals; `words` = text.split(), characters are code points.
+# The definition of each field as a Python expression; `words` = text.split(), characters are code points.
 _FIELDS = {
     "chars": "len(text)",
     "newlines": 'text.count("\\n")',
@@ -33,7 +33,7 @@ _FIELDS = {
     "upper_chars": "sum(map(str.isupper, text))",
     "digits": "sum(map(str.isdecimal, text))",
     "marks": "characters of category P*, and the ASCII symbols",
-    "special_chars": "characters that are neither letter, number, combining mark nor white space",
+    "special_chars": "characters other than letters, numbers, combining marks and white space",
     "words": "len(words)",
     "distinct_words": "len(set(words))",
     "alpha_words": "words with a character that isalpha()",
@@ -60,10 +60,10 @@ STATS = np.dtype(
     [(name, np.int64) for name in _FIELDS]
     + [
         # len(" ".join(gram)) * count of the most frequent 2-, 3-, 4-gram, the first seen on a tie
-        # if contained: characters in all its occurrences, where they overlap once
+        # if contained: characters in all its occurrences, overlaps counted once
         ("top_gram_chars", np.int64, (len(TOP),)),
         # characters in 5- to 10-grams that occurred before, counted without overlap from left to right
-        # if contained: characters in all occurrences of those that occur more than once, where they overlap once
+        # if contained: characters in all occurrences of those that occur more than once, overlaps counted once
         ("duplicate_gram_chars", np.int64, (len(REPEATED),)),
     ],
     align=True,
@@ -73,8 +73,8 @@ STATS = np.dtype(
 def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
     """The statistics of each document, (documents,) STATS. A null counts as "".
 
-    contained   the characters of n-grams are those that stand within one, as Gopher's paper has it; or else those of
-                its repetitions, as datatrove counts them
+    contained   count the characters contained in n-grams, as in Gopher's paper; False: those of their repetitions, as in
+                datatrove
 
     n-grams are equal if their words are, one by one, as in the paper; datatrove compares them joined without spaces,
     where "can not" repeats "cannot" (which differs in 0.2 % of documents at n = 5).

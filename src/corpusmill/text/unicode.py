@@ -1,7 +1,7 @@
-"""What a code point is, from tables pinned to one Unicode version, so that results do not change with Python's.
+"""Properties of code points, from tables pinned to one Unicode version, so that results do not depend on Python's.
 
 The tables are the asset "unicode" (made by scripts/make_unicode_tables.py from Unicode 14.0). A table has two stages:
-`blocks[(block_of[cp >> 7] << 7) | (cp & 127)]`; block 0 is ASCII, so that `blocks[byte]` does for an ASCII byte.
+`blocks[(block_of[cp >> 7] << 7) | (cp & 127)]`; block 0 is ASCII, so `blocks[byte]` works for an ASCII byte.
 """
 
 from functools import cache
@@ -23,18 +23,18 @@ ALNUM = 1 << 3  # c.isalnum()
 DIGIT = 1 << 4  # c.isdecimal(): category Nd
 UPPER = 1 << 5  # c.isupper()
 LOWER = 1 << 6  # c.islower(), or a title-case letter
-CONTENT = 1 << 7  # not in PUNCTUATION and not in TERMINAL: makes a word more than a symbol
+CONTENT = 1 << 7  # neither in PUNCTUATION nor in TERMINAL: a word with one is more than a symbol
 TERMINAL = 1 << 8  # in TERMINAL: ends a sentence
 MARK = 1 << 9  # punctuation: category P*, or an ASCII symbol ($+<=>^`|~)
-SPECIAL = 1 << 10  # no letter, number, combining mark (categories L*, N*, M*) or space
+SPECIAL = 1 << 10  # neither letter, number, combining mark (categories L*, N*, M*) nor space
 
 # How folding treats a character, as bits.
 GAP = 1 << 0  # white space, or in PUNCTUATION
 NUMBER = 1 << 1  # category Nd
-POINT = 1 << 2  # may stand between the digits of one number
-CASED = 1 << 3  # has case, and is not skipped over by the rule for final sigma
-IGNORED = 1 << 4  # skipped over by the rule for final sigma ("case-ignorable")
-MAPPED = 1 << 5  # folds to something else than itself
+POINT = 1 << 2  # allowed between the digits of one number
+CASED = 1 << 3  # has case, and is not skipped by the rule for final sigma
+IGNORED = 1 << 4  # skipped by the rule for final sigma ("case-ignorable")
+MAPPED = 1 << 5  # does not fold to itself
 
 
 class Classes(NamedTuple):
@@ -45,13 +45,13 @@ class Classes(NamedTuple):
 
 
 class Folding(NamedTuple):
-    """What each code point folds to.
+    """The folding of each code point.
 
     block_of (16384,) uint16
     kinds    (n * 128,) uint8 of folding bits
-    places   (n * 128,) int32: place in `pool` << 8 | bytes
+    places   (n * 128,) int32: position in `pool` << 8 | bytes
     pool     (bytes,) uint8, UTF-8
-    ascii    (128,) uint8: what an ASCII character folds to, 0 for a gap, 1 for a digit
+    ascii    (128,) uint8: the folded ASCII character, 0 for a gap, 1 for a digit
     """
 
     block_of: NDArray[np.uint16]
@@ -80,18 +80,18 @@ def folding() -> Folding:
 
 @cache
 def punctuation() -> frozenset[str]:
-    """Characters that make no word by themselves: a word of only these and `terminal` ones is a symbol.
+    """Characters of symbols: a word of only these and `terminal` ones is a symbol.
 
     All 32 of ASCII, all control characters but tab and line feed, and 34 more: dashes, quotation marks, brackets and
-    marks of Chinese and Japanese in their full-width forms, and U+FF11 FULLWIDTH DIGIT ONE. It is datatrove's
-    PUNCTUATION, kept to the character so that word counts agree.
+    marks of Chinese and Japanese in their full-width forms, and U+FF11 FULLWIDTH DIGIT ONE. Exactly datatrove's
+    PUNCTUATION, so that word counts agree.
     """
     return frozenset(map(chr, _tables()["punctuation"]))
 
 
 @cache
 def terminal() -> frozenset[str]:
-    """Characters that end a sentence: 159, Unicode's Sentence_Terminal as datatrove has it.
+    """The 159 characters that end a sentence: Unicode's Sentence_Terminal as in datatrove.
 
     Sentence_Terminal of Unicode 15 without U+2024, U+2CF9-2CFB, U+FE12 and U+FE15-FE16, with the Khmer signs U+17D6,
     U+17D9 and U+17DA.
@@ -120,7 +120,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 @inlined
 def decode(data: NDArray[np.uint8], at: int) -> Any:
-    """(code point, bytes) of the UTF-8 character at `at`. Reads up to 4 bytes, whatever they are."""
+    """(code point, bytes) of the UTF-8 character at `at`. Reads up to 4 bytes, unchecked."""
     lead = np.uint32(load8(data, at))
     if lead < 0x80:
         return lead, 1
@@ -136,7 +136,7 @@ def decode(data: NDArray[np.uint8], at: int) -> Any:
 
 @inlined
 def place(block_of: NDArray[np.uint16], code_point: Any) -> Any:
-    """Where the second stage of a table has this code point."""
+    """The index of a code point in the second stage of a table."""
     return (np.intp(block_of[code_point >> np.uint32(7)]) << 7) | np.intp(code_point & np.uint32(127))
 
 
@@ -147,7 +147,7 @@ def class_of(classes: Classes, code_point: Any) -> Any:
 
 @inlined
 def last_class(data: NDArray[np.uint8], start: int, end: int, classes: Classes) -> Any:
-    """Class of the last character of data[start:end], which is not empty."""
+    """Class of the last character of data[start:end], which must not be empty."""
     at = end - 1
     if load8(data, at) < 0x80:
         return classes.blocks[np.intp(load8(data, at))]

@@ -1,7 +1,7 @@
-"""How many words a text has, at the speed of memory: for rates by word, where it is not asked which words they are.
+"""The number of words in a text, at the speed of memory, for rates per word.
 
-A word is a run of characters that are not white space (str.isspace); of the scripts that are written without spaces
-between words (`plain_tokens.ALONE`), each character is one.
+A word is a run of characters that are not white space (str.isspace); in scripts without spaces between words
+(`plain_tokens.ALONE`), each character is one.
 """
 
 from typing import Any
@@ -34,14 +34,14 @@ def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
     for d in range(len(counts)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
-        inside = False  # the character before is part of a word that may go on
+        inside = False  # the previous character is part of a word that may continue
         words: Any = 0
         while at < hi:
             space, wide = _masks(text.data, at)
             here = below(min(64, hi - at))
             if wide & here == NO_BITS:
                 letters = ~space & here
-                # A word begins where the byte before is no letter.
+                # A word begins where the previous byte is a space.
                 words += count_bits(letters & ~((letters << ONE) | U(inside)))
                 inside = (letters >> U(63)) != NO_BITS
                 at += 64
@@ -53,7 +53,7 @@ def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
 
 @inlined
 def _count_wide(data: NDArray[np.uint8], at: Any, hi: Any, inside: bool, classes: Classes) -> Any:
-    """The words that begin in the next 64 bytes, or a few more; where the next block begins; whether a word goes on."""
+    """(words that begin in the next 64 bytes or a few more, where the next block begins, whether a word continues)."""
     words = 0
     stop = min(hi, at + 64)
     while at < stop:

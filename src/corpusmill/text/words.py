@@ -1,4 +1,4 @@
-"""What the words of a document are like: size, characters, class, hash."""
+"""Size, characters, class and hash of the words of a document."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from corpusmill.text.unicode import ALPHA, CONTENT, DIGIT, LOWER, MARK, SPECIAL,
 
 # Flags of a word.
 HAS_ALPHA = 1  # any(map(str.isalpha, word))
-HAS_CONTENT = 2  # some character is not punctuation: the word is more than a symbol
+HAS_CONTENT = 2  # at least one character is not punctuation: the word is more than a symbol
 ALL_UPPER = 4  # word.isupper()
 
-# Which characters beyond ASCII `measure_words` counts, in the order of its result.
+# The classes beyond ASCII that `measure_words` counts, in the order of its result.
 COUNTED = np.array([UPPER, DIGIT, MARK, SPECIAL], np.uint16)
 
 

@@ -133,9 +133,9 @@ class Order:
         weight = self.weight if len(self.weight) else np.ones(len(self.keys))
         return np.log10(weight).astype(np.float32)
 
-    def keep(self, stays: NDArray[np.bool_]) -> None:
+    def keep(self, kept: NDArray[np.bool_]) -> None:
         for name in ("keys", "suffix", "context", "starts", "unknown", "counts"):
-            setattr(self, name, getattr(self, name)[stays])
+            setattr(self, name, getattr(self, name)[kept])
 
 
 def _orders(words: Words, order: int) -> list[Order]:

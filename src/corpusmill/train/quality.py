@@ -131,8 +131,8 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
     group = np.cumsum(first) - 1
     groups = int(first.sum())
     both = np.minimum(np.bincount(group, is_good, groups), np.bincount(group, ~is_good, groups)) > 0
-    stays = first & ~both[group] if groups else first
-    sets = Sets(texts.take(pa.array(order[stays])), is_good[stays], int(len(keys) - groups), int(both.sum()))
+    kept = first & ~both[group] if groups else first
+    sets = Sets(texts.take(pa.array(order[kept])), is_good[kept], int(len(keys) - groups), int(both.sum()))
     for kind, count, given in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
         if count < LEAST:
             why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if given > count else ""

@@ -33,11 +33,11 @@ from corpusmill.text.unicode import Classes
 LONGEST_IPV6 = 45  # bytes
 LOWER = U(0x2020202020202020)
 
-# No top-level domains, but what files are called: logo@2x.png. In lower case; of at most 8 letters.
+# File name extensions, which are not top-level domains: logo@2x.png. In lower case; at most 8 letters.
 EXTENSIONS = """
 avif bmp cfg class conf css csv doc docx exe gif gz htm html ico ini ipynb jar jpeg jpg js json jsx log mjs mp3
 mp4 pdf png ppt pptx scss svg tar tif tiff toml ts tsx txt wav webm webp whl xls xlsx xml yaml yml""".split()
-# Before a version number.
+# Words before version numbers.
 VERSION_WORDS = """
 article build chapter chrome driver firmware fw kernel oracle patch para release rel rev revision section sec update v
 ver vers version versions""".split()
@@ -65,7 +65,7 @@ def email(data: NDArray[np.uint8], lo: int, floor: int, at: int, hi: int, classe
         )
     ):
         start -= 1
-    # \b: the match begins where a word begins or ends.
+    # \b: the match begins at a word boundary.
     while start < at and (
         load8(data, start) == DOT or word_before(data, lo, start, classes) == word_at(data, start, hi, classes)
     ):
@@ -131,7 +131,7 @@ def mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) 
 
 @kernel
 def ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classes) -> Any:
-    """(start, end) of what may be an address whose first group ends at `colon`; end 0 if it cannot be one."""
+    """(start, end) of a possible address whose first group ends at `colon`; end 0 if it cannot be one."""
     start = colon
     while start > lo and colon - start <= 4 and byte_is(data, start - 1, HEX):
         start -= 1
@@ -148,7 +148,7 @@ def ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classes
         end += 1
     if end - start > LONGEST_IPV6 or word_at(data, end, hi, classes):
         return 0, 0
-    # Marks that end the sentence or the clause, not the address.
+    # Punctuation of the sentence after the address.
     while byte_is(data, end - 1, DOTS) or (load8(data, end - 1) == COLON and load8(data, end - 2) != COLON):
         colons -= load8(data, end - 1) == COLON
         end -= 1
@@ -178,7 +178,7 @@ def ipv4(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 @kernel
 def is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
-    """Whether the four numbers are rather those of a version than an address."""
+    """Whether the four numbers are more likely a version than an address."""
     first = load8(data, start)
     if end - start <= 8 or (end - start == 9 and load8(data, start + 1) == DOT):
         ten = first == ONE_DIGIT and load8(data, start + 1) == ZERO and load8(data, start + 2) == DOT

@@ -1,4 +1,4 @@
-"""Classes of ASCII bytes, and what may touch a span of personal data."""
+"""Classes of ASCII bytes, and conditions on the bytes adjacent to a span of personal data."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def digit_at(data: NDArray[np.uint8], at: int) -> Any:
 
 @inlined
 def word_before(data: NDArray[np.uint8], lo: int, at: int, classes: Classes) -> bool:
-    r"""Whether \w stands before `at`."""
+    r"""Whether \w is before `at`."""
     if at <= lo:
         return False
     byte = load8(data, at - 1)
@@ -60,7 +60,7 @@ def word_before(data: NDArray[np.uint8], lo: int, at: int, classes: Classes) -> 
 
 @inlined
 def word_at(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool:
-    r"""Whether \w stands at `at`."""
+    r"""Whether \w is at `at`."""
     if at >= hi:
         return False
     byte = load8(data, at)
@@ -73,7 +73,7 @@ def word_at(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool
 def stands_alone(
     data: NDArray[np.uint8], lo: int, start: int, end: int, hi: int, joiners: np.uint16, classes: Classes
 ) -> bool:
-    r"""Whether no \w touches data[start:end], nor a "+", nor a joiner (classes of bytes) that a digit touches."""
+    r"""Whether data[start:end] has no adjacent \w, no "+" before it, and no joiner (classes of bytes) and digit adjacent."""
     if word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
         return False
     if start > lo and load8(data, start - 1) == PLUS:

@@ -1,4 +1,4 @@
-"""Finds all kinds of personal data in one pass over the text: stops where one may be, and asks the matchers."""
+"""Finds all kinds of personal data in one pass over the text, which calls the matchers only at possible positions."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -42,17 +42,17 @@ _stops = simd.masks(simd.ascii_digit, simd.equal("@"), simd.equal(":"), simd.equ
 
 
 def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArray[np.int64]:
-    """Where personal data of these kinds stand.
+    """The spans of personal data of these kinds.
 
     returns   (spans, 4) int64: document, kind (an index of KINDS), first byte and end, counted in bytes from the
               beginning of the document; in order, without overlap
 
-    Raises ValueError for a kind that is not in KINDS. Addresses that are nobody's (private, reserved) are spans too.
+    Raises ValueError for a kind that is not in KINDS. Private and reserved addresses are spans, too.
     """
     wanted = 0
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f'no kind of personal data is called "{kind}"; there are {", ".join(KINDS)}')
+            raise ValueError(f'"{kind}" is not a kind of personal data; there are {", ".join(KINDS)}')
         wanted |= 1 << KINDS.index(kind)
     text = view(texts)
     spans = _pattern_spans(text, wanted) if wanted & (1 << MAC + 1) - 1 else np.empty((0, 4), np.int64)
@@ -78,8 +78,8 @@ def _pattern_spans(text: Text, wanted: int) -> NDArray[np.int64]:
 
 @kernel
 def _find_all(text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64]) -> Any:
-    """Fill in the spans of all documents; returns how many there are, -1 if there is not enough room."""
-    n: Any = np.int64(0)  # a literal 0 is a type of its own, and would compile `_find` twice
+    """Write the spans of all documents; returns how many there are, -1 if there is not enough room."""
+    n: Any = np.int64(0)  # a literal 0 is another type, for which `_find` would be compiled again
     for d in range(len(text.offsets) - 1):
         n = _find(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, classes, spans, n)
         if n < 0:
@@ -98,9 +98,9 @@ def _find(
     spans: NDArray[np.int64],
     n: int,
 ) -> int:
-    """Append the spans of one document after the first n; returns how many there are then."""
+    """Append the spans of one document after the first n; returns the new count, -1 if there is not enough room."""
     first = n
-    done = mail_done = lo  # nothing, and no e-mail address, begins before these
+    done = mail_done = lo  # no match, and no e-mail address, begins before these
     digit_before = colons_before = colon_pairs_before = dashes_before = dash_pairs_before = NO_BITS
     for block in range(lo, hi, 64):
         digits, ats, colons, dashes = _stops(data, block)
@@ -136,7 +136,7 @@ def _find(
                     kind = IPV6
                     start, end = ipv6(data, lo, at, hi, classes)
             else:
-                # Ones from here on; all of them at the end of the block, where the run may go on.
+                # The digits from here on; at the end of the block the run may continue.
                 run = lowest_bit(~(digits >> U(bit)))
                 if bit + run < 64 and not _may_begin(data, lo, at, run, hi):
                     continue
@@ -155,7 +155,7 @@ def _find(
 
 @inlined
 def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> bool:
-    """Whether a run of so many digits can be the first of a number that `_number` finds; a year or a price cannot."""
+    """Whether a run of so many digits can begin a match of `_number`; a year or a price cannot."""
     if run >= 12 or at + run + 2 > hi:
         return run >= 8
     following = load8(data, at + run)
@@ -170,9 +170,9 @@ def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> 
 
 @kernel
 def _number(data: NDArray[np.uint8], lo: int, done: int, at: int, hi: int, wanted: int, classes: Classes) -> Any:
-    """(kind, start, end) of what begins at, or just before, the run of digits at `at`; end 0 if nothing does.
+    """(kind, start, end) of the match that begins at, or just before, the run of digits at `at`; end 0 if there is none.
 
-    done   where the last span ends
+    done   the end of the last span
     """
     if wanted & (1 << IPV4):
         end = ipv4(data, at, hi)

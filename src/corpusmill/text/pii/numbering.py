@@ -1,8 +1,8 @@
-"""Numbering tables: how long account numbers are by country, and telephone numbers by calling code."""
+"""Numbering tables: the lengths of account numbers by country, and of telephone numbers by calling code."""
 
 import numpy as np
 
-# Characters of an account number by country, from the IBAN registry.
+# Characters of an IBAN by country, from the IBAN registry.
 _REGISTRY = """
 AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18
 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
@@ -13,8 +13,8 @@ IBAN_CHARACTERS = np.zeros((26, 26), np.uint8)
 for _country, _size in IBAN_SIZES.items():
     IBAN_CHARACTERS[ord(_country[0]) - 65, ord(_country[1]) - 65] = _size
 
-# Calling codes, ITU-T E.164, and how many digits a number has with its code; as the numbering plans say that
-# libphonenumber 9 has collected, at least 8 and at most 15. Codes that are not here are not in use.
+# Calling codes, ITU-T E.164, and the number of digits including the code: as in the numbering plans of libphonenumber 9,
+# but at least 8 and at most 15. Other codes are not in use.
 PLANS = """
 1:11 20:10-12 211:12 212:12 213:11-12 216:11 218:12 220:10-12 221:12 222:11 223:11 224:11-12 225:13 226:11 227:11
 228:11 229:13 230:10-13 231:10-12 232:11 233:11-12 234:13-15 235:11 236:11 237:11-12 238:10 239:10 240:12 241:10-11

@@ -73,7 +73,7 @@ def phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
 
 @inlined
 def _three(data: NDArray[np.uint8], at: int, hi: int) -> bool:
-    """Whether [2-9]dd stands at `at`."""
+    """Whether [2-9]dd is at `at`."""
     if at + 3 > hi or load8(data, at) < ZERO + 2:
         return False
     return byte_is(data, at, DIGIT) and byte_is(data, at + 1, DIGIT) and byte_is(data, at + 2, DIGIT)
@@ -144,7 +144,7 @@ def ssn(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 @kernel
 def is_continued(data: NDArray[np.uint8], lo: int, done: int, start: int, end: int, classes: Classes) -> bool:
-    """Whether a number in groups begins before data[start:end], which is not whole then."""
+    """Whether data[start:end] is only the end of a number in groups that begins before it."""
     if start - 5 < max(lo, done) or load8(data, start - 1) != BLANK or not byte_is(data, start - 2, DIGIT):
         return False
     for i in range(start - 5, start - 2):
@@ -160,13 +160,13 @@ def is_continued(data: NDArray[np.uint8], lo: int, done: int, start: int, end: i
 
 @kernel
 def card(data: NDArray[np.uint8], at: int, hi: int) -> int:
-    """The end of a card number at `at`, or 0; the longest where groups allow several."""
+    """The end of a card number at `at`, or 0; the longest if groups allow several."""
     digits = groups = size = best = 0
     prefix: Any = 0
     # Luhn's sums, for numbers that end at this digit and at the one before.
     plain: Any = 0
     doubled: Any = 0
-    article: Any = 0  # the sum for the number of an article: every second digit three times
+    article: Any = 0  # the sum for article numbers: every second digit three times
     joiner: Any = 0
     i = at
     while i < hi and digits < 20:
@@ -201,7 +201,7 @@ def card(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 @inlined
 def _is_network(prefix: int, digits: int) -> bool:
-    """Whether a network gives out numbers with these first four digits in this length."""
+    """Whether a network issues numbers of this length with these first four digits."""
     two = prefix // 100
     if prefix // 1000 == 4:
         return digits in (13, 16, 19)
@@ -217,7 +217,7 @@ def _is_network(prefix: int, digits: int) -> bool:
         return 16 <= digits <= 19
     if 51 <= two <= 55 or 2221 <= prefix <= 2720:
         return digits == 16
-    # JCB gives out 3528 to 3589; numbers that are made up for tests and examples take all of 35.
+    # JCB issues 3528 to 3589; invented numbers in tests and examples use all of 35.
     if prefix == 6011 or 6440 <= prefix < 6500 or two in (35, 62, 65):
         return 16 <= digits <= 19
     return False
@@ -233,7 +233,7 @@ def iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
     wanted = IBAN_CHARACTERS[(load8(data, at) & 0x1F) - 1, (load8(data, at + 1) & 0x1F) - 1]
     if wanted == 0:
         return 0
-    # The country and the check digits move to the end, letters count from A = 10, and the whole is 1 modulo 97.
+    # With country and check digits moved to the end, and letters as numbers from A = 10, the whole is 1 modulo 97.
     read = 0
     front: Any = 0
     rest: Any = 0
@@ -253,5 +253,5 @@ def iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
             rest = (rest * (100 if value > 9 else 10) + value) % 97
         read += 1
         i += 1
-    # Two letters and two digits are six digits.
+    # Two letters and two digits become six digits.
     return i if (rest * 1_000_000 + front) % 97 == 1 else 0
