@@ -135,7 +135,7 @@ def test_a_parameter_of_every_kind():
         ),
         (
             "read: {jsonl: x}\nrun: {workers: 0}",
-            "web.yaml:2: run: need workers >= 1, got 0; leave it out for one a core",
+            "web.yaml:2: run: need workers >= 1, got 0; leave it out for one per core",
         ),
         (
             "read: {jsonl: x}\nrun: {executor: process}",
@@ -213,8 +213,8 @@ def test_a_parameter_of_every_kind():
         ),
         (step("recipe_parts:Nothing"), 'web.yaml:3: cannot import the step "recipe_parts:Nothing"'),
         (step("no_such_module:Step"), 'web.yaml:3: cannot import the step "no_such_module:Step"'),
-        (step('":Step"'), 'web.yaml:3: ":Step" names no step; one of your own is written module:Class'),
-        (step('"..a:Step"'), 'web.yaml:3: "..a:Step" names no step; one of your own is written module:Class'),
+        (step('":Step"'), 'web.yaml:3: ":Step" is not the name of a step; your own are written module:Class'),
+        (step('"..a:Step"'), 'web.yaml:3: "..a:Step" is not the name of a step; your own are written module:Class'),
         ("read: {jsonl: x}\nwrite: [shard]", 'web.yaml:2: there is no format "shard" to write; did you mean "shards"?'),
     ],
 )

@@ -31,7 +31,7 @@ def test_the_folder_is_named_for_the_recipe_unless_it_is_given():
     ("parts", "message"),
     [
         ({"read": []}, "a recipe needs at least one source to read"),
-        ({"read": [Lines()]}, r"read\[0\] is no source; write Source\(Lines\(…\), paths\)"),
+        ({"read": [Lines()]}, r"read\[0\] is not a Source; write Source\(Lines\(…\), paths\)"),
         ({"read": [Source(Lines(), "a"), Source(Lines(), "b")]}, r'read\[1\]: a second source is named "lines"'),
         (
             {"steps": [KeepShort(max_words=1), Everything]},

@@ -38,11 +38,11 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
         ),
         (
             recipe(steps="tokenize/bpe filter/url pack/concat"),
-            "web.yaml:5: filter/url works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+            "web.yaml:5: filter/url works on text, but follows tokenize/bpe; move it above tokenize/bpe",
         ),
         (
             recipe(steps="tokenize/bpe dedup/minhash"),
-            "web.yaml:5: dedup/minhash works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+            "web.yaml:5: dedup/minhash works on text, but follows tokenize/bpe; move it above tokenize/bpe",
         ),
         (
             recipe(steps="tokenize/bpe pack/concat filter/url"),
@@ -63,13 +63,13 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
         ),
         (
             recipe(reader="warc", steps="filter/url filter/gopher_quality extract/resiliparse"),
-            "web.yaml:5: filter/gopher_quality measures text, but extract/resiliparse stands after it; move it below",
+            "web.yaml:5: filter/gopher_quality measures text, but precedes extract/resiliparse; move it below",
         ),
         (
             recipe(steps="recipe_parts:Letters recipe_parts:Everything"),
-            "web.yaml:5: recipe_parts:Everything works on text, but recipe_parts:Letters stands before it",
+            "web.yaml:5: recipe_parts:Everything works on text, but follows recipe_parts:Letters",
         ),
-        (recipe(steps="recipe_parts:NoStep"), "web.yaml:4: recipe_parts:NoStep is no step: its class has none of"),
+        (recipe(steps="recipe_parts:NoStep"), "web.yaml:4: recipe_parts:NoStep is not a step: its class has none of"),
     ],
 )
 def test_says_what_stands_wrong_and_what_to_do(text, message):
@@ -111,7 +111,7 @@ def test_a_recipe_in_python_is_told_by_its_places():
     with pytest.raises(RecipeError) as error:
         check_order(made)
     assert str(error.value).splitlines() == [
-        "steps[1]: recipe_parts:KeepShort works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+        "steps[1]: recipe_parts:KeepShort works on text, but follows tokenize/bpe; move it above tokenize/bpe",
         "write[0]: shards writes packed tokens, and no step packs; add pack/concat as the last step",
     ]
 

@@ -397,7 +397,7 @@ READ = "read:\n  - jsonl: {paths: x, source: web}\n  - jsonl: {paths: y, source:
         ),
         (
             "  - tokenize/bpe\n  - mix/sources: {temperature: 2}\n",
-            "mix/sources works on text, but tokenize/bpe stands before it; move it above tokenize/bpe",
+            "mix/sources works on text, but follows tokenize/bpe; move it above tokenize/bpe",
         ),
         (
             "  - mix/sources: {temperature: 2, unit: bytes}\n  - dedup/exact\n",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def dump(recipe: "Recipe") -> str:
-    """The recipe in YAML. Parameters that are as by default are left out."""
+    """The recipe in YAML. Parameters with their default value are left out."""
     settings = changed(recipe.run)
     sections: list[tuple[str, Any]] = []
     if recipe.name != "recipe":
@@ -35,7 +35,7 @@ def dump(recipe: "Recipe") -> str:
 
 
 def changed(thing: Any) -> dict[str, Any]:
-    """parameter -> plain value, of those that are not as by default."""
+    """parameter -> plain value, of those that differ from their default."""
     wanted = parameters(type(thing))
     said: dict[str, Any] = {}
     for field in dataclasses.fields(thing):
@@ -52,7 +52,7 @@ def changed(thing: Any) -> dict[str, Any]:
 
 
 def _said_of_source(source: Source) -> Any:
-    """What stands after a reader's name: its paths alone, where there is nothing else to say."""
+    """What follows a reader's name: its paths alone, if nothing else differs from the default."""
     said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
     if source.source != short_name(name_of(source.reader)):
         said["source"] = source.source

@@ -54,7 +54,7 @@ def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), nam
 
 
 def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Sections:
-    """The recipe that a tree says. Raises RecipeError with its problems, after those already found."""
+    """The recipe in a tree. Raises RecipeError with its problems, after those already found."""
     problems = Problems() if problems is None else problems
     if not isinstance(tree, Table):
         problems.add(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
@@ -123,7 +123,7 @@ def _run(entry: Entry, problems: Problems) -> RunSettings | None:
 
 @dataclass(frozen=True)
 class Thing:
-    """A reader, step or writer as it is written: its name, and what stands after the name."""
+    """A reader, step or writer as written: its name, and what follows the name."""
 
     at: At
     index: int
@@ -132,7 +132,7 @@ class Thing:
 
 
 def _things(tree: Table, section: str, problems: Problems) -> list[Thing]:
-    """What a section lists. One thing may stand there without a list."""
+    """The entries of a section. A single one needs no list."""
     if section not in tree.entries:
         return []
     node = tree.entries[section].value
@@ -170,7 +170,7 @@ def _find(thing: Thing, section: str, problems: Problems) -> type[Any] | None:
     registry, kind = SECTIONS[section]
     module, colon, own = thing.name.partition(":")
     if colon and not all(part.isidentifier() for part in (*module.split("."), own)):
-        problems.add(thing.at, f'"{thing.name}" names no {kind}; one of your own is written module:Class')
+        problems.add(thing.at, f'"{thing.name}" is not the name of a {kind}; your own are written module:Class')
         return None
     try:
         cls: type[Any] = registry.find(thing.name)
@@ -214,7 +214,7 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
 
 
 def _source_entries(thing: Thing) -> Mapping[str, Entry]:
-    """What is said of a source; in the short form only its paths."""
+    """The parameters of a source; in the short form only its paths."""
     if isinstance(thing.said, Table):
         return thing.said.entries
     return {} if thing.said is None else {"paths": Entry(thing.said.at, thing.said)}
@@ -238,10 +238,10 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
     setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER`, `write.LABEL.PARAMETER`
                or `read.SOURCE.PARAMETER`, with the labels of `labels` and the names of sources; deeper parts of a
                parameter follow after more dots. The value is read as in a recipe; if it begins with [, {, " or ' it is
-               YAML, if not it is taken as it stands, so that *.gz needs no quotes
+               YAML, otherwise it is taken literally, so that *.gz needs no quotes
 
-    Raises RecipeError if the key leads nowhere. A wrong parameter or value is found by `build`, as if it stood in the
-    text, and goes by the name of `--set SETTING` in its message.
+    Raises RecipeError if the recipe has no such key. `build` reports a wrong parameter or value as if it were in the
+    text, with `--set SETTING` in place of the line.
     """
     at = At(f"--set {setting}")
     key, equals, text = setting.partition("=")
@@ -289,7 +289,7 @@ def _value(text: str, at: At, problems: Problems) -> Node:
 
 
 def _moved(node: Node, at: At) -> Node:
-    """The node with all of it standing at one place."""
+    """The node with one place for all of it."""
     match node:
         case Scalar():
             return replace(node, at=at)

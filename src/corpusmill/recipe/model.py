@@ -20,11 +20,11 @@ class Recipe:
     seed    what all chance is drawn from, with the documents' ids
     read    sources; where copies compete, the earlier source wins
     steps   what happens to the documents, in order
-    write   what comes out; the run's folder holds the documents that stay in any case
+    write   writers; the run's folder holds the kept documents in any case
     run     how, not what: not part of the fingerprint
 
     A sequence may be given as any sequence, and is kept as a tuple. Raises RecipeError if a part cannot be one.
-    Whether the parts fit together is for `check_order`.
+    `check_order` tells whether the parts fit together.
     """
 
     read: Sequence[Source]
@@ -44,7 +44,7 @@ class Recipe:
         taken: set[str] = set()
         for index, source in enumerate(self.read):
             if not isinstance(source, Source):
-                raise RecipeError(f"read[{index}] is no source; write Source({type(source).__name__}(…), paths)")
+                raise RecipeError(f"read[{index}] is not a Source; write Source({type(source).__name__}(…), paths)")
             if source.source in taken:
                 raise RecipeError(f"read[{index}]: {same_name(source.source)}")
             taken.add(source.source)

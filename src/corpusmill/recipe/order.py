@@ -47,7 +47,7 @@ class Part:
 
 
 def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
-    """Raises RecipeError with everything that stands where it cannot work, and what to do about it.
+    """Raises RecipeError with every part that cannot work where it is, and what to do about it.
 
     tree   where the recipe comes from, for the lines in the messages; without it they say steps[3]
     """
@@ -67,7 +67,7 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
 
 
 def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
-    """Each step that its parameters keep from work on these sources, with the reason and the remedy: `misfit` says so."""
+    """Each step whose `misfit` says that its parameters do not fit these sources, with the reason and the remedy."""
     sources = tuple(source.source for source in recipe.read)
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
     steps = [part for part in parts if part.section == "steps"]
@@ -86,22 +86,22 @@ def place(tree: Node | None, part: Part) -> At:
 
 
 def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
-    """Each part that cannot work where it stands, with the reason and the remedy.
+    """Each part that cannot work where it is, with the reason and the remedy.
 
-    While a step is unknown, or is none, only what is no step is found: the rest may be because of it.
+    If something is not a step, or an unknown one, only that is reported: the rest may follow from it.
     """
     kinds = [(part, kind_of(part)) for part in parts if part.section == "steps"]
-    found = [
-        (part, f"is no step: its class has none of {', '.join(MEMBERS)}, see corpusmill.steps")
+    problems = [
+        (part, f"is not a step: its class has none of {', '.join(MEMBERS)}, see corpusmill.steps")
         for part, kind in kinds
         if kind is None and part.cls is not None
     ]
     if any(kind is None for _, kind in kinds):
-        return found
+        return problems
     pages = [part for part in parts if part.section == "read" and part.name in PAGES]
     extractors = [part for part, kind in kinds if kind == "extract"]
     if not extractors:
-        found += [
+        problems += [
             (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")
             for part in pages
         ]
@@ -110,23 +110,21 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
     mix: Part | None = None
     for part, kind in kinds:
         if packer is not None and kind == "pack":
-            found.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
+            problems.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
         elif packer is not None:
-            found.append((part, f"cannot follow {packer.name}, which makes the rows to write; move it above"))
+            problems.append((part, f"cannot follow {packer.name}, which makes the rows to write; move it above"))
         elif kind == "tokenize" and tokenizer is not None:
-            found.append((part, f"is a second step that tokenizes, after {tokenizer.name}; keep one of them"))
+            problems.append((part, f"is a second step that tokenizes, after {tokenizer.name}; keep one of them"))
         elif kind in ("text", "extract", "mix") and tokenizer is not None:
-            found.append(
-                (part, f"works on text, but {tokenizer.name} stands before it; move it above {tokenizer.name}")
-            )
+            problems.append((part, f"works on text, but follows {tokenizer.name}; move it above {tokenizer.name}"))
         elif mix is not None and kind == "mix":
-            found.append((part, f"is a second mix, after {mix.name}; keep one of them"))
+            problems.append((part, f"is a second mix, after {mix.name}; keep one of them"))
         elif mix is not None and kind in ("text", "extract"):
-            found.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
+            problems.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
         elif kind == "pack" and tokenizer is None:
-            found.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
+            problems.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
         elif pages and extractors and part.index < extractors[0].index and _measures_text(part):
-            found.append((part, f"measures text, but {extractors[0].name} stands after it; move it below"))
+            problems.append((part, f"measures text, but precedes {extractors[0].name}; move it below"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer
         mix = part if kind == "mix" else mix
@@ -134,18 +132,18 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         remedy = (
             "add pack/concat as the last step" if tokenizer else "add tokenize/bpe and pack/concat as the last steps"
         )
-        found += [
+        problems += [
             (part, f"writes packed tokens, and no step packs; {remedy}")
             for part in parts
             if part.section == "write" and hasattr(part.cls, "write_rows")
         ]
     if tokenizer is None:
-        found += [
+        problems += [
             (part, "writes tokens, and no step makes them; add tokenize/bpe as the last step")
             for part in parts
             if part.section == "write" and hasattr(part.cls, "write_tokens")
         ]
-    return found
+    return problems
 
 
 def kind_of(part: Part) -> Kind | None:

@@ -1,4 +1,4 @@
-"""What a recipe is made of: its sources, its settings, and what is true of each part alone."""
+"""The parts of a recipe, sources and settings, each checked on its own."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -39,13 +39,13 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How to run, which never changes what comes out.
+    """How to run; none of it changes the output.
 
-    workers        processes at work; None: one a core
-    executor       "processes", or "serial" for all in this one, as a debugger wants it
+    workers        worker processes; None: one per core
+    executor       "processes", or "serial" for everything in this one, for a debugger
     folder         where the run keeps everything; None: runs/NAME
-    unit_mb        megabytes of input that one worker takes at a time
-    error_budget   records that may be bad before the run stops: a share of them (0.01), or a count (100)
+    unit_mb        megabytes of input per unit of work
+    error_budget   bad records before the run stops: a share of all (0.01), or a count (100)
     """
 
     workers: int | None = None
@@ -56,7 +56,7 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one a core")
+            raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one per core")
         if self.executor not in get_args(Executor):
             near = did_you_mean(self.executor, get_args(Executor)) or ";"
             raise RecipeError(
