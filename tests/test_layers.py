@@ -13,7 +13,7 @@ PACKAGE = Path(corpusmill.__file__).parent
 LAYERS = [  # from the top; parts on one line do not import each other, except for FRIENDS
     {"cli"},
     {"estimate"},
-    {"runs", "train", "export", "verify"},
+    {"runs", "checks", "train", "export", "verify"},
     {"report"},
     {"recipe"},
     {"execute", "steps"},

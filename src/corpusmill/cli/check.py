@@ -19,24 +19,20 @@ def check(
     json: Json = False,
 ) -> None:
     """Say whether a recipe can run, on what, and in which stages. Reads no document."""
-    from corpusmill.recipe.lower import lower
-    from corpusmill.recipe.model import Recipe
+    from corpusmill import checks
 
-    loaded = Recipe.load(recipe, settings or ())
-    plan = lower(loaded)
-    plan.check()
-    sources = {
-        source.source: {"files": len(files), "bytes": sum(file.size for file in files)}
-        for source, files in zip(loaded.read, plan.inputs)
-    }
-    stages = [stage.name for stage in plan.stages]
+    checked = checks.check(recipe, overrides=settings or ())
+    folder = checked.recipe.folder
     if json:
-        print_json({"name": loaded.name, "folder": str(loaded.folder), "sources": sources, "stages": stages})
+        sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
+        print_json(
+            {"name": checked.recipe.name, "folder": str(folder), "sources": sources, "stages": list(checked.stages)}
+        )
         return
     print(f"{recipe}: can run")
-    for name, found in sources.items():
-        print(f"  read {name}: {number(found['files'])} files, {size(found['bytes'])}")
-    for info in plan.passes:
-        print(f"  {info.stage}: {' → '.join(info.labels) or 'documents and verdicts'}")
-    print(f"  stages: {' → '.join(stages)}")
-    print(f"  folder: {loaded.folder}")
+    for name, (files, total) in checked.sources.items():
+        print(f"  read {name}: {number(files)} files, {size(total)}")
+    for stage, labels in checked.passes.items():
+        print(f"  {stage}: {' → '.join(labels) or 'documents and verdicts'}")
+    print(f"  stages: {' → '.join(checked.stages)}")
+    print(f"  folder: {folder}")
