@@ -4,22 +4,42 @@
     done = corpusmill.run("recipes/demo.yaml")
     print(done.waterfall.documents_out, done.shards)
 
-`run` carries out a recipe; `Recipe`, `Source` and `RunSettings` say one in Python; `corpusmill.loader` reads the
-training shards and imports nothing of the rest.
+`run` carries out a recipe and `check` says whether it could; `Recipe`, `Source` and `RunSettings` make one in Python;
+`corpusmill.loader` reads the training shards and imports nothing of the rest. What `__all__` lists is the public API,
+together with the steps, readers and writers of the reference; everything else may change without notice.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from corpusmill import errors, loader, read, steps, write
+    from corpusmill.checks import Checked, check
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.runs import Run, run
 
 __version__ = "0.1.0"
-__all__ = ["Recipe", "Run", "RunSettings", "Source", "run"]
+__all__ = [
+    "Checked",
+    "Recipe",
+    "Run",
+    "RunSettings",
+    "Source",
+    "__version__",
+    "check",
+    "errors",
+    "loader",
+    "read",
+    "run",
+    "steps",
+    "write",
+]
 
 # Imported when first used: the loader, which is installed beside training code, must not pay for the mill.
 _HOMES = {
+    "Checked": "corpusmill.checks",
+    "check": "corpusmill.checks",
     "Recipe": "corpusmill.recipe.model",
     "RunSettings": "corpusmill.recipe.parts",
     "Source": "corpusmill.recipe.parts",
@@ -28,9 +48,15 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'corpusmill' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker would take any name for granted
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name in __all__:
+            return import_module(f"corpusmill.{name}")
+        raise AttributeError(f"module 'corpusmill' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,5 @@
 """corpusmill check RECIPE"""
 
-import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -25,37 +24,25 @@ def check(
     json: Json = False,
 ) -> None:
     """Check whether a recipe can run; list its inputs, units and stages. Reads no documents."""
-    from corpusmill.engine.changes import preview
-    from corpusmill.engine.lower import lower
-    from corpusmill.recipe.model import Recipe
-    from corpusmill.run_folder import RunFolder
+    from corpusmill import checks
 
-    loaded = Recipe.load(recipe, settings or ())
-    plan = lower(loaded)
-    plan.check()
-    sources = {
-        source.source: {"files": len(found.files), "bytes": found.size}
-        for source, found in zip(loaded.read, plan.inputs)
-    }
-    stages = [stage.name for stage in plan.stages]
-    workers = loaded.run.workers or os.cpu_count() or 1
-    ahead = preview(RunFolder(loaded.folder), plan)
+    checked = checks.check(recipe, overrides=settings or ())
+    ahead, folder = checked.ahead, checked.recipe.folder
     if json:
-        record = {"name": loaded.name, "folder": loaded.folder, "sources": sources, "stages": stages}
-        units = {"units": ahead.units, "done": ahead.done, "workers": workers, "finished": ahead.finished}
+        sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
+        record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
+        units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
         print_json(record | units | {"changes": [asdict(change) for change in ahead.changes]})
         return
     print(f"{recipe}: can run")
-    for name, size_of in sources.items():
-        print(f"  read {name}: {number(size_of['files'])} files, {size(size_of['bytes'])}")
-    for info in plan.passes:
-        print(f"  {info.stage}: {' → '.join(info.labels) or 'read only, no steps'}")
-    print(f"  stages: {' → '.join(stages)}")
-    busy = min(workers, ahead.units)
-    print(
-        f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {number(busy)} of {number(workers)} workers"
-    )
-    print(f"  folder: {loaded.folder}")
+    for name, (files, total) in checked.sources.items():
+        print(f"  read {name}: {number(files)} files, {size(total)}")
+    for stage, labels in checked.passes.items():
+        print(f"  {stage}: {' → '.join(labels) or 'read only, no steps'}")
+    print(f"  stages: {' → '.join(checked.stages)}")
+    busy = f"{number(min(checked.workers, ahead.units))} of {number(checked.workers)} workers"
+    print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {busy}")
+    print(f"  folder: {folder}")
     for line in _to_do(ahead):
         print(f"  {line}")
 

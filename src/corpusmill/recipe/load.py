@@ -170,7 +170,7 @@ def _find(thing: Thing, section: str, problems: Problems) -> type[Any] | None:
     registry, kind = SECTIONS[section]
     module, colon, own = thing.name.partition(":")
     if colon and not all(part.isidentifier() for part in (*module.split("."), own)):
-        problems.add(thing.at, f'"{thing.name}" names no {kind}; one of your own is written module:Class')
+        problems.add(thing.at, f'"{thing.name}" is not the name of a {kind}; your own are written module:Class')
         return None
     try:
         cls: type[Any] = registry.find(thing.name)

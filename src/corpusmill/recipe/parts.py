@@ -1,4 +1,4 @@
-"""What a recipe is made of: its sources, its settings, and what is true of each part alone."""
+"""The parts of a recipe, sources and settings, each checked on its own."""
 
 import dataclasses
 from collections.abc import Sequence

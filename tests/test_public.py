@@ -1,0 +1,40 @@
+"""What `import corpusmill` gives: every public name, at the price of none."""
+
+import subprocess
+import sys
+
+import pytest
+
+import corpusmill
+
+HEAVY = "numpy", "pyarrow", "numba", "yaml", "typer"
+
+
+@pytest.mark.parametrize("name", corpusmill.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(corpusmill, name) is not None
+
+
+def test_a_module_lists_what_is_public_and_refuses_the_rest():
+    assert dir(corpusmill) == sorted(corpusmill.__all__)
+    with pytest.raises(AttributeError, match="module 'corpusmill' has no attribute 'rnu'"):
+        _ = corpusmill.rnu  # type: ignore[attr-defined]
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = f"import corpusmill, sys; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_check_tells_what_a_recipe_would_do(tmp_path):
+    (tmp_path / "docs.jsonl").write_text('{"text": "The river runs."}\n')
+    recipe = tmp_path / "small.yaml"
+    recipe.write_text(f"read: {{jsonl: {tmp_path}/docs.jsonl}}\nsteps: [dedup/exact]\nwrite: [parquet]\n")
+    checked = corpusmill.check(recipe, overrides=["name=other"])
+    assert checked.recipe.name == "other"
+    assert checked.sources == {"jsonl": (1, 28)}
+    assert checked.passes == {"pass-1": (), "pass-2": ("exact",)}
+    assert checked.stages == ("pass-1", "exact-group", "exact-verdicts", "pass-2", "parquet")
+    with pytest.raises(corpusmill.errors.RecipeError, match='no step "exakt"'):
+        corpusmill.check(recipe, overrides=["steps.exakt.mark=true"])
