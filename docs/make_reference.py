@@ -46,13 +46,13 @@ def formats_page(title: str, registry: Any) -> str:
 
 def prose(doc: str) -> list[str]:
     """A docstring as Markdown: paragraphs, and what is laid out in columns as it stands."""
-    found = []
+    parts = []
     for paragraph in doc.split("\n\n"):
         if ALIGNED.search(paragraph):
-            found.append(f"```text\n{paragraph.rstrip()}\n```")
+            parts.append(f"```text\n{paragraph.rstrip()}\n```")
         else:
-            found.append(escaped(" ".join(paragraph.split())))
-    return found
+            parts.append(escaped(" ".join(paragraph.split())))
+    return parts
 
 
 def suffixes(cls: type[Any]) -> list[str]:
@@ -61,11 +61,11 @@ def suffixes(cls: type[Any]) -> list[str]:
     return [f"From a folder it takes: {', '.join(f'`{e}`' for e in endings)}"] if isinstance(endings, tuple) else []
 
 
-def table(found: tuple[Parameter, ...]) -> list[str]:
-    if not found:
+def table(listed: tuple[Parameter, ...]) -> list[str]:
+    if not listed:
         return ["No parameters."]
     rows = ["| parameter | type | default | |", "|---|---|---|---|"]
-    for p in found:
+    for p in listed:
         default = "must be given" if p.default is None else f"`{recipe_value(p.default)}`"
         rows.append(f"| `{p.name}` | {cell(p.type)} | {default} | {cell(p.note)} |")
     return ["\n".join(rows)]

@@ -226,7 +226,7 @@ def test_says_what_is_wrong_and_where(text, message):
 
 
 def test_finds_everything_in_one_go():
-    found = refused(
+    problems = refused(
         "nam: web\n"
         "read:\n"
         "  - jsnl: x\n"
@@ -238,7 +238,7 @@ def test_finds_everything_in_one_go():
         "run: {wrkers: 3}\n"
         "run: {}\n"
     )
-    assert [line.split()[0] for line in found] == [f"web.yaml:{n}:" for n in (1, 3, 4, 6, 6, 7, 8, 9, 10)]
+    assert [line.split()[0] for line in problems] == [f"web.yaml:{n}:" for n in (1, 3, 4, 6, 6, 7, 8, 9, 10)]
 
 
 def test_load_names_a_recipe_for_its_file(tmp_path):

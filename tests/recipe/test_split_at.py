@@ -46,14 +46,14 @@ def write_recipe(folder, pack, tokenize=None, unit_mb=64, per_shard=1000):
 
 def pieces(read, tokenizer):
     """The text of every piece of a document in a row."""
-    found = []
+    texts = []
     for row in range(0, len(read), read.index.sequence_length):
         spans = read.spans(row, row + read.index.sequence_length)
         edges = [*spans.start.tolist(), read.index.sequence_length]
         for i, document in enumerate(spans.document.tolist()):
             if document != PADDING:
-                found.append(tokenizer.decode(read.tokens(row + edges[i], row + edges[i + 1]).tolist()))
-    return found
+                texts.append(tokenizer.decode(read.tokens(row + edges[i], row + edges[i + 1]).tolist()))
+    return texts
 
 
 @pytest.mark.parametrize("method", ["concat", "best_fit"])
@@ -66,9 +66,9 @@ def test_pieces_end_with_a_sentence_and_hold_every_token(tmp_path, method, split
     assert len(read.index.shards) > 1
     assert (read.index.packing, read.index.split_at) == (method, split_at)
     ends = ("<|endoftext|>", "\n\n") if split_at == "paragraph" else ("<|endoftext|>", "\n\n", ".")
-    found = pieces(read, load("gpt2"))
-    assert all(piece.endswith(ends) for piece in found)
-    assert sum(not piece.endswith("<|endoftext|>") for piece in found) > 10
+    decoded = pieces(read, load("gpt2"))
+    assert all(piece.endswith(ends) for piece in decoded)
+    assert sum(not piece.endswith("<|endoftext|>") for piece in decoded) > 10
     packed = done.waterfall.packed
     assert packed["tokens"] + packed["padding"] == packed["rows"] * 64 == len(read)
     whole_texts = [json.loads(record)["text"] for record in records()]

@@ -10,8 +10,8 @@ TEXTS = ("a@b.org, 8.8.8.8 and c@d.org", None, "日本 +49 30 901820 at 10.0.0.1
 
 def test_each_kind_is_counted_and_the_text_stays():
     documents = docs(*TEXTS)
-    found = Pii(kinds=("phone", "ip", "email")).signals(documents)
-    assert {name: column.to_pylist() for name, column in found.items()} == {
+    columns = Pii(kinds=("phone", "ip", "email")).signals(documents)
+    assert {name: column.to_pylist() for name, column in columns.items()} == {
         "emails": [2, 0, 0],
         "ips": [1, 0, 0],
         "phones": [0, 0, 1],

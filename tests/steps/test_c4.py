@@ -55,8 +55,8 @@ def test_citations_are_cut_out_and_their_lines_stay():
 )
 def test_a_document_goes_whole_for_one_such_line_and_keeps_its_lines_to_be_seen(line, reason):
     whole = f"menu\n{FIVE}\n{line}"
-    text, found, signals = run(C4(), whole)
-    assert (text, found, signals[reason], signals["sentences"]) == (whole, reason, True, None)
+    text, dropped_for, signals = run(C4(), whole)
+    assert (text, dropped_for, signals[reason], signals["sentences"]) == (whole, reason, True, None)
     assert run(C4(**{reason: False}), whole)[1] is None
 
 
@@ -67,8 +67,8 @@ def test_a_line_that_went_before_cannot_condemn_the_document():
 @pytest.mark.parametrize(("sentences", "reason"), [(5, None), (4, "min_sentences")])
 def test_the_sentences_of_what_is_left_are_counted(sentences, reason):
     text = "\n".join(FIVE.split("\n")[:sentences]) + "\nMenu. Home. Contact. About"
-    _, found, signals = run(C4(), text)
-    assert (found, signals["sentences"]) == (reason, sentences)
+    _, dropped_for, signals = run(C4(), text)
+    assert (dropped_for, signals["sentences"]) == (reason, sentences)
     assert run(C4(min_sentences=None), text)[1] is None
 
 
@@ -127,8 +127,8 @@ PAPER = C4(min_words_per_line=5, min_sentences=3, apostrophe=False, whole_page=T
     ],
 )
 def test_pages_are_judged_as_the_paper_says(text, left, reason):
-    found = run(PAPER, text)
-    assert (found[0].strip(), found[1]) == ((text if left is None else left).strip(), reason)
+    judged = run(PAPER, text)
+    assert (judged[0].strip(), judged[1]) == ((text if left is None else left).strip(), reason)
 
 
 def test_the_code_that_made_c4_looks_at_lines_that_stay_where_the_paper_says_pages():

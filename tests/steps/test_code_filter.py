@@ -57,8 +57,8 @@ def test_markup_has_no_keywords_and_is_told_by_its_lines_and_symbols():
 def test_the_score_is_the_mean_of_three_shares_that_count_up_to_what_is_typical():
     batch = Batch(docs("if (a) b\nc d e f g h"))  # 1 keyword of 9 words, 2 symbols of 12 characters, no line of code
     batch.apply(0, "code", Code())
-    found = {name: column.to_pylist()[0] for name, column in batch.signals.items()}
-    assert found == pytest.approx(
+    columns = {name: column.to_pylist()[0] for name, column in batch.signals.items()}
+    assert columns == pytest.approx(
         {
             "code.keyword_ratio": 1 / 9,
             "code.symbol_ratio": 2 / 12,

@@ -299,18 +299,18 @@ def test_missing_files_are_told_when_the_step_is_made(tmp_path, monkeypatch, nam
 
 def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch):
     monkeypatch.setattr(_benchmarks, "cache_folder", lambda: tmp_path)
-    found = []
+    indexes = []
     for _ in range(2):
         benchmarks.cache_clear()
-        found.append(benchmarks((stable,), FIELDS, 8, 8, 10).index)
+        indexes.append(benchmarks((stable,), FIELDS, 8, 8, 10).index)
         (folder,) = tmp_path.glob("ngrams-*")
-        (folder / "seen").touch(exist_ok=len(found) > 1)  # it would be gone from a folder that is made again
+        (folder / "seen").touch(exist_ok=len(indexes) > 1)  # it would be gone from a folder that is made again
     assert (folder / "seen").exists()
     for name in ARRAYS:
-        one, two = (getattr(index, name) for index in found)
+        one, two = (getattr(index, name) for index in indexes)
         np.testing.assert_array_equal(one, two)
         assert isinstance(one.base, np.memmap) and not one.flags.writeable
-    assert np.count_nonzero(found[0].keys) == 7 + 1  # n-grams of the first, the short one with its answer
+    assert np.count_nonzero(indexes[0].keys) == 7 + 1  # n-grams of the first, the short one with its answer
 
 
 def test_another_file_or_parameter_makes_another_index(stable, tmp_path, monkeypatch):

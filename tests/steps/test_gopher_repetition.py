@@ -42,17 +42,17 @@ def test_with_every_rule_off_everything_is_kept():
 
 
 def test_every_failing_rule_is_named_paragraphs_first():
-    found = judge(
+    listed = judge(
         GopherRepetition(), duplicate_line_ratio=0.9, duplicate_paragraph_ratio=0.9, top_2_gram_char_ratio=0.9
     )
-    assert found == "max_duplicate_paragraphs,max_duplicate_lines,max_top_2_gram_chars"
+    assert listed == "max_duplicate_paragraphs,max_duplicate_lines,max_top_2_gram_chars"
 
 
 def reasons(text: str, **parameters: object) -> list[str]:
     through = Batch(docs(text))
     through.apply(0, "step", GopherRepetition(**parameters))
-    found = through.all_reasons().to_pylist()[0]
-    return [reason.removeprefix("step.") for reason in found.split(",")] if found else []
+    joined = through.all_reasons().to_pylist()[0]
+    return [reason.removeprefix("step.") for reason in joined.split(",")] if joined else []
 
 
 def measured(text: str, signal: str, **parameters: object) -> float:

@@ -19,8 +19,8 @@ def through(condition: str) -> Batch:
 
 def kept(condition: str) -> list[int]:
     """Which of the three documents stay."""
-    found = dict(through(condition).reasons).get("keep_where")
-    return [0, 1, 2] if found is None else [at for at, reason in enumerate(found.to_pylist()) if reason is None]
+    column = dict(through(condition).reasons).get("keep_where")
+    return [0, 1, 2] if column is None else [at for at, reason in enumerate(column.to_pylist()) if reason is None]
 
 
 @pytest.mark.parametrize(

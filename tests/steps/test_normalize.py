@@ -13,9 +13,9 @@ OFF = {"entities": False, "controls": False, "form": None, "spaces": False, "max
 
 
 def normal(text: str, **parameters: object) -> str:
-    found = Normalize(**parameters).transform(docs("left alone", text))["text"].to_pylist()
-    assert found[0] == "left alone"
-    return found[1]
+    texts = Normalize(**parameters).transform(docs("left alone", text))["text"].to_pylist()
+    assert texts[0] == "left alone"
+    return texts[1]
 
 
 @pytest.mark.parametrize(

@@ -72,10 +72,10 @@ def test_only_addresses_that_can_be_somebodys_go(address, goes):
 
 
 def test_what_was_replaced_is_counted_for_each_kind_asked_for():
-    found = Pii(kinds=("ip", "email")).transform(docs("a@b.org c@d.org 8.8.8.8 10.0.0.1", "", None))
-    assert found.schema.names[-3:] == ["emails", "ips", "found"]
-    assert (found["emails"].to_pylist(), found["ips"].to_pylist()) == ([2, 0, 0], [1, 0, 0])
-    assert found["found"].to_pylist() == [3, 0, 0]
+    changed = Pii(kinds=("ip", "email")).transform(docs("a@b.org c@d.org 8.8.8.8 10.0.0.1", "", None))
+    assert changed.schema.names[-3:] == ["emails", "ips", "found"]
+    assert (changed["emails"].to_pylist(), changed["ips"].to_pylist()) == ([2, 0, 0], [1, 0, 0])
+    assert changed["found"].to_pylist() == [3, 0, 0]
 
 
 def test_spans_are_bytes_of_the_text_that_came_in():
@@ -125,8 +125,8 @@ def test_each_kind_has_its_action():
 def reasons(step: Pii, *texts: str | None) -> list[str | None]:
     out = step.transform(docs(*texts))
     signals = {name: out[name] for name in out.schema.names if name not in docs().schema.names}
-    found: list[str | None] = step.reasons(out, signals).to_pylist()
-    return found
+    listed: list[str | None] = step.reasons(out, signals).to_pylist()
+    return listed
 
 
 def test_a_document_goes_for_the_kinds_that_drop_it_and_is_told_which():

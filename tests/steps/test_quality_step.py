@@ -12,10 +12,12 @@ PROSE = "The pattern is made of many smaller patterns laid on top of each other,
 
 
 def test_scores_each_document_and_judges_none():
-    found = Quality().signals(docs(PROSE, "Add to cart\nBuy now", None))
-    assert list(found) == ["score"]
-    assert found["score"].to_pylist() == Scorer().scores(docs(PROSE, "Add to cart\nBuy now", None)["text"]).to_pylist()
-    assert found["score"][2].as_py() is None
+    columns = Quality().signals(docs(PROSE, "Add to cart\nBuy now", None))
+    assert list(columns) == ["score"]
+    assert (
+        columns["score"].to_pylist() == Scorer().scores(docs(PROSE, "Add to cart\nBuy now", None)["text"]).to_pylist()
+    )
+    assert columns["score"][2].as_py() is None
     assert isinstance(Quality(), Annotate) and not isinstance(Quality(), Filter)
 
 

@@ -62,8 +62,10 @@ def test_a_listed_domain_stands_for_itself_and_its_subdomains(url, matched):
 def test_a_listed_public_suffix_stands_for_all_below_it():
     """As the UT1 lists mean it, some of which hold "ac.uk"."""
     step = Url(block_domains=("ac.uk",), allow_domains=("edu",), **(BARE | {"hard_words": ("bad",)}))
-    found = judge(step, "http://www.college.ac.uk/", "http://shop.co.uk/", "http://mit.edu/bad", "http://edu.org/bad")
-    assert found == ["block_domains", None, None, "hard_words"]
+    dropped_for = judge(
+        step, "http://www.college.ac.uk/", "http://shop.co.uk/", "http://mit.edu/bad", "http://edu.org/bad"
+    )
+    assert dropped_for == ["block_domains", None, None, "hard_words"]
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from corpusmill.steps.clean.urls import Urls
     ],
 )
 def test_addresses_go_and_the_sentence_stays(before, after, count):
-    found = Urls().transform(docs(before))
-    assert found["text"].to_pylist() == [after]
-    assert found["urls"].to_pylist() == [count]
+    changed = Urls().transform(docs(before))
+    assert changed["text"].to_pylist() == [after]
+    assert changed["urls"].to_pylist() == [count]
 
 
 def test_the_replacement_is_taken_as_it_is_written():

@@ -49,9 +49,9 @@ DOCUMENTS = st.lists(st.lists(st.integers(0, 65_535), min_size=1, max_size=9), m
 def test_a_reader_of_the_format_finds_the_documents(tmp_path_factory, parts, dtype):
     folder = tmp_path_factory.mktemp("megatron")
     facts = write(folder, parts, dtype)
-    code, found = read(folder / "0")
+    code, read_back = read(folder / "0")
     documents = [document for part in parts for document in part]
-    assert found == documents and facts.rows == len(documents)
+    assert read_back == documents and facts.rows == len(documents)
     assert facts.bytes == sum(path.stat().st_size for path in folder.iterdir())
     assert code == (8 if dtype == np.uint16 or not parts else 4)
 
