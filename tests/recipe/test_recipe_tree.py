@@ -64,7 +64,7 @@ def test_reads_a_scalar_by_the_core_rules_of_yaml_1_2(written, value):
     assert type(actual) is type(value)
 
 
-def test_a_number_of_thousands_of_digits_is_no_crash():
+def test_a_number_of_thousands_of_digits_does_not_crash():
     assert isinstance(read_scalar("9" * 10_000), float)
 
 

@@ -85,7 +85,7 @@ def test_the_loader_refuses_rows_of_another_length(tmp_path):
         data.batch(step=0, batch_size=2, sequence_length=32)
 
 
-def test_a_token_that_begins_documents_stands_there_alone_and_is_verified(tmp_path):
+def test_a_bos_token_is_only_at_the_begin_of_documents_and_is_verified(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<s>", "</s>"))
     tokenize = {"tokenizer": spec, "bos": "<s>"}
     recipe = write_recipe(tmp_path, {"pack/concat": {"length": 64, "split_at": "sentence"}}, tokenize, per_shard=10**6)
@@ -126,7 +126,7 @@ def test_tokens_that_are_dropped_at_the_end_are_reported(tmp_path):
     assert packed["tokens"] == whole - whole % 64
 
 
-def test_where_documents_are_cut_is_said_in_words_that_packing_knows():
+def test_split_at_takes_only_words_that_packing_knows():
     for step in (BestFit, Concat):
         with pytest.raises(RecipeError, match='split_at is "paragraph", "sentence" or null, got "word"'):
             step(split_at="word")

@@ -1,4 +1,4 @@
-"""Which documents stand in which file of text."""
+"""Which documents are in which file of text."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,7 +67,7 @@ def test_a_writer_of_ones_own_need_not_know_of_files(tmp_path, units):
 @pytest.mark.parametrize(("first", "stop"), [(0, 4), (1, 3), (2, 2)])
 def test_a_part_is_its_row_groups_and_how_often_they_are_drawn(tmp_path, first, stop):
     docs_name, signals_name = unit(tmp_path, 0, 5, 6, 7, 8)
-    # The signals are of all documents; only four of them stay.
+    # The signals are of all documents; only four of them are kept.
     dropped_by = [None, "url", None, None, "url", None]
     pq.write_table(pa.table({"dropped_by": dropped_by, "mix.copies": [1, 9, 2, 3, 9, 4]}), tmp_path / signals_name)
     part, io = Part(docs_name, signals_name, first, stop), UnitIO(tmp_path, "", 0, "")

@@ -112,7 +112,7 @@ def test_characters_of_n_grams_are_counted_as_datatrove_does_or_as_the_paper_say
     assert measured(text, signal, ngrams="paper") == paper
 
 
-def test_by_the_count_of_the_paper_a_passage_that_comes_again_weighs_more():
+def test_a_repeated_passage_weighs_more_by_the_count_of_the_paper():
     text = f"{words(0, 9)} {words(20, 70)} {words(0, 9)}"
     assert reasons(text) == []
     assert "max_duplicate_9_gram_chars" in reasons(text, ngrams="paper")

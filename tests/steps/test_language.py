@@ -190,7 +190,7 @@ def test_another_model_has_its_own_labels(tmp_path):
         Language(model=str(path))
 
 
-def test_says_what_is_wrong_when_it_is_made():
+def test_wrong_parameters_are_reported_when_it_is_made():
     with pytest.raises(RecipeError) as error:
         Language(languages=("en", "cebb"))
     assert str(error.value) == (

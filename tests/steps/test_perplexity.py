@@ -77,6 +77,6 @@ def test_what_cannot_be_is_refused(parameters, message):
         Perplexity(**parameters)
 
 
-def test_a_missing_model_is_told():
+def test_a_missing_model_is_reported():
     with pytest.raises(AssetError, match="no asset"):
         Perplexity(models=(("en", "nowhere.lm"),))

@@ -22,7 +22,7 @@ def reasons(step, *texts):
     return step.reasons(documents, step.signals(documents)).to_pylist()
 
 
-def test_scores_each_document_and_judges_none():
+def test_scores_each_document_and_drops_none():
     columns = signals(Annotated(), CALM, RUDE, None, "!!!")
     assert list(columns) == ["score", "worst", "worst_start", "worst_end", "bad", "found", "share"]
     assert columns["score"][0] < 0.1 and columns["score"][1] > 0.9
@@ -59,7 +59,7 @@ def test_the_list_sees_through_what_the_model_does_not():
 @pytest.mark.parametrize(
     "text", ["Scunthorpe", "assess the class", "cockpit", "Dickens", "shiitake", "a title", "Essex", "analysis"]
 )
-def test_innocent_words_hold_none(text):
+def test_innocent_words_contain_no_listed_ones(text):
     assert signals(Annotated(), text)["found"] == [0]
 
 
@@ -97,7 +97,7 @@ def test_a_list_of_your_own(tmp_path):
     assert step.assets == ("toxicity-en", str(path)) == Annotated(lexicon=str(path)).assets
 
 
-def test_wrong_parameters_are_told_when_the_step_is_made(tmp_path):
+def test_wrong_parameters_are_reported_when_the_step_is_made(tmp_path):
     with pytest.raises(RecipeError, match=r"max_share is from 0 to 1, got -0\.1"):
         Filtered(max_share=-0.1)
     with pytest.raises(RecipeError, match="sentence_score is from 0 to 1"):

@@ -1,4 +1,4 @@
-"""Families of measures: their columns, what they divide by, and that texts are told apart."""
+"""Families of measures: their columns, what they divide by, and that texts are distinguished."""
 
 import math
 

@@ -83,7 +83,7 @@ def test_an_index_is_read_back(tmp_path):
         (lambda data: data[:20], "not an index of Megatron-LM"),
     ],
 )
-def test_an_index_that_is_none_is_named(tmp_path, damage, said):
+def test_a_file_that_is_not_an_index_is_reported(tmp_path, damage, said):
     write(tmp_path, [[[5, 6, 7], [8]]])
     path = tmp_path / "0.idx"
     path.write_bytes(damage(path.read_bytes()))
