@@ -125,7 +125,7 @@ def call(name: str, given: list[str], returns: str) -> str:
 
 
 def prose(doc: str) -> list[str]:
-    """A docstring as Markdown: paragraphs, and unchanged what is laid out in columns."""
+    """A docstring as Markdown: paragraphs, and what is laid out in columns as it stands."""
     parts = []
     for paragraph in doc.split("\n\n"):
         if ALIGNED.search(paragraph):

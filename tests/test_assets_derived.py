@@ -39,7 +39,7 @@ def test_the_one_of_a_process_that_was_faster_is_taken(tmp_path):
     assert [file.name for file in path.iterdir()] == ["theirs"]
 
 
-def test_nowhere_to_keep_it_is_said():
+def test_no_folder_to_keep_it_in_is_an_error():
     with pytest.raises(AssetError, match="set CORPUSMILL_CACHE"):
         assets.derived(None, "thing", lambda folder: None)
 

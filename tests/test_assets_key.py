@@ -34,6 +34,6 @@ def test_a_key_that_can_be_guessed_is_refused_and_not_shown(monkeypatch, tmp_pat
         assert not held or held not in str(raised.value)
 
 
-def test_a_variable_that_is_not_set_is_told():
+def test_a_variable_that_is_not_set_is_reported():
     with pytest.raises(AssetError, match="the environment variable NO_SUCH_KEY is not set"):
         assets.key("env:NO_SUCH_KEY")

@@ -51,7 +51,7 @@ def done(request, tmp_path_factory):
 
 
 def expected(done):
-    """Ids of every document that stays, with EOS: from its text, by the reference tokenizer."""
+    """Ids of every kept document, with EOS: from its text, by the reference tokenizer."""
     reference = load("gpt2", engine="tokenizers")
     tables = [pq.read_table(path) for path in sorted((done.output / "parquet").glob("*.parquet"))]
     ids = []
@@ -100,7 +100,7 @@ def test_an_export_is_what_the_run_would_have_written(done, tmp_path, format):
     assert len(told) > 1 and done_at_last == whole == made.tokens
 
 
-def test_rows_can_be_cut_anew(done, tmp_path):
+def test_rows_can_be_cut_again(done, tmp_path):
     export(done.shards, "parquet_tokens", tmp_path / "out", tokens_per_shard=200)
     tables = [pq.read_table(path) for path in sorted((tmp_path / "out").glob("*.parquet"))]
     assert {len(table) for table in tables[:-1]} == {3}  # rows of 64 in 200
@@ -153,7 +153,7 @@ def test_a_val_file_that_would_be_empty_is_refused(done, tmp_path):
         ("megatron", {"single_file": True}, RecipeError, "single_file"),
     ],
 )
-def test_a_slip_is_told_before_anything_is_written(done, tmp_path, format, settings, error, said):
+def test_a_mistake_is_reported_before_anything_is_written(done, tmp_path, format, settings, error, said):
     with pytest.raises(error, match=said):
         export(done.folder, format, tmp_path / "out", **settings)
     assert not list(tmp_path.iterdir())
@@ -236,7 +236,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("format", ["megatron", "parquet_tokens", "jsonl", "parquet", "nanogpt"])
-def test_damage_is_told_with_the_file(done, tmp_path, corpusmill, format, damage):
+def test_damage_is_reported_with_the_file(done, tmp_path, corpusmill, format, damage):
     folder = tmp_path / "copy"
     if format == "nanogpt":
         export(done.folder, "nanogpt", folder, val_fraction=0.2)
@@ -249,7 +249,7 @@ def test_damage_is_told_with_the_file(done, tmp_path, corpusmill, format, damage
     assert ("it is not there" if damage == "gone" else "cut, changed or damaged") in out.splitlines()[0]
 
 
-def test_a_file_that_was_not_written_is_told(done, tmp_path):
+def test_a_file_that_was_not_written_is_reported(done, tmp_path):
     folder = shutil.copytree(done.output / "megatron", tmp_path / "copy")
     (folder / "00099.bin").write_bytes(b"ab")
     assert verify_folder(folder).problems == (f"{folder / '00099.bin'}: is not listed in SHA256SUMS",)
@@ -333,7 +333,7 @@ def test_an_index_of_another_library_is_compared_with_the_files(tmp_path, format
     assert f"{tmp_path / f'0{suffix}'}: index.json names it, and it is not there" in verify_folder(tmp_path).problems
 
 
-def test_what_is_no_output_is_told(tmp_path):
+def test_a_folder_that_is_not_an_output_is_reported(tmp_path):
     with pytest.raises(ShardError, match=r"index\.json"):
         list(verify(tmp_path / "nowhere"))
     (tmp_path / "letter.txt").write_text("dear")

@@ -1,9 +1,9 @@
 """Plans and results of runs far larger than this machine: python -m benchmarks.speed.scale_plan
 
 A recipe for a crawl (exact and near deduplication, a mix, tokens, shards, clean text) is planned and carried out on
-input of which there is nothing but names: an executor commits each unit with made-up outputs, as large as those of a real run,
-and makes only the small files that planners read (what verdicts say of each unit). Everything else is what every run does:
-files are listed, units planned and given keys, plans and results written and read.
+input of which there is nothing but names: an executor commits each unit with made-up outputs, as large as those of a
+real run, and makes only the small files that planners read (what verdicts say of each unit). Everything else is what
+every run does: files are listed, units planned and given keys, plans and results written and read.
 
 Printed: bytes of plans and results, the most memory of the driver, and for each stage the seconds that the driver took
 beside the units: to plan it, to take note of each commit, and to record the results. Then the same run again, as after

@@ -68,7 +68,7 @@ def test_steps_that_fit_have_nothing_to_say(recipe):
         ([NeedsLabel()], 'needs_label needs "language.label", and no step before it leaves that'),
     ],
 )
-def test_a_step_that_asks_for_what_is_not_there_is_an_error_before_the_run(recipe, steps, message, tmp_path):
+def test_a_step_that_needs_a_missing_signal_is_an_error_before_the_run(recipe, steps, message, tmp_path):
     with pytest.raises(RecipeError, match=message):
         lower(recipe(*steps)).check()
     with pytest.raises(RecipeError, match=message):

@@ -46,14 +46,14 @@ def write_recipe(folder, pack, tokenize=None, unit_mb=64, per_shard=1000):
 
 def pieces(read, tokenizer):
     """The text of every piece of a document in a row."""
-    found = []
+    texts = []
     for row in range(0, len(read), read.index.sequence_length):
         spans = read.spans(row, row + read.index.sequence_length)
         edges = [*spans.start.tolist(), read.index.sequence_length]
         for i, document in enumerate(spans.document.tolist()):
             if document != PADDING:
-                found.append(tokenizer.decode(read.tokens(row + edges[i], row + edges[i + 1]).tolist()))
-    return found
+                texts.append(tokenizer.decode(read.tokens(row + edges[i], row + edges[i + 1]).tolist()))
+    return texts
 
 
 @pytest.mark.parametrize("method", ["concat", "best_fit"])
@@ -66,9 +66,9 @@ def test_pieces_end_with_a_sentence_and_hold_every_token(tmp_path, method, split
     assert len(read.index.shards) > 1
     assert (read.index.packing, read.index.split_at) == (method, split_at)
     ends = ("<|endoftext|>", "\n\n") if split_at == "paragraph" else ("<|endoftext|>", "\n\n", ".")
-    found = pieces(read, load("gpt2"))
-    assert all(piece.endswith(ends) for piece in found)
-    assert sum(not piece.endswith("<|endoftext|>") for piece in found) > 10
+    decoded = pieces(read, load("gpt2"))
+    assert all(piece.endswith(ends) for piece in decoded)
+    assert sum(not piece.endswith("<|endoftext|>") for piece in decoded) > 10
     packed = done.waterfall.packed
     assert packed["tokens"] + packed["padding"] == packed["rows"] * 64 == len(read)
     whole_texts = [json.loads(record)["text"] for record in records()]
@@ -85,7 +85,7 @@ def test_the_loader_refuses_rows_of_another_length(tmp_path):
         data.batch(step=0, batch_size=2, sequence_length=32)
 
 
-def test_a_token_that_begins_documents_stands_there_alone_and_is_verified(tmp_path):
+def test_a_bos_token_is_only_at_the_begin_of_documents_and_is_verified(tmp_path):
     spec = write_bpe(tmp_path / "t.json", ("<s>", "</s>"))
     tokenize = {"tokenizer": spec, "bos": "<s>"}
     recipe = write_recipe(tmp_path, {"pack/concat": {"length": 64, "split_at": "sentence"}}, tokenize, per_shard=10**6)
@@ -126,7 +126,7 @@ def test_tokens_that_are_dropped_at_the_end_are_reported(tmp_path):
     assert packed["tokens"] == whole - whole % 64
 
 
-def test_where_documents_are_cut_is_said_in_words_that_packing_knows():
+def test_split_at_takes_only_words_that_packing_knows():
     for step in (BestFit, Concat):
         with pytest.raises(RecipeError, match='split_at is "paragraph", "sentence" or null, got "word"'):
             step(split_at="word")  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ RECIPE = Recipe(
         Recipe.parse(RECIPE.dump()),
     ],
 )
-def test_stays_when_the_work_stays(same):
+def test_is_the_same_for_the_same_work(same):
     assert same.fingerprint() == RECIPE.fingerprint()
 
 

@@ -107,7 +107,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
 
 @settings(max_examples=60, deadline=None)
 @given(recipes())
-def test_a_recipe_comes_back_the_same(recipe):
+def test_a_dumped_recipe_reads_back_equal(recipe):
     again = Recipe.parse(recipe.dump())
     assert again == recipe
     assert again.dump() == recipe.dump()
@@ -115,14 +115,14 @@ def test_a_recipe_comes_back_the_same(recipe):
 
 @settings(max_examples=60, deadline=None)
 @given(made(Everything))
-def test_a_parameter_of_any_kind_comes_back_the_same(step):
+def test_a_parameter_of_any_type_reads_back_equal(step):
     recipe = Recipe(read=[Source(Lines(), "x")], steps=[step])
     again = Recipe.parse(recipe.dump())
     assert again == recipe
     assert again.fingerprint() == recipe.fingerprint()
 
 
-def test_writes_only_what_is_not_as_by_default():
+def test_writes_only_parameters_that_differ_from_their_default():
     recipe = Recipe(
         name="web",
         read=[

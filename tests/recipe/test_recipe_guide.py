@@ -31,7 +31,7 @@ def test_python_of_the_guide_runs(text):
     exec(text, names)
 
 
-def test_the_problems_of_the_guide_are_told_as_it_says():
+def test_the_problems_in_the_guide_are_reported_as_shown_there():
     (wrong,), (said,) = blocks("yaml error"), blocks("text")
     with pytest.raises(RecipeError) as error:
         Recipe.parse(wrong, "web.yaml")

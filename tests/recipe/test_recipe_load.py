@@ -221,12 +221,12 @@ def test_a_parameter_of_every_kind():
         ("read: {jsonl: x}\nwrite: [shard]", 'web.yaml:2: there is no writer "shard"; did you mean "shards"?'),
     ],
 )
-def test_says_what_is_wrong_and_where(text, message):
+def test_reports_what_is_wrong_and_where(text, message):
     assert message in "\n".join(refused(text))
 
 
-def test_finds_everything_in_one_go():
-    found = refused(
+def test_reports_all_problems_together():
+    problems = refused(
         "nam: web\n"
         "read:\n"
         "  - jsnl: x\n"
@@ -238,7 +238,7 @@ def test_finds_everything_in_one_go():
         "run: {wrkers: 3}\n"
         "run: {}\n"
     )
-    assert [line.split()[0] for line in found] == [f"web.yaml:{n}:" for n in (1, 3, 4, 6, 6, 7, 8, 9, 10)]
+    assert [line.split()[0] for line in problems] == [f"web.yaml:{n}:" for n in (1, 3, 4, 6, 6, 7, 8, 9, 10)]
 
 
 def test_load_names_a_recipe_for_its_file(tmp_path):
@@ -250,7 +250,7 @@ def test_load_names_a_recipe_for_its_file(tmp_path):
     assert Recipe.load(str(path)).name == "web"
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
+def test_a_file_that_cannot_be_read_is_reported(tmp_path):
     with pytest.raises(RecipeError, match=r"none\.yaml: there is no such file"):
         Recipe.load(tmp_path / "none.yaml")
     with pytest.raises(RecipeError, match="cannot be read: Is a directory"):
@@ -350,7 +350,7 @@ def test_later_settings_win():
         ("run.workers=${NOT_SET_HERE}", "the environment variable NOT_SET_HERE is not set"),
     ],
 )
-def test_says_what_is_wrong_with_a_setting(setting, message):
+def test_reports_what_is_wrong_with_a_setting(setting, message):
     assert message in "\n".join(refused(WEB, setting))
 
 

@@ -38,5 +38,5 @@ def test_the_label_of_a_class_is_in_snake_case(name, label):
 
 @given(st.lists(st.sampled_from(["a/x", "b/x", "a/x_2", "m:X", "a/x_3", "a/y"]), max_size=8))
 def test_labels_are_one_each_and_all_different(names):
-    found = labels_of_names(names)
-    assert len(found) == len(names) == len(set(found))
+    labels = labels_of_names(names)
+    assert len(labels) == len(names) == len(set(labels))

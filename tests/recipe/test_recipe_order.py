@@ -72,7 +72,7 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
         (recipe(steps="recipe_parts:NoStep"), "web.yaml:4: recipe_parts:NoStep is not a step: its class has none of"),
     ],
 )
-def test_says_what_stands_wrong_and_what_to_do(text, message):
+def test_reports_what_is_in_the_wrong_place_and_what_to_do(text, message):
     with pytest.raises(RecipeError) as error:
         Recipe.parse(text, "web.yaml")
     assert message in str(error.value)
@@ -93,7 +93,7 @@ def test_lets_pass_what_fits(text):
     Recipe.parse(text)
 
 
-def test_order_is_told_beside_other_problems():
+def test_wrong_order_is_reported_with_other_problems():
     with pytest.raises(RecipeError) as error:
         Recipe.parse(recipe(steps="filter/ulr tokenize/bpe filter/url"), "web.yaml")
     assert [line.split()[0] for line in str(error.value).splitlines()] == ["web.yaml:4:", "web.yaml:6:"]
@@ -106,7 +106,7 @@ def test_an_unknown_step_is_not_blamed_on_its_neighbours():
     assert 'there is no step "tokenise/bpe"; did you mean "tokenize/bpe"?' in str(error.value)
 
 
-def test_a_recipe_in_python_is_told_by_its_places():
+def test_problems_of_a_recipe_in_python_name_the_index():
     made = Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), KeepShort(max_words=3), NoStep()][:2], write=[Shards()])
     with pytest.raises(RecipeError) as error:
         check_order(made)

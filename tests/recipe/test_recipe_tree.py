@@ -59,12 +59,12 @@ def test_the_words_that_yaml_1_1_took_for_truth_are_text(word):
     ],
 )
 def test_reads_a_scalar_by_the_core_rules_of_yaml_1_2(written, value):
-    found = value_of(written)
-    assert found == value
-    assert type(found) is type(value)
+    actual = value_of(written)
+    assert actual == value
+    assert type(actual) is type(value)
 
 
-def test_a_number_of_thousands_of_digits_is_no_crash():
+def test_a_number_of_thousands_of_digits_does_not_crash():
     assert isinstance(read_scalar("9" * 10_000), float)
 
 

@@ -52,9 +52,9 @@ def read(written: str, want: Any) -> Any:
     ],
 )
 def test_takes(written, want, value):
-    found = read(written, want)
-    assert found == value
-    assert type(found) is type(value)
+    actual = read(written, want)
+    assert actual == value
+    assert type(actual) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_takes(written, want, value):
 def test_refuses(written, want, message):
     with pytest.raises(Mismatch) as error:
         read(written, want)
-    found = error.value.inside + (" " if error.value.inside else "") + error.value.message
-    assert message in found
+    actual = error.value.inside + (" " if error.value.inside else "") + error.value.message
+    assert message in actual
 
 
 def test_a_variable_is_of_the_type_that_is_wanted(monkeypatch):

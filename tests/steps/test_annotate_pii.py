@@ -9,10 +9,10 @@ from corpusmill.steps.redact.pii import Pii as Redact
 TEXTS = ("a@b.org, 8.8.8.8 and c@d.org", None, "日本 +49 30 901820 at 10.0.0.1, version 3.3.3.0 at 12:30:45")
 
 
-def test_each_kind_is_counted_and_the_text_stays():
+def test_each_kind_is_counted_and_the_text_is_not_changed():
     documents = docs(*TEXTS)
-    found = Pii(kinds=("phone", "ip", "email")).signals(documents)
-    assert {name: column.to_pylist() for name, column in found.items()} == {
+    columns = Pii(kinds=("phone", "ip", "email")).signals(documents)
+    assert {name: column.to_pylist() for name, column in columns.items()} == {
         "emails": [2, 0, 0],
         "ips": [1, 0, 0],
         "phones": [0, 0, 1],

@@ -31,19 +31,19 @@ def run(step: C4, text: str) -> tuple[str, str | None, dict[str, object]]:
         (f"A long {'w' * 1001} is here.", {"max_word_chars": 1001}, "long_word"),
     ],
 )
-def test_a_line_goes_for_this_reason_and_stays_when_the_rule_is_off(line, part, counted_as):
+def test_a_line_is_removed_for_this_reason_and_kept_when_the_rule_is_off(line, part, counted_as):
     text, reason, signals = run(C4(), f"{FIVE}\n{line}")
     assert (text, reason, signals[f"lines_{counted_as}"], signals["lines_kept"]) == (FIVE, None, 1, 5)
     assert run(C4(**part), f"{FIVE}\n{line}")[0] == f"{FIVE}\n{line}"
 
 
-def test_a_line_at_the_bounds_stays():
+def test_a_line_at_the_bounds_is_kept():
     text = f"{FIVE}\nExactly three words.\nA {'w' * 999}."
     assert run(C4(), f"{text}")[0] == text.replace(f"\nA {'w' * 999}.", "")  # two words
     assert run(C4(), f"{FIVE}\nA long {'w' * 999}.")[0] == f"{FIVE}\nA long {'w' * 999}."
 
 
-def test_citations_are_cut_out_and_their_lines_stay():
+def test_citations_are_cut_out_and_their_lines_are_kept():
     text, _, _ = run(C4(), f"{FIVE}\nIt is said[3] that it is so[citation needed].")
     assert text == f"{FIVE}\nIt is said that it is so."
     assert run(C4(citations=False), f"{FIVE}\nIt is said[3] so.")[0] == f"{FIVE}\nIt is said[3] so."
@@ -53,10 +53,10 @@ def test_citations_are_cut_out_and_their_lines_stay():
     ("line", "reason"),
     [("Lorem Ipsum dolor sit amet.", "lorem_ipsum"), ("if (a) { return b; } is code.", "curly_bracket")],
 )
-def test_a_document_goes_whole_for_one_such_line_and_keeps_its_lines_to_be_seen(line, reason):
+def test_a_document_is_dropped_for_one_such_line_and_keeps_its_lines(line, reason):
     whole = f"menu\n{FIVE}\n{line}"
-    text, found, signals = run(C4(), whole)
-    assert (text, found, signals[reason], signals["sentences"]) == (whole, reason, True, None)
+    text, dropped_for, signals = run(C4(), whole)
+    assert (text, dropped_for, signals[reason], signals["sentences"]) == (whole, reason, True, None)
     assert run(C4(**{reason: False}), whole)[1] is None
 
 
@@ -65,10 +65,10 @@ def test_a_line_that_went_before_cannot_condemn_the_document():
 
 
 @pytest.mark.parametrize(("sentences", "reason"), [(5, None), (4, "min_sentences")])
-def test_the_sentences_of_what_is_left_are_counted(sentences, reason):
+def test_the_sentences_of_the_remaining_text_are_counted(sentences, reason):
     text = "\n".join(FIVE.split("\n")[:sentences]) + "\nMenu. Home. Contact. About"
-    _, found, signals = run(C4(), text)
-    assert (found, signals["sentences"]) == (reason, sentences)
+    _, dropped_for, signals = run(C4(), text)
+    assert (dropped_for, signals["sentences"]) == (reason, sentences)
     assert run(C4(min_sentences=None), text)[1] is None
 
 
@@ -127,11 +127,11 @@ PAPER = C4(min_words_per_line=5, min_sentences=3, apostrophe=False, whole_page=T
     ],
 )
 def test_pages_are_judged_as_the_paper_says(text, left, reason):
-    found = run(PAPER, text)
-    assert (found[0].strip(), found[1]) == ((text if left is None else left).strip(), reason)
+    judged = run(PAPER, text)
+    assert (judged[0].strip(), judged[1]) == ((text if left is None else left).strip(), reason)
 
 
-def test_the_code_that_made_c4_looks_at_lines_that_stay_where_the_paper_says_pages():
+def test_the_code_that_made_c4_checks_kept_lines_where_the_paper_says_pages():
     text = "A line with five words.\n" * 3 + "lorem ipsum {"
     assert run(dataclasses.replace(PAPER, whole_page=False), text)[1] is None
     assert run(dataclasses.replace(PAPER, lorem_ipsum=False), text)[1] == "curly_bracket"

@@ -38,7 +38,7 @@ def judge(step: Code, *texts: str | None) -> tuple[list[str | None], list[float]
     return reasons, batch.signals["code.code_score"].to_pylist()
 
 
-def test_code_goes_and_prose_stays_even_with_a_listing():
+def test_code_is_dropped_and_prose_is_kept_even_with_a_listing():
     reasons, scores = judge(Code(), PROSE, PYTHON, GO, LISTING, "", None)
     assert reasons == [None, "max_code_score", "max_code_score", None, None, None]
     assert scores[0] < 0.45 and min(scores[1:3]) > 0.6 and scores[4:] == [0, 0]
@@ -49,7 +49,7 @@ def test_a_corpus_of_code_drops_the_rest():
     assert judge(only_code, PROSE, PYTHON, GO, "")[0] == ["min_code_score", None, None, "min_code_score"]
 
 
-def test_markup_has_no_keywords_and_is_told_by_its_lines_and_symbols():
+def test_markup_has_no_keywords_and_is_recognised_by_its_lines_and_symbols():
     (reason,), (score,) = judge(Code(), PAGE)
     assert reason == "max_code_score" and score == pytest.approx(2 / 3)
 
@@ -57,8 +57,8 @@ def test_markup_has_no_keywords_and_is_told_by_its_lines_and_symbols():
 def test_the_score_is_the_mean_of_three_shares_that_count_up_to_what_is_typical():
     batch = Batch(docs("if (a) b\nc d e f g h"))  # 1 keyword of 9 words, 2 symbols of 12 characters, no line of code
     batch.apply(0, "code", Code())
-    found = {name: column.to_pylist()[0] for name, column in batch.signals.items()}
-    assert found == pytest.approx(
+    columns = {name: column.to_pylist()[0] for name, column in batch.signals.items()}
+    assert columns == pytest.approx(
         {
             "code.keyword_ratio": 1 / 9,
             "code.symbol_ratio": 2 / 12,

@@ -71,7 +71,7 @@ def one(step, text):
         (None, 0.0),
     ],
 )
-def test_overlap_is_the_share_of_the_words_that_stand_in_ngrams(stable, text, overlap):
+def test_overlap_is_the_share_of_the_words_that_are_in_ngrams(stable, text, overlap):
     row = one(Ngrams(benchmarks=stable), text)
     assert row["overlap"] == overlap
     assert row["reason"] == ("min_overlap" if overlap >= 0.5 else None)
@@ -89,7 +89,7 @@ def test_ngrams_far_apart_are_not_one_passage(stable):
     assert one(Ngrams(benchmarks=stable), far)["overlap"] == 12 / 14
 
 
-def test_the_hits_are_all_items_and_the_best_comes_first(stable):
+def test_the_hits_are_all_items_best_first(stable):
     row = one(Ngrams(benchmarks=stable, shortest=5), f"how many horses can drink from the well today? {SHORT}")
     assert row["hits"] == [
         {"benchmark": "stable", "item": "q1", "overlap": 1.0, "ngrams": 1},
@@ -117,7 +117,7 @@ def test_ngrams_of_many_items_count_for_none(tmp_path):
     assert one(Ngrams(benchmarks=path, common=3, min_overlap=0.9), asked[0])["overlap"] == 0.8
 
 
-def test_rows_of_numbers_are_no_question(tmp_path):
+def test_rows_of_numbers_are_not_questions(tmp_path):
     path = write(tmp_path / "b.jsonl", *items((HORSES, None), ("unique([5, 3, 5, 2, 3, 3, 9, 0, 123])", None)))
     assert one(Ngrams(benchmarks=path), "1 2 3 4 5 6 7 8 9 10 11 12")["overlap"] == 0.0
 
@@ -155,7 +155,7 @@ def test_cutting_takes_what_the_question_would_begin_and_end_with(stable):
     assert one(step, text)["text"] == "before  after"
 
 
-def test_a_document_of_nothing_but_questions_goes(stable):
+def test_a_document_of_nothing_but_questions_is_dropped(stable):
     step = Ngrams(benchmarks=stable, action="cut", margin=5)
     assert one(step, f"Q. {HORSES} – {HORSES}!")["text"] is None
     assert one(step, "...")["text"] == "..."  # nothing was cut of it
@@ -247,7 +247,7 @@ def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, cho
         ([HORSES], "b.jsonl:2: not a JSON object, but list"),
     ],
 )
-def test_a_line_that_is_no_item_is_named_with_what_it_has(tmp_path, line, message):
+def test_a_line_that_is_not_an_item_is_reported_with_its_fields(tmp_path, line, message):
     path = write(tmp_path / "b.jsonl", *items((HORSES, "")), line)
     with pytest.raises(AssetError, match=re.escape(message)):
         benchmarks((path,), FIELDS, 8, 8, 10)
@@ -267,7 +267,7 @@ def test_a_file_of_which_nothing_can_be_found_is_refused(tmp_path, content, mess
         benchmarks((str(tmp_path / "b.jsonl"),), FIELDS, 8, 8, 10)
 
 
-def test_a_choice_that_is_none_is_refused(tmp_path):
+def test_an_answer_that_is_not_a_choice_is_refused(tmp_path):
     path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": "C", "c": ["red", "green"]})
     with pytest.raises(AssetError, match='"a" is \'C\', which is not a letter, number or text of "c"'):
         benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
@@ -291,7 +291,7 @@ def test_parameters_that_make_no_sense_are_refused(stable, given, message):
 
 
 @pytest.mark.parametrize("name", ["none.jsonl", "no*.jsonl", "."])
-def test_missing_files_are_told_when_the_step_is_made(tmp_path, monkeypatch, name):
+def test_missing_files_are_reported_when_the_step_is_made(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AssetError, match=re.escape(name)):
         Ngrams(benchmarks=name)
@@ -299,18 +299,18 @@ def test_missing_files_are_told_when_the_step_is_made(tmp_path, monkeypatch, nam
 
 def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch):
     monkeypatch.setattr(_benchmarks, "cache_folder", lambda: tmp_path)
-    found = []
+    indexes = []
     for _ in range(2):
         benchmarks.cache_clear()
-        found.append(benchmarks((stable,), FIELDS, 8, 8, 10).index)
+        indexes.append(benchmarks((stable,), FIELDS, 8, 8, 10).index)
         (folder,) = tmp_path.glob("ngrams-*")
-        (folder / "seen").touch(exist_ok=len(found) > 1)  # it would be gone from a folder that is made again
+        (folder / "seen").touch(exist_ok=len(indexes) > 1)  # it would be gone from a folder that is made again
     assert (folder / "seen").exists()
     for name in ARRAYS:
-        one, two = (getattr(index, name) for index in found)
+        one, two = (getattr(index, name) for index in indexes)
         np.testing.assert_array_equal(one, two)
         assert isinstance(one.base, np.memmap) and not one.flags.writeable
-    assert np.count_nonzero(found[0].keys) == 7 + 1  # n-grams of the first, the short one with its answer
+    assert np.count_nonzero(indexes[0].keys) == 7 + 1  # n-grams of the first, the short one with its answer
 
 
 def test_another_file_or_parameter_makes_another_index(stable, tmp_path, monkeypatch):

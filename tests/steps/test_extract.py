@@ -32,9 +32,9 @@ def text(step, raw: bytes | str, charset=None) -> str | None:
 
 
 def test_the_text_of_a_page_is_its_main_content():
-    found = text(Resiliparse(), PAGE)
-    assert found.startswith("The mill") and STORY.strip() in found
-    assert "About us" not in found and "Imprint" not in found
+    extracted = text(Resiliparse(), PAGE)
+    assert extracted.startswith("The mill") and STORY.strip() in extracted
+    assert "About us" not in extracted and "Imprint" not in extracted
     everything = text(Resiliparse(main_content=False), PAGE)
     assert "About us" in everything and "Imprint" in everything and "• wheel" in everything
     assert "a wheel" not in everything
@@ -204,8 +204,8 @@ class TestWithTrafilatura:
         trafilatura_step._library.cache_clear()
 
     def test_the_text_of_a_page_is_its_main_content(self):
-        found = text(Trafilatura(), PAGE)
-        assert STORY.strip() in found and "Imprint" not in found and "About us" not in found
+        extracted = text(Trafilatura(), PAGE)
+        assert STORY.strip() in extracted and "Imprint" not in extracted and "About us" not in extracted
 
     def test_resiliparse_helps_where_nothing_is_found(self):
         page = "<html><body><nav>Just a menu</nav></body></html>"
@@ -218,5 +218,5 @@ class TestWithTrafilatura:
     @settings(max_examples=25)
     @given(st.text(alphabet="<>/div pab='\n&;\0é", max_size=60))
     def test_no_page_makes_extraction_fail(self, page):
-        found = text(Trafilatura(), page)
-        assert found is None or found.strip()
+        extracted = text(Trafilatura(), page)
+        assert extracted is None or extracted.strip()

@@ -52,7 +52,7 @@ def test_a_blank_document_is_dropped(text):
         ("A whole line of prose that is long enough and ends nowhere", "min_punctuated_lines"),
         ("Short line here.\nThis line is long enough to be a line of prose.\nTiny.", None),  # 2 of 3 is below 0.67
         ("Short line here.\nTiny.", "max_short_lines"),
-        ("A line of prose that comes back word for word.\n" * 2, "max_repeated_line_chars"),
+        ("A line of prose that is repeated word for word.\n" * 2, "max_repeated_line_chars"),
         ("A line of more than thirty characters,\nwhich\nstands\nlow.\n" + "a" * 31, "max_newline_ratio"),
     ],
 )

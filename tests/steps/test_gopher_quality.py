@@ -45,8 +45,8 @@ def test_a_bound_itself_passes_and_one_step_past_it_does_not(signal, still_passe
 
 
 def test_every_failing_rule_is_named_in_the_order_of_the_parameters():
-    found = judge(GopherQuality(), stop_words=0, content_words=3, hash_ratio=0.5)
-    assert found == "min_words,max_hash_ratio,min_stop_words"
+    listed = judge(GopherQuality(), stop_words=0, content_words=3, hash_ratio=0.5)
+    assert listed == "min_words,max_hash_ratio,min_stop_words"
 
 
 def test_a_document_without_words_fails_only_what_can_be_measured():

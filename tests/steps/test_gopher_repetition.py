@@ -44,17 +44,17 @@ def test_with_every_rule_off_everything_is_kept():
 
 
 def test_every_failing_rule_is_named_paragraphs_first():
-    found = judge(
+    listed = judge(
         GopherRepetition(), duplicate_line_ratio=0.9, duplicate_paragraph_ratio=0.9, top_2_gram_char_ratio=0.9
     )
-    assert found == "max_duplicate_paragraphs,max_duplicate_lines,max_top_2_gram_chars"
+    assert listed == "max_duplicate_paragraphs,max_duplicate_lines,max_top_2_gram_chars"
 
 
 def reasons(text: str, **parameters: Any) -> list[str]:
     through = Batch(docs(text))
     through.apply(0, "step", GopherRepetition(**parameters))
-    found = through.all_reasons().to_pylist()[0]
-    return [reason.removeprefix("step.") for reason in found.split(",")] if found else []
+    joined = through.all_reasons().to_pylist()[0]
+    return [reason.removeprefix("step.") for reason in joined.split(",")] if joined else []
 
 
 def measured(text: str, signal: str, **parameters: Any) -> float:
@@ -114,7 +114,7 @@ def test_characters_of_n_grams_are_counted_as_datatrove_does_or_as_the_paper_say
     assert measured(text, signal, ngrams="paper") == paper
 
 
-def test_by_the_count_of_the_paper_a_passage_that_comes_again_weighs_more():
+def test_a_repeated_passage_weighs_more_by_the_count_of_the_paper():
     text = f"{words(0, 9)} {words(20, 70)} {words(0, 9)}"
     assert reasons(text) == []
     assert "max_duplicate_9_gram_chars" in reasons(text, ngrams="paper")

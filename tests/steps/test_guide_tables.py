@@ -23,13 +23,13 @@ SAID = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 def tables(page: Path) -> list[tuple[str, dict[str, tuple[str, list[str]]]]]:
     """(step, parameter -> (default, the other cells)) for each step of a page that has a table of parameters."""
     _, *parts = STEP.split(page.read_text("utf-8"))
-    found = []
+    of_page = []
     for name, text in zip(parts[::2], parts[1::2]):
         if "\n| parameter |" in text:
             table = text.partition("\n| parameter |")[2].partition("\n\n")[0] + "\n"
             rows = {p: (default, [c.strip() for c in rest.split("|")]) for p, default, rest in ROW.findall(table)}
-            found.append((name, rows))
-    return found
+            of_page.append((name, rows))
+    return of_page
 
 
 OF_MODELS = {

@@ -18,13 +18,13 @@ def through(condition: str) -> Batch:
 
 
 def kept(condition: str) -> list[int]:
-    """Which of the three documents stay."""
-    found = dict(through(condition).reasons).get("keep_where")
-    return [0, 1, 2] if found is None else [at for at, reason in enumerate(found.to_pylist()) if reason is None]
+    """Which of the three documents are kept."""
+    column = dict(through(condition).reasons).get("keep_where")
+    return [0, 1, 2] if column is None else [at for at, reason in enumerate(column.to_pylist()) if reason is None]
 
 
 @pytest.mark.parametrize(
-    ("condition", "stay"),
+    ("condition", "expected"),
     [
         ("true", [0, 1, 2]),
         ("basic.words > 1", [0, 2]),
@@ -42,16 +42,16 @@ def kept(condition: str) -> list[int]:
         ("try_cast(url as int) is null", [0, 1, 2]),
     ],
 )
-def test_documents_stay_for_which_the_condition_is_true(condition, stay):
-    assert kept(condition) == stay
+def test_documents_for_which_the_condition_is_true_are_kept(condition, expected):
+    assert kept(condition) == expected
 
 
 @pytest.mark.parametrize("condition", ["null::bool", "false", "url = null", "basic.tokens > 0"])
-def test_what_is_null_is_not_true(condition):
+def test_null_is_not_true(condition):
     assert kept(condition) == []
 
 
-def test_a_url_that_is_null_is_no_match():
+def test_a_null_url_does_not_match():
     assert kept("url <> 'http://a.example/x'") == [2]
 
 

@@ -35,16 +35,16 @@ def reasons(step: Language, *texts: str | None) -> list[str | None]:
 
 
 def test_names_the_language_and_the_runner_up():
-    found = columns(AnnotateLanguage(), ENGLISH, GERMAN, GREEK)
-    assert found["label"] == ["en", "de", "el"]
-    assert min(found["score"]) > 0.9
-    assert all(score < 0.1 for score in found["runner_up_score"])
-    assert all(other not in (None, label) for other, label in zip(found["runner_up"], found["label"], strict=True))
+    signals = columns(AnnotateLanguage(), ENGLISH, GERMAN, GREEK)
+    assert signals["label"] == ["en", "de", "el"]
+    assert min(signals["score"]) > 0.9
+    assert all(score < 0.1 for score in signals["runner_up_score"])
+    assert all(other not in (None, label) for other, label in zip(signals["runner_up"], signals["label"], strict=True))
 
 
 def test_a_document_without_a_word_has_no_language():
-    found = columns(AnnotateLanguage(), "", None, " \n\t", " " * 5000)
-    assert found == {"label": [None] * 4, "score": [0] * 4, "runner_up": [None] * 4, "runner_up_score": [0] * 4}
+    signals = columns(AnnotateLanguage(), "", None, " \n\t", " " * 5000)
+    assert signals == {"label": [None] * 4, "score": [0] * 4, "runner_up": [None] * 4, "runner_up_score": [0] * 4}
     assert reasons(Language(), "", None, " \n\t", " " * 5000) == ["language"] * 4
 
 
@@ -86,16 +86,16 @@ def test_a_long_document_is_read_in_the_middle_and_at_its_end_too():
     # The beginning alone is English; two of three windows are German.
     text = ENGLISH * 20 + GERMAN * 100
     assert columns(AnnotateLanguage(windows=1), text)["label"] == ["en"]
-    found = columns(AnnotateLanguage(), text)
-    assert found["label"] == ["de"] and found["runner_up"] == ["en"]
-    assert found["score"][0] == pytest.approx(2 / 3, abs=0.02)
-    assert found["runner_up_score"][0] == pytest.approx(1 / 3, abs=0.02)
+    signals = columns(AnnotateLanguage(), text)
+    assert signals["label"] == ["de"] and signals["runner_up"] == ["en"]
+    assert signals["score"][0] == pytest.approx(2 / 3, abs=0.02)
+    assert signals["runner_up_score"][0] == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_windows_without_a_word_do_not_count():
     text = GREEK * 40 + " " * 10_000
-    found = columns(AnnotateLanguage(), text)
-    assert found["label"] == ["el"] and found["score"][0] > 0.9
+    signals = columns(AnnotateLanguage(), text)
+    assert signals["label"] == ["el"] and signals["score"][0] > 0.9
 
 
 def slow_windows(text: str, windows: int, window_chars: int) -> list[str]:
@@ -103,12 +103,12 @@ def slow_windows(text: str, windows: int, window_chars: int) -> list[str]:
     if len(text) <= windows * window_chars:
         return [text] + [""] * (windows - 1)
     final = len(text[:-window_chars].encode())
-    found = []
+    pieces = []
     for w in range(windows):
         at = final * w // max(windows - 1, 1)
         begun = next(i for i in range(len(text), -1, -1) if len(text[:i].encode()) <= at)
-        found.append(text[begun : begun + window_chars])
-    return found
+        pieces.append(text[begun : begun + window_chars])
+    return pieces
 
 
 @settings(max_examples=200, deadline=None)
@@ -121,8 +121,8 @@ def test_windows_are_where_the_definition_says(texts, windows, window_chars):
     text = view(pa.array(["x", *texts], pa.large_string())[1:])
     first, last = (np.empty(len(texts) * windows, np.int64) for _ in range(2))
     cut_windows(text.data, text.offsets, windows, window_chars, first, last)
-    found = [text.data[a:b].tobytes().decode() for a, b in zip(first, last, strict=True)]
-    assert found == [window for text in texts for window in slow_windows(text, windows, window_chars)]
+    actual = [text.data[a:b].tobytes().decode() for a, b in zip(first, last, strict=True)]
+    assert actual == [window for text in texts for window in slow_windows(text, windows, window_chars)]
 
 
 def test_a_window_ends_where_64_bytes_hold_its_last_character_exactly():
@@ -149,7 +149,7 @@ def test_scores_are_averaged_by_language_over_windows_with_a_word(documents):
     scores = np.array([[score / 8 for _, score in w] + [0] * (3 - len(w)) for w in windows], np.float32)
     best, mean = np.empty((len(documents), 2), np.int32), np.empty((len(documents), 2), np.float32)
     average(labels, scores, 2, best, mean)
-    for document, found, score in zip(documents, best.tolist(), mean.tolist(), strict=True):
+    for document, order, score in zip(documents, best.tolist(), mean.tolist(), strict=True):
         scored = sum(bool(window) for window in document)
         totals = {label: 0.0 for window in document for label, _ in window}
         for window in document:
@@ -157,7 +157,7 @@ def test_scores_are_averaged_by_language_over_windows_with_a_word(documents):
                 totals[label] += eighths / 8 / scored
         ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:2]
         ranked += [(-1, 0.0)] * (2 - len(ranked))
-        assert found == [label for label, _ in ranked]
+        assert order == [label for label, _ in ranked]
         assert score == pytest.approx([value for _, value in ranked])
 
 
@@ -165,7 +165,7 @@ def test_the_same_whatever_the_batch_is_cut_into():
     texts = [ENGLISH, None, GERMAN * 50, "", GREEK * 90 + ENGLISH * 90, "ok"]
     whole = columns(Language(), *texts)
     alone = [columns(Language(), text) for text in texts]
-    assert whole == {name: [found[name][0] for found in alone] for name in whole}
+    assert whole == {name: [one[name][0] for one in alone] for name in whole}
     batch = docs(*texts)
     assert Language().signals(batch.slice(2, 3))["label"].to_pylist() == whole["label"][2:5]
 
@@ -190,7 +190,7 @@ def test_another_model_has_its_own_labels(tmp_path):
         Language(model=str(path))
 
 
-def test_says_what_is_wrong_when_it_is_made():
+def test_wrong_parameters_are_reported_when_it_is_made():
     with pytest.raises(RecipeError) as error:
         Language(languages=("en", "cebb"))
     assert str(error.value) == (

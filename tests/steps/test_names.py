@@ -17,29 +17,29 @@ from corpusmill.steps.redact.names import ENGLISH, Names, data_of, names_in, pie
 
 def read_capitals(text: str) -> SimpleNamespace:
     """Words with a capital are people, and what has two are places; with the blank before, as models may have it."""
-    found = [
+    entities = [
         SimpleNamespace(label_="GPE" if re.search("[A-Z]{2}", m[0]) else "PER", start_char=m.start(), end_char=m.end())
         for m in re.finditer(r" ?[A-Z]\w+", text)
     ]
-    found.append(SimpleNamespace(label_="DATE", start_char=0, end_char=len(text)))
-    return SimpleNamespace(ents=found)
+    entities.append(SimpleNamespace(label_="DATE", start_char=0, end_char=len(text)))
+    return SimpleNamespace(ents=entities)
 
 
-def test_a_name_is_told_by_its_bytes_without_blanks_around_it():
+def test_a_name_is_located_by_its_bytes_without_surrounding_blanks():
     text = "日本 Jané met ROME"
-    found = [(kind, text.encode()[start:end].decode()) for kind, start, end in names_in(text, read_capitals)]
-    assert found == [("person", "Jané"), ("place", "ROME")]
+    located = [(kind, text.encode()[start:end].decode()) for kind, start, end in names_in(text, read_capitals)]
+    assert located == [("person", "Jané"), ("place", "ROME")]
 
 
 @given(st.text(st.sampled_from("ab \né日"), max_size=60), st.integers(1, 12))
 @settings(max_examples=100)
-def test_pieces_are_the_text_and_none_is_longer_than_asked(text, size):
-    found = list(pieces(text, size))
-    assert "".join(found) == text
-    assert all(0 < len(piece) <= size for piece in found[:-1]) and len(found[-1]) <= size
+def test_pieces_are_the_whole_text_and_at_most_as_long_as_asked(text, size):
+    parts = list(pieces(text, size))
+    assert "".join(parts) == text
+    assert all(0 < len(piece) <= size for piece in parts[:-1]) and len(parts[-1]) <= size
 
 
-def test_names_in_a_long_text_are_found_where_they_stand():
+def test_names_in_a_long_text_are_found_at_their_positions():
     text = ("ü word " * 2500 + "\n") * 3 + "Jane"
     raw = text.encode()
     assert [raw[start:end] for _, start, end in names_in(text, read_capitals)] == [b"Jane"]
@@ -82,7 +82,7 @@ def test_the_model_that_ships_with_the_extra_finds_names():
     assert any(ENGLISH in asset for asset in Names().assets)
 
 
-def test_a_model_that_is_not_there_is_told():
+def test_a_model_that_does_not_exist_is_reported():
     pytest.importorskip("spacy")
     with pytest.raises(AssetError, match='"xx_no_such_model" is neither an installed spaCy model nor a folder'):
         Names(model="xx_no_such_model").transform(docs("Jane"))

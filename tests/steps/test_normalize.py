@@ -14,9 +14,9 @@ OFF = {"entities": False, "controls": False, "form": None, "spaces": False, "max
 
 
 def normal(text: str, **parameters: Any) -> str:
-    found = Normalize(**parameters).transform(docs("left alone", text))["text"].to_pylist()
-    assert found[0] == "left alone"
-    return found[1]
+    texts = Normalize(**parameters).transform(docs("left alone", text))["text"].to_pylist()
+    assert texts[0] == "left alone"
+    return texts[1]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_parts_work_in_order():
     assert normal("a&shy;b&nbsp; c  \r\n\r\n\r\n\r\n&#x301;d") == "ab c\n\n\n\u0301d"
 
 
-def test_a_document_without_text_stays_without_text():
+def test_a_document_without_text_is_not_changed():
     assert Normalize().transform(docs(None, "a  b"))["text"].to_pylist() == [None, "a b"]
 
 
@@ -62,7 +62,7 @@ texts = st.text(st.sampled_from("aé\u0301\u00c5\u212b \t\n\r\x00\u00a0\u3000\u2
 
 @given(texts)
 @settings(max_examples=300)
-def test_what_is_normal_stays_as_it_is(text):
+def test_normal_text_is_not_changed(text):
     once = normal(text, entities=False)
     assert normal(once, entities=False) == once
 

@@ -38,8 +38,8 @@ def slow_windows(text: str, window: int) -> float:
 
 @given(st.lists(st.lists(st.sampled_from(LINES), max_size=6).map("\n".join), max_size=4), st.integers(1, 25))
 def test_the_worst_window_is_that_of_all_windows(texts, window):
-    found = Perplexity(model=MODEL, window=window).signals(docs(*texts))["worst_window"].to_pylist()
-    for text, value in zip(texts, found, strict=True):
+    worst = Perplexity(model=MODEL, window=window).signals(docs(*texts))["worst_window"].to_pylist()
+    for text, value in zip(texts, worst, strict=True):
         expected = slow_windows(text, window)
         assert (value is None) == (expected == 0)
         assert value is None or value == pytest.approx(expected, rel=1e-5)
@@ -77,6 +77,6 @@ def test_what_cannot_be_is_refused(parameters, message):
         Perplexity(**parameters)
 
 
-def test_a_missing_model_is_told():
+def test_a_missing_model_is_reported():
     with pytest.raises(AssetError, match="no asset"):
         Perplexity(models=(("en", "nowhere.lm"),))

@@ -41,14 +41,14 @@ FORMS = {
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_a_pseudonym_has_the_form_of_its_kind_and_hangs_on_key_and_value(kind):
+def test_a_pseudonym_has_the_form_of_its_kind_and_depends_on_key_and_value(kind):
     value = VALUES[kind]
-    found = pseudonym(kind, value, KEY)
-    assert re.fullmatch(FORMS.get(kind, f"{kind}-[a-p]{{15}}"), found), found
-    assert found == pseudonym(kind, value, KEY)
-    assert found != pseudonym(kind, value, b"K" * 64)
+    made = pseudonym(kind, value, KEY)
+    assert re.fullmatch(FORMS.get(kind, f"{kind}-[a-p]{{15}}"), made), made
+    assert made == pseudonym(kind, value, KEY)
+    assert made != pseudonym(kind, value, b"K" * 64)
     other = "8.8.4.4" if kind == "ip" else value[:-1] + chr(ord(value[-1]) ^ 1)
-    assert found != pseudonym(kind, other, KEY)
+    assert made != pseudonym(kind, other, KEY)
 
 
 def test_every_kind_that_a_recipe_can_name_is_tried_here():
@@ -80,15 +80,15 @@ def test_secrets_that_differ_in_case_are_two():
 
 @given(st.ip_addresses())
 @settings(max_examples=60)
-def test_an_address_gets_one_that_is_nobodys(address):
-    found = ip_address(pseudonym("ip", str(address), KEY))
-    assert found in ip_network("198.18.0.0/15" if address.version == 4 else "2001:db8::/32")
+def test_an_address_gets_one_of_a_reserved_range(address):
+    substitute = ip_address(pseudonym("ip", str(address), KEY))
+    assert substitute in ip_network("198.18.0.0/15" if address.version == 4 else "2001:db8::/32")
 
 
 @pytest.mark.parametrize("kind", ["ssn", "card", "iban", "secret", "wallet", "credential"])
 @given(st.binary(min_size=16, max_size=64))
 @settings(max_examples=30)
-def test_what_stands_for_a_number_or_secret_is_not_found_again(kind, key):
+def test_the_pseudonym_of_a_number_or_secret_is_not_found_again(kind, key):
     text = f"password = {pseudonym(kind, VALUES[kind], key)}, or so"
     spans = pii_spans(pa.array([text], pa.large_string()))
     assert kind not in {KIND_OF[KINDS[number]] for number in spans[:, 1]}

@@ -11,15 +11,17 @@ from corpusmill.steps.annotate.quality import Quality
 PROSE = "The pattern is made of many smaller patterns laid on top of each other, and each has a known period. " * 5
 
 
-def test_scores_each_document_and_judges_none():
-    found = Quality().signals(docs(PROSE, "Add to cart\nBuy now", None))
-    assert list(found) == ["score"]
-    assert found["score"].to_pylist() == Scorer().scores(docs(PROSE, "Add to cart\nBuy now", None)["text"]).to_pylist()
-    assert found["score"][2].as_py() is None
+def test_scores_each_document_and_drops_none():
+    columns = Quality().signals(docs(PROSE, "Add to cart\nBuy now", None))
+    assert list(columns) == ["score"]
+    assert (
+        columns["score"].to_pylist() == Scorer().scores(docs(PROSE, "Add to cart\nBuy now", None)["text"]).to_pylist()
+    )
+    assert columns["score"][2].as_py() is None
     assert isinstance(Quality(), Annotate) and not isinstance(Quality(), Filter)
 
 
-def test_a_model_that_cannot_be_used_is_told_when_the_step_is_made(tmp_path):
+def test_a_model_that_cannot_be_used_is_reported_when_the_step_is_made(tmp_path):
     (tmp_path / "broken.quality").write_bytes(b"CMARRAY1 and no more")
     with pytest.raises(AssetError, match="damaged"):
         Quality(model=str(tmp_path / "broken.quality"))

@@ -35,7 +35,7 @@ def run(step: RefinedwebLines, text: str | None) -> tuple[str, str | None, dict[
         ("Menu", {"one_word": False}, "one_word"),
     ],
 )
-def test_a_line_goes_for_this_rule_and_stays_when_it_is_off(line, part, counted_as):
+def test_a_line_is_removed_by_this_rule_and_kept_when_it_is_off(line, part, counted_as):
     step = RefinedwebLines(max_words_removed=None, **part)
     text, _, signals = run(KEEP_ALL, f"{PROSE}\n{line}\n{PROSE}")
     assert (text, signals[f"lines_{counted_as}"]) == (f"{PROSE}\n{PROSE}", 1)
@@ -44,7 +44,7 @@ def test_a_line_goes_for_this_rule_and_stays_when_it_is_off(line, part, counted_
 
 
 @pytest.mark.parametrize("line", ["ABcd", "3 of us like it", "10 points to remember", "1 2 3 Next", "Two words"])
-def test_a_line_like_these_stays(line):
+def test_a_line_like_these_is_kept(line):
     step = RefinedwebLines(max_words_removed=None, one_word=False)
     assert run(step, line)[0] == line
 
@@ -72,10 +72,10 @@ def test_phrases_are_cut_out_of_short_lines(line, left):
 
 
 @pytest.mark.parametrize(("words", "reason"), [(19, None), (18, "max_words_removed")])
-def test_a_document_that_loses_more_than_a_twentieth_goes_and_keeps_its_lines(words, reason):
+def test_a_document_that_loses_more_than_a_twentieth_is_dropped_and_keeps_its_lines(words, reason):
     prose = " ".join(["word"] * words)
-    text, found, signals = run(RefinedwebLines(), f"{prose}\nMenu")
-    assert (text, found) == (prose if reason is None else f"{prose}\nMenu", reason)
+    text, dropped_for, signals = run(RefinedwebLines(), f"{prose}\nMenu")
+    assert (text, dropped_for) == (prose if reason is None else f"{prose}\nMenu", reason)
     assert signals["words_removed_ratio"] == pytest.approx(1 / (words + 1))
 
 
@@ -137,14 +137,14 @@ def slow_lines(text, step):
 
 def only_counters(line, names):
     number, name = r"[0-9][0-9.,]*(?:\s?[kmb]\b)?", "|".join(sorted(names, key=len, reverse=True))
-    litter = string.punctuation + SEPARATORS
-    rest, between = line.lower().lstrip(litter), " "
+    separators = string.punctuation + SEPARATORS
+    rest, between = line.lower().lstrip(separators), " "
     while rest and any(c in " \t\xa0|/·•" for c in between):
-        found = re.match(rf"{number}\+?\s*\b({name})\b|\b({name})\b[\s:(]*{number}\b", rest, re.ASCII)
-        if found is None:
+        counter = re.match(rf"{number}\+?\s*\b({name})\b|\b({name})\b[\s:(]*{number}\b", rest, re.ASCII)
+        if counter is None:
             return False
-        left = rest[found.end() :]
-        rest = left.lstrip(litter)
+        left = rest[counter.end() :]
+        rest = left.lstrip(separators)
         between = left[: len(left) - len(rest)]
         if not rest:
             return True
@@ -211,11 +211,11 @@ pages = st.lists(st.sampled_from(PARTS), max_size=24).map("".join) | st.lists(st
 @example(["Menu\nHome", "Menu\na b\nHome\nNews", "\nMenu\n", "a b\nMenu\n"])
 def test_equals_the_rules_read_aloud(batch):
     expected = [slow_lines(text, KEEP_ALL) for text in batch]
-    found = KEEP_ALL.transform(docs(*batch))
-    assert found["text"].to_pylist() == [text for text, _, _ in expected]
+    changed = KEEP_ALL.transform(docs(*batch))
+    assert changed["text"].to_pylist() == [text for text, _, _ in expected]
     for name in expected[0][2]:
-        assert found[f"lines_{name}"].to_pylist() == [counts[name] for _, _, counts in expected]
+        assert changed[f"lines_{name}"].to_pylist() == [counts[name] for _, _, counts in expected]
     words = [len(text.split()) for text in batch]
-    assert found["words_removed_ratio"].to_pylist() == [
+    assert changed["words_removed_ratio"].to_pylist() == [
         lost / total if total else 0.0 for (_, lost, _), total in zip(expected, words)
     ]

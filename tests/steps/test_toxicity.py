@@ -22,26 +22,26 @@ def reasons(step, *texts):
     return step.reasons(documents, step.signals(documents)).to_pylist()
 
 
-def test_scores_each_document_and_judges_none():
-    found = signals(Annotated(), CALM, RUDE, None, "!!!")
-    assert list(found) == ["score", "worst", "worst_start", "worst_end", "bad", "found", "share"]
-    assert found["score"][0] < 0.1 and found["score"][1] > 0.9
-    assert found["found"] == [0, 1, 0, 0]
-    assert found["share"] == [0.0, 1 / 9, 0.0, 0.0]
-    assert found["bad"] == [0.0, 1.0, 0.0, 0.0]
-    assert [found[name][2:] for name in ("score", "worst", "worst_start")] == [[None, None]] * 3
+def test_scores_each_document_and_drops_none():
+    columns = signals(Annotated(), CALM, RUDE, None, "!!!")
+    assert list(columns) == ["score", "worst", "worst_start", "worst_end", "bad", "found", "share"]
+    assert columns["score"][0] < 0.1 and columns["score"][1] > 0.9
+    assert columns["found"] == [0, 1, 0, 0]
+    assert columns["share"] == [0.0, 1 / 9, 0.0, 0.0]
+    assert columns["bad"] == [0.0, 1.0, 0.0, 0.0]
+    assert [columns[name][2:] for name in ("score", "worst", "worst_start")] == [[None, None]] * 3
     assert isinstance(Annotated(), Annotate) and not isinstance(Annotated(), Filter)
 
 
 def test_says_where_the_worst_sentence_is_and_how_much_of_a_document_is_like_that():
     text = f"Érik: {CALM}\n  {RUDE} \n{CALM}"
-    found = signals(Annotated(spans=True), text, CALM)
-    start, end = found["worst_start"][0], found["worst_end"][0]
+    columns = signals(Annotated(spans=True), text, CALM)
+    start, end = columns["worst_start"][0], columns["worst_end"][0]
     assert text.encode()[start:end].decode() == RUDE
-    assert found["worst"][0] > 0.9 and found["score"][0] < 0.5
-    assert found["bad"][0] == pytest.approx(9 / (1 + 17 + 9 + 17))
-    assert found["sentences"] == [[{"start": start, "end": end, "score": found["worst"][0]}], []]
-    assert [text.encode()[hit["start"] : hit["end"]] for hit in found["words"][0]] == [b"moron"]
+    assert columns["worst"][0] > 0.9 and columns["score"][0] < 0.5
+    assert columns["bad"][0] == pytest.approx(9 / (1 + 17 + 9 + 17))
+    assert columns["sentences"] == [[{"start": start, "end": end, "score": columns["worst"][0]}], []]
+    assert [text.encode()[hit["start"] : hit["end"]] for hit in columns["words"][0]] == [b"moron"]
 
 
 def test_a_lower_bound_makes_more_sentences_bad():
@@ -52,14 +52,14 @@ def test_a_lower_bound_makes_more_sentences_bad():
 
 
 def test_the_list_sees_through_what_the_model_does_not():
-    found = signals(Annotated(), HIDDEN)
-    assert found["found"] == [3] and found["score"][0] < 0.1
+    columns = signals(Annotated(), HIDDEN)
+    assert columns["found"] == [3] and columns["score"][0] < 0.1
 
 
 @pytest.mark.parametrize(
     "text", ["Scunthorpe", "assess the class", "cockpit", "Dickens", "shiitake", "a title", "Essex", "analysis"]
 )
-def test_innocent_words_hold_none(text):
+def test_innocent_words_contain_no_listed_ones(text):
     assert signals(Annotated(), text)["found"] == [0]
 
 
@@ -97,7 +97,7 @@ def test_a_list_of_your_own(tmp_path):
     assert step.assets == ("toxicity-en", str(path)) == Annotated(lexicon=str(path)).assets
 
 
-def test_wrong_parameters_are_told_when_the_step_is_made(tmp_path):
+def test_wrong_parameters_are_reported_when_the_step_is_made(tmp_path):
     with pytest.raises(RecipeError, match=r"max_share is from 0 to 1, got -0\.1"):
         Filtered(max_share=-0.1)
     with pytest.raises(RecipeError, match="sentence_score must be from 0 to 1"):

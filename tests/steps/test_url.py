@@ -54,17 +54,19 @@ BARE: dict[str, Any] = {"hard_words": (), "sub_words": (), "soft_words": ()}
         (None, None),
     ],
 )
-def test_a_listed_domain_stands_for_itself_and_its_subdomains(url, matched):
+def test_a_listed_domain_means_itself_and_its_subdomains(url, matched):
     step = Url(block_domains=("example.com", "10.0.0.7", "bücher.example", "0.7", "[2001:db8::1]"), **BARE)
     assert found(step, "block_domains", url) == matched
     assert judge(step, url) == ["block_domains" if matched else None]
 
 
-def test_a_listed_public_suffix_stands_for_all_below_it():
+def test_a_listed_public_suffix_means_everything_below_it():
     """As the UT1 lists mean it, some of which hold "ac.uk"."""
     step = Url(block_domains=("ac.uk",), allow_domains=("edu",), **(BARE | {"hard_words": ("bad",)}))
-    found = judge(step, "http://www.college.ac.uk/", "http://shop.co.uk/", "http://mit.edu/bad", "http://edu.org/bad")
-    assert found == ["block_domains", None, None, "hard_words"]
+    dropped_for = judge(
+        step, "http://www.college.ac.uk/", "http://shop.co.uk/", "http://mit.edu/bad", "http://edu.org/bad"
+    )
+    assert dropped_for == ["block_domains", None, None, "hard_words"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_the_longest_listed_domain_is_reported():
         ("https://example.org/find", None),
     ],
 )
-def test_a_listed_page_stands_for_what_lies_below_it(url, matched):
+def test_a_listed_page_means_everything_below_it(url, matched):
     step = Url(block_urls=("http://example.org/~joe/", "example.org/find?q=1"), **BARE)
     assert found(step, "block_urls", url) == matched
     assert judge(step, url) == ["block_urls" if matched else None]
@@ -166,7 +168,7 @@ def test_the_number_of_soft_words_is_a_setting():
     assert judge(Url(**listed, max_soft_words=0), "http://foo.com/soft1") == ["max_soft_words"]
 
 
-def test_an_allowed_domain_is_kept_whatever_else_is_said_of_it():
+def test_an_allowed_domain_is_kept_even_if_another_list_has_it():
     step = Url(allow_domains=("clinic.example",), block_domains=("example",), hard_words=("porn",))
     assert judge(step, "http://www.clinic.example/porn", "http://clinics.example/") == [None, "block_domains"]
 
@@ -258,7 +260,7 @@ def test_a_list_that_is_not_there_is_an_error(wrong, words):
         Url(**wrong)
 
 
-def test_files_and_folders_are_told_apart(tmp_path):
+def test_files_and_folders_are_distinguished(tmp_path):
     (tmp_path / "file").write_text("example.org\n")
     with pytest.raises(
         AssetError, match=r"this is a folder; it must be a file with one domain per line\. A UT1 folder is for"
@@ -315,7 +317,7 @@ def test_the_words_that_ship_let_honest_addresses_pass(honest):
 
 @given(st.text(max_size=40))
 @settings(max_examples=200)
-def test_any_text_at_all_can_stand_where_a_url_should(text):
+def test_any_text_can_be_in_the_place_of_a_url(text):
     address = Address.of(text)
     assert address.domains[:1] == ([address.host] if address.host else [])
     assert address.site is None or address.host.endswith(address.site)

@@ -11,16 +11,16 @@ from corpusmill.steps.clean.urls import Urls
         ("(see HTTP://example.org/a).", "(see ).", 1),
         ("www.example.org, ftp://example.org/x/", ", ", 2),
         ("<a href='https://example.org'>", "<a href=''>", 1),
-        ("example.org and newwww.x stay", "example.org and newwww.x stay", 0),
-        ("https:// alone stays", "https:// alone stays", 0),
+        ("example.org and newwww.x are kept", "example.org and newwww.x are kept", 0),
+        ("https:// alone is kept", "https:// alone is kept", 0),
         ("日本https://例え.jp/パス。", "日本", 1),
         (None, None, None),
     ],
 )
-def test_addresses_go_and_the_sentence_stays(before, after, count):
-    found = Urls().transform(docs(before))
-    assert found["text"].to_pylist() == [after]
-    assert found["urls"].to_pylist() == [count]
+def test_addresses_are_removed_and_the_sentence_is_kept(before, after, count):
+    changed = Urls().transform(docs(before))
+    assert changed["text"].to_pylist() == [after]
+    assert changed["urls"].to_pylist() == [count]
 
 
 def test_the_replacement_is_taken_as_it_is_written():

@@ -49,9 +49,9 @@ DOCUMENTS = st.lists(st.lists(st.integers(0, 65_535), min_size=1, max_size=9), m
 def test_a_reader_of_the_format_finds_the_documents(tmp_path_factory, parts, dtype):
     folder = tmp_path_factory.mktemp("megatron")
     facts = write(folder, parts, dtype)
-    code, found = read(folder / "0")
+    code, read_back = read(folder / "0")
     documents = [document for part in parts for document in part]
-    assert found == documents and facts.rows == len(documents)
+    assert read_back == documents and facts.rows == len(documents)
     assert facts.bytes == sum(path.stat().st_size for path in folder.iterdir())
     assert code == (8 if dtype == np.uint16 or not parts else 4)
 
@@ -83,7 +83,7 @@ def test_an_index_is_read_back(tmp_path):
         (lambda data: data[:20], "not an index of Megatron-LM"),
     ],
 )
-def test_an_index_that_is_none_is_named(tmp_path, damage, said):
+def test_a_file_that_is_not_an_index_is_reported(tmp_path, damage, said):
     write(tmp_path, [[[5, 6, 7], [8]]])
     path = tmp_path / "0.idx"
     path.write_bytes(damage(path.read_bytes()))

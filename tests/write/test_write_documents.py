@@ -94,7 +94,7 @@ def test_row_groups_end_with_the_document_that_fills_them(tmp_path):
 
 
 @pytest.mark.parametrize("compression", ["none", "gz", "zst"])
-def test_a_line_is_a_document_without_what_is_not_known(tmp_path, compression):
+def test_a_line_is_a_document_without_unknown_fields(tmp_path, compression):
     writer = Jsonl(compression=compression)
     documents = docs("a\u2028b", "c", url=[None, "http://a.org"], metadata=['{"z": [1, null], "a": {}}', None])
     assert writer.write([documents], tmp_path / "a").rows == 2

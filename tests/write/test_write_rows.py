@@ -46,7 +46,7 @@ def test_parquet_and_native_shards_hold_the_same_rows(tmp_path_factory, lengths,
     for r in rows:
         at = 0
         for document, length, offset in zip(r["documents"], r["lengths"], r["offsets"], strict=True):
-            # A token's value is its place in the stream, so it says whose it is, and where it stands there.
+            # A token's value is its place in the stream, so it shows its document, and its position there.
             first = int(starts[document]) + offset
             assert r["input_ids"][at : at + length] == list(range(first, first + length))
             assert offset + length <= lengths[document]
