@@ -104,7 +104,7 @@ def test_a_bos_token_is_only_at_the_begin_of_documents_and_is_verified(tmp_path)
     (changed / "index.json").write_text(json.dumps(index))
     (problem,) = shards.open(changed).verify()
     assert (
-        "40 documents start here, 40 of them with the token that begins documents, which stands here 41 times"
+        "40 documents start here, 40 of them with the BOS token, which occurs 41 times"
         in problem
     )
 

@@ -142,7 +142,7 @@ def test_a_parameter_of_every_kind():
         ),
         (
             "read: {jsonl: x}\nrun: {executor: process}",
-            'web.yaml:2: run: executor wants one of "serial", "processes", got text "process"; did you mean "processes"?',
+            'web.yaml:2: run: there is no executor "process"; did you mean "processes"? Use one of: processes, serial.',
         ),
         (
             "read: {jsonl: x}\nrun: {error_budget: 1.5}",
@@ -216,8 +216,8 @@ def test_a_parameter_of_every_kind():
         ),
         (step("recipe_parts:Nothing"), 'web.yaml:3: cannot import the step "recipe_parts:Nothing"'),
         (step("no_such_module:Step"), 'web.yaml:3: cannot import the step "no_such_module:Step"'),
-        (step('":Step"'), 'web.yaml:3: ":Step" names no step; one of your own is written module:Class'),
-        (step('"..a:Step"'), 'web.yaml:3: "..a:Step" names no step; one of your own is written module:Class'),
+        (step('":Step"'), 'web.yaml:3: ":Step" is not the name of a step; your own are written module:Class'),
+        (step('"..a:Step"'), 'web.yaml:3: "..a:Step" is not the name of a step; your own are written module:Class'),
         ("read: {jsonl: x}\nwrite: [shard]", 'web.yaml:2: there is no writer "shard"; did you mean "shards"?'),
     ],
 )
