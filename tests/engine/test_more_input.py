@@ -59,10 +59,10 @@ def grown(tmp_path_factory):
 
 def test_a_new_file_costs_its_own_units(grown):
     _, first, second = grown
-    assert first["pass-1"] == (10, 10)  # two of each file
-    assert second["pass-1"] == (2, 12)
-    assert second["pass-2"] == (2, 12)
-    assert second["tokens"] == (2, 12)
+    assert first["pass-1"] == (5, 5)
+    assert second["pass-1"] == (1, 6)
+    assert second["pass-2"] == (1, 6)
+    assert second["tokens"] == (1, 6)
     assert second["exact-group"][0] == second["exact-group"][1]  # keys are grouped anew
     done, whole = second["shards"]
     assert done < whole  # the shards before the last are as they were
@@ -95,6 +95,6 @@ def test_a_document_that_is_now_a_duplicate_is_dropped_where_it_is(tmp_path):
     lines = (tmp_path / "2024-02.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "2023-12.jsonl").write_text(lines[3])
     done = units(tmp_path)
-    assert done["pass-1"] == (1, 9)
-    assert done["pass-2"] == (2, 9)  # of the new file, and of the one that has the copy
-    assert done["tokens"] == (2, 9)
+    assert done["pass-1"] == (1, 5)
+    assert done["pass-2"] == (2, 5)  # of the new file, and of the one that has the copy
+    assert done["tokens"] == (2, 5)

@@ -237,7 +237,7 @@ def test_a_run_that_is_not_finished_is_named(first, tmp_path, pass_):
 )
 def test_keys_that_were_made_otherwise_are_refused_and_both_are_told(first, tmp_path, kind, other, said):
     folder = first if kind == "run" else export(first, tmp_path / "index").folder
-    parameters = {name: getattr(other, name) for name in ("ngram", "of", "bands", "rows")}
+    parameters = {name: getattr(other, name) for name in ("ngram", "unit", "bands", "rows")}
     with pytest.raises(RecipeError, match=r"minhash.against: ") as error:
         check(tmp_path, Minhash(against=str(folder), **parameters))
     assert said in str(error.value) and "'bands': 64" in str(error.value)
@@ -267,7 +267,7 @@ def test_a_run_is_not_compared_with_itself(first, tmp_path):
     made = recipe(tmp_path / "new", {"a2": A}, minhash(against=str(first)))
     with pytest.raises(RecipeError, match=r"is the folder of this run itself.*corpusmill index"):
         corpusmill.run(made, folder=first, executor=Serial())
-    assert json.loads((first / "run.json").read_text())["stages"]  # and it is as it was
+    assert json.loads((first / "stages.json").read_text())  # and it is as it was
 
 
 def test_parameters_of_the_verdict_may_differ():

@@ -87,7 +87,7 @@ def test_a_document_that_says_nothing_goes_for_one_that_does(keep, tmp_path):
     [
         ("worth.valu", 'needs "worth.valu", and no step before it leaves that.*did you mean "worth.value"'),
         ("quality.score", 'needs "quality.score"'),
-        ("-worth.word", 'keep: "-worth.word" is of type string; a signal of numbers'),
+        ("-worth.word", 'keep: "-worth.word" is of type string; only a signal of numbers'),
     ],
 )
 def test_a_signal_that_cannot_say_it_is_an_error_before_the_run(step, keep, message, tmp_path):

@@ -205,7 +205,7 @@ def test_the_table_of_the_docstring_is_that_of_the_formula():
         ({"bands": 0}, "bands, rows >= 1"),
         ({"ngram": 0}, "need ngram"),
         ({"threshold": 0.0}, "0 < threshold <= 1, got 0.0"),
-        ({"of": "letters"}, 'of is "words" or "characters", got "letters"'),
+        ({"unit": "letters"}, 'unit is "words" or "characters", got "letters"'),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(parameters, message):

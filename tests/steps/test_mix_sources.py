@@ -171,7 +171,7 @@ def test_a_token_that_begins_documents_is_counted_as_well_as_the_one_that_ends_t
 
 @pytest.mark.parametrize(("pack", "executor"), [(Concat(length=64), Processes(2)), (BestFit(length=64), Serial())])
 def test_units_workers_and_executors_change_no_byte(tmp_path, pack, executor):
-    files = write(tmp_path, {"web": texts(700, 4, 600), "wiki": texts(100, 5, 600)})  # 1.6 MB: units of 1 MB are two
+    files = write(tmp_path, {"web": texts(700, 4, 600), "wiki": texts(100, 5, 600)})  # 1.6 MB
     mix = Sources(weights={"web": 1, "wiki": 1}, budget="150k")
     runs = {
         "one": (packed(files, mix, pack=pack), Serial()),
@@ -180,7 +180,7 @@ def test_units_workers_and_executors_change_no_byte(tmp_path, pack, executor):
     found: dict[str, dict[str, Any]] = {}
     for name, (made, at) in runs.items():
         done = corpusmill.run(made, folder=tmp_path / name, executor=at)
-        assert len(list((tmp_path / name).glob("01-pass-1-*/docs/*"))) == (1 if name == "one" else 2)
+        assert done.units["pass-1"].units == (1 if name == "one" else 2)
         found[name] = {p.name: p.read_bytes() for p in done.shards.iterdir() if p.is_file()}
         found[name] |= {"documents": appearances(done.shards)}
     assert found["one"] == found["two"]
@@ -261,8 +261,9 @@ def test_another_budget_reads_nothing_again(tmp_path):
         mix = Sources(temperature=2, budget=budget)
         done = corpusmill.run(recipe(files, mix, Bpe()), folder=tmp_path / "run", executor=Serial())
         assert sum(one.wanted for one in mixes(RunTables(done.folder))[0].sources) == budget
-    stages = Counter(path.name.split("-", 1)[1].rpartition("-")[0] for path in (tmp_path / "run").glob("0*"))
-    assert stages["pass-1"] == 1 and stages["sources-verdicts"] == 2
+    commits = [path.parent.parent.name for path in (tmp_path / "run").glob("stages/*/commits/*.json")]
+    stages = Counter(name.rpartition("-")[0] for name in commits)
+    assert stages["pass-1"] == stages["sources-count"] == 1 and stages["sources-verdicts"] == 2
 
 
 def test_a_larger_budget_draws_the_same_documents_and_others(tmp_path):
@@ -347,7 +348,7 @@ def test_presets_are_as_published():
     [
         ({}, "say how much each source gives by one of weights, temperature and preset; got none of them"),
         ({"weights": {"a": 1}, "temperature": 2}, "got weights and temperature"),
-        ({"preset": "llama"}, "of and preset go together"),
+        ({"preset": "llama"}, "preset_sources and preset need each other"),
         ({"weights": {"a": 1}, "preset_sources": {"c4": "a"}}, "preset_sources and preset need each other"),
         ({"preset": "lama", "preset_sources": {"c4": "a"}}, 'there is no preset "lama"; did you mean "llama"?'),
         (
@@ -385,7 +386,7 @@ READ = "read:\n  - jsonl: {paths: x, source: web}\n  - jsonl: {paths: y, source:
         ),
         (
             "  - mix/sources: {preset: llama, preset_sources: {c4: web}}\n  - tokenize/bpe\n",
-            "mix/sources does not say how much of wiki to draw; say in `of` which source of llama it is",
+            "mix/sources does not say how much of wiki to draw; say in `preset_sources` which source of llama it is",
         ),
         (
             "  - mix/sources: {preset: llama, preset_sources: {c4: [web, wiki], books: web}}\n  - tokenize/bpe\n",

@@ -183,7 +183,7 @@ def test_without_keep_first_what_goes_is_what_a_suffix_array_finds(texts, n, siz
 def test_the_same_is_cut_when_a_corpus_has_many_partitions(texts, n, keep_first):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_substring, "RECORDS", 4)
-        found = cut([texts[:2], texts[2:]], Substring(min_tokens=n, keep_first=keep_first), slices=2)
+        found = cut([texts[:2], texts[2:]], Substring(min_tokens=n, keep_first=keep_first), partitions=2)
     assert found == repeated(texts, n, keep_first)
 
 

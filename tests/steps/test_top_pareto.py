@@ -42,7 +42,7 @@ def kept(folder, values, **top):
 def run(folder, steps, executor):
     recipe = Recipe(read=[Source(Jsonl(), str(folder / "in.jsonl"))], steps=steps)
     done = corpusmill.run(recipe, folder=folder / "run", executor=executor)
-    found = [pq.read_table(path, columns=["text"]) for path in sorted((folder / "run").glob("*pass-2*/docs/*.parquet"))]
+    found = [pq.read_table(path, columns=["text"]) for path in sorted((folder / "run").glob("stages/pass-2-*/docs/*.parquet"))]
     assert done.waterfall.documents_out == sum(map(len, found))
     return [text for table in found for text in table["text"].to_pylist()]
 
@@ -96,7 +96,7 @@ def test_pareto_follows_its_distribution_and_the_id(tmp_path):
     assert step.reasons(batch, missing).null_count == 0
 
 
-@pytest.mark.parametrize("wrong", [{"by": "quality"}, {"keep": 0.0}, {"keep": 1.5}, {"of": "pages"}])
+@pytest.mark.parametrize("wrong", [{"by": "quality"}, {"keep": 0.0}, {"keep": 1.5}, {"weight_by": "pages"}])
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(RecipeError):
         Top(**wrong)

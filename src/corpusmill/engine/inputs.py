@@ -1,13 +1,13 @@
 """How input files become units of the first pass.
 
-A unit has about so many megabytes of text, estimated: bytes of a file times how much its kind expands, which is measured
-on a sample. How many follows from the input alone and never from the number of workers, so that the same input makes the
-same files: `unit_mb` where there is enough text for LEAST_UNITS of that size, else a quarter of it, a sixteenth, and so
-on, and never less than SMALLEST.
+A unit has at most so many megabytes of text, and half as many at least. They are estimated: bytes of a file times how much
+its kind expands, which is measured on a sample. How many follows from the input alone and never from the number of
+workers, so that the same input makes the same files: `unit_mb` where there is enough text for LEAST_UNITS of that size,
+else a quarter of it, a sixteenth, and so on, and never less than SMALLEST.
 
-Units are cut so that one file more or less moves only its neighbourhood: a file of a quarter of a unit or more begins a
-unit, and smaller ones are grouped up to a file whose name's hash says so (content-defined chunking: Muthitacharoen et al.
-2001, "A Low-bandwidth Network File System", section 3.1).
+Units are cut so that one file more or less moves only its neighbourhood: a file of half a unit or more is in no unit with
+others, and smaller ones are grouped up to a file whose name's hash says so (content-defined chunking: Muthitacharoen et
+al. 2001, "A Low-bandwidth Network File System", section 3.1). What is left between two such ends may be smaller.
 """
 
 import math
@@ -25,7 +25,7 @@ from corpusmill.units import Planned
 
 MEGABYTE = 1 << 20
 LEAST_UNITS = 32  # where the text is enough for units of SMALLEST, so that many cores have work
-SMALLEST = 4 * MEGABYTE  # of text: below this the work around a unit shows
+SMALLEST = 8 * MEGABYTE  # of text, so none is below 4: there the work around a unit shows
 STEP = 4  # from one size of units to the next smaller: few steps, so that a growing input seldom crosses one
 SAMPLE = 8  # files of each kind on which expansion is measured
 GROUP = 4  # a group of small files ends after one in so many, once it is large enough
@@ -90,7 +90,7 @@ def _expands(files: Sequence[FileInfo]) -> float:
 
 
 def unit_bytes(inputs: Sequence[SourceFiles], unit_mb: int) -> int:
-    """Bytes of text in a unit, about."""
+    """Bytes of text in a unit, at most."""
     text = sum(source.text_size for source in inputs)
     size = unit_mb * MEGABYTE
     while size > SMALLEST and text < size * LEAST_UNITS:
@@ -129,7 +129,7 @@ def grouped(pieces: Sequence[tuple[int, Piece, float]], target: int) -> Iterator
     size = 0.0
     for index, piece, expands in pieces:
         text = piece.size * expands
-        large = text >= target / GROUP
+        large = text >= target / 2
         if waiting and (large or size + text > target):
             yield waiting
             waiting, size = [], 0.0

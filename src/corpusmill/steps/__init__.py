@@ -209,6 +209,9 @@ class Pack(Protocol):
     def split_at(self) -> SplitAt | None: ...
 
 
+KINDS: tuple[type[Any], ...] = (Transform, Annotate, Filter, CorpusStep, Tokenize, Pack)
+
+
 def names() -> list[str]:
     """Every step that ships, as a recipe would write it."""
     return registry.names(__name__, nested=True)

@@ -54,11 +54,9 @@ def describe(name: str) -> StepInfo:
 def kinds(step: type[Any]) -> tuple[str, ...]:
     """The names of the step protocols whose members a class has, in the order of `corpusmill.steps`."""
     return tuple(
-        name
-        for name, protocol in vars(steps).items()
-        if getattr(protocol, "_is_runtime_protocol", False)
-        and protocol.__module__ == steps.__name__
-        and all(hasattr(step, member) for member in vars(protocol) if not member.startswith("_"))
+        protocol.__name__
+        for protocol in steps.KINDS
+        if all(hasattr(step, member) for member in vars(protocol) if not member.startswith("_"))
     )
 
 
