@@ -7,6 +7,9 @@ READY := $(VENV)/.ready
 PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
 TORCH_PYTHON := build/torch/bin/python
+LOWEST_PYTHON := build/lowest/bin/python
+# Exact versions, for the same result everywhere; CONSTRAINTS= takes the newest that pyproject.toml allows.
+CONSTRAINTS ?= constraints.txt
 PIP := -m pip install --quiet --disable-pip-version-check
 
 # The documents that `make bench` measures on; benchmarks/workload.py builds them from Debian packages.
@@ -14,7 +17,7 @@ WORKLOAD ?= build/workload
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test lint chaos golden bench scale scale-long parity quality interop torch clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-long parity quality interop torch clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -24,13 +27,18 @@ help: ## this list
 
 setup: $(READY) ## create .venv and install everything that demo and test need
 
-test: lint ## lint, then the whole test suite
+test: lint unit ## lint, then the whole test suite
+
+unit: $(READY) ## the test suite alone
 	$(BIN)/python -m pytest
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+test-lowest: build/lowest/.ready ## the whole test suite on the lowest versions of dependencies that pyproject.toml allows
+	$(LOWEST_PYTHON) -m pytest
 
 chaos: $(READY) ## kill -9 the demo at 50 random moments, and compare bytes
 	$(BIN)/python -m pytest tests/test_every_executor.py -k killed --kills 50
@@ -71,14 +79,20 @@ data-given:
 	@$(if $(DATA),:,echo "make $(MAKECMDGOALS) needs real documents: make $(MAKECMDGOALS) DATA=DIR" >&2; exit 1)
 
 # uv where it is installed, because it is faster; the packages are the same.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml $(CONSTRAINTS)
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'; \
+		uv pip install --quiet --python $(BIN)/python $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
-		$(BIN)/python $(PIP) -c constraints.txt -e '.[dev]'; \
+		$(BIN)/python $(PIP) $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'; \
 	fi
+	@touch $@
+
+# On the lowest Python, too, where it is installed.
+build/lowest/.ready: pyproject.toml constraints-lowest.txt
+	$(firstword $(shell command -v python3.11) $(PYTHON)) -m venv build/lowest
+	$(LOWEST_PYTHON) $(PIP) -c constraints-lowest.txt -e '.[dev]'
 	@touch $@
 
 build/parity/.ready: Makefile

@@ -2,10 +2,10 @@
 
     python scripts/make_gpt2_asset.py RANKS
 
-RANKS is p50k_base.tiktoken as published by OpenAI (sha256 below), one "base64 rank" per line; the litellm wheel contains
-it as litellm/litellm_core_utils/tokenizers/ec7223a39ce59f226a68acc30dc1af2788490e15. Its ranks below 50,256 are GPT-2's
-vocabulary, which determines the merges: the merge of a token joins the two parts that are left after all merges of lower
-rank. Running this again gives the same bytes.
+RANKS is p50k_base.tiktoken as published by OpenAI (sha256 below), one "base64 rank" per line; the litellm wheel
+contains it as litellm/litellm_core_utils/tokenizers/ec7223a39ce59f226a68acc30dc1af2788490e15. Its ranks below 50,256
+are GPT-2's vocabulary, which determines the merges: the merge of a token joins the two parts that are left after all
+merges of lower rank. Running this again gives the same bytes.
 """
 
 import argparse

@@ -5,8 +5,8 @@
 
 The package (MIT: Victor Zhou, Menelaos Kotoglou, Dimitrios Mistriotis) contains a TfidfVectorizer and a
 CalibratedClassifierCV of five linear SVMs, pickled for one version of scikit-learn; the asset has their parameters.
-Running this again gives the same bytes. With --check, the scores of texts, and of all their sentences, are compared with
-the package's own, and the largest difference is printed; it must be below 1e-5.
+Running this again gives the same bytes. With --check, the scores of texts, and of all their sentences, are compared
+with the package's own, and the largest difference is printed; it must be below 1e-5.
 """
 
 import argparse

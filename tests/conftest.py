@@ -1,6 +1,7 @@
 """What many tests make: a batch of documents; and a run of two sources."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,9 @@ from corpusmill import run
 from corpusmill.cli import main
 from corpusmill.execute.serial import Serial
 from corpusmill.schema import DOCUMENT, document_id
+
+# They kill processes with the signals of POSIX.
+collect_ignore = ["execute", "test_every_executor.py"] if os.name == "nt" else []
 
 # No deadline: the first call of a kernel may compile it, and machines are noisy.
 settings.register_profile("corpusmill", deadline=None)

@@ -38,7 +38,8 @@ def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] =
     overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30"
 
     Inputs are listed, and a few looked into for their compression; models, word lists and the writers' own conditions
-    are checked. Raises RecipeError, InputError, AssetError or MissingExtraError, as `run` does before it reads anything.
+    are checked. Raises RecipeError, InputError, AssetError or MissingExtraError, as `run` does before it reads
+    anything.
     """
     if not isinstance(recipe, Recipe):
         recipe = Recipe.load(Path(recipe), overrides)

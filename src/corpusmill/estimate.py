@@ -40,8 +40,8 @@ class SourceYield:
     """What all of a source will give.
 
     bytes, sample_bytes   of its files, and of the parts of them that were read
-    documents, tokens     that stay, ends of documents counted as tokens; no tokens without a tokenizer. Of a recipe with
-                          a mix, those that come to it
+    documents, tokens     that stay, ends of documents counted as tokens; no tokens without a tokenizer. Of a recipe
+                          with a mix, those that come to it
     share                 of the recipe's mix, None without one
     """
 
@@ -87,8 +87,8 @@ def estimate(
 ) -> Estimate:
     """Carry a recipe out on a share of its input, and say what all of it would take.
 
-    share     of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files that
-              cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
+    share     of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files
+              that cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
     least     bytes of the input that are taken in any case, as far as there are so many
 
     Time and disk are taken to grow with the bytes of input. Deduplication finds fewer duplicates in a sample, so what

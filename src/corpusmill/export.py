@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from corpusmill import write
 from corpusmill.engine.documents import documents_of
@@ -31,6 +32,7 @@ from corpusmill.shards.layout import INDEX, stored
 from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
 from corpusmill.sums import files_in, write_sums
+from corpusmill.text.splitmix64 import GOLDEN, mix64
 from corpusmill.unit_io import Upstream
 from corpusmill.write import DocumentTokens, DocumentWriter, Indexed, RowWriter, TokenWriter
 
@@ -211,18 +213,17 @@ def _nanogpt(shards: Shards, val_fraction: float, folder: Path, progress: Progre
     for file in files:
         if count and not Path(file.name).stat().st_size:
             raise InputError(
-                f"with val_fraction {val_fraction} none of {count} documents goes to {Path(file.name).name}, and an empty "
+                f"with val_fraction {val_fraction} none of {count} documents goes to {Path(file.name).name}, and an "
+                f"empty "
                 "file cannot be mapped. Give another fraction; 0 for no val.bin."
             )
     return count, tokens
 
 
-def chance(numbers: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(numbers,) evenly distributed in [0, 1), the same for the same number (the finaliser of SplitMix64)."""
-    x = numbers + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) / 2**53
+def chance(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """(numbers,) evenly distributed in [0, 1), the same for the same number."""
+    mixed: NDArray[np.uint64] = mix64(numbers + np.uint64(GOLDEN)) >> np.uint64(11)
+    return mixed.astype(np.float64) / 2**53
 
 
 def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:

@@ -4,8 +4,8 @@ Files that count in a run never change, so what is here under a name is what is 
 
     $CORPUSMILL_NODE_CACHE, else <the system's folder for temporary files>/corpusmill-<user>/node
 
-and holds at most $CORPUSMILL_NODE_CACHE_GB (20) gigabytes of fetched files: the least recently used are removed first. A
-file that a worker has mapped can be removed meanwhile; the system keeps its pages.
+and holds at most $CORPUSMILL_NODE_CACHE_GB (20) gigabytes of fetched files: the least recently used are removed first.
+A file that a worker has mapped can be removed meanwhile; the system keeps its pages.
 """
 
 import getpass

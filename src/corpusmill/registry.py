@@ -14,7 +14,8 @@ from corpusmill.errors import RecipeError, did_you_mean
 def names(package: str, *, nested: bool = False) -> list[str]:
     """The names of all entries of a package, sorted.
 
-    nested   the entries are in the folders of the package, named `folder/file`; files beside the folders are not entries
+    nested   the entries are in the folders of the package, named `folder/file`; files beside the folders are not
+             entries
 
     >>> names("corpusmill.read")[:3]
     ['arrow', 'csv', 'html']

@@ -86,7 +86,8 @@ class RunFolder:
         return path
 
     def keep(self, relative: str) -> None:
-        """Make a file of `new_file` survive a loss of power, or of this machine. Its folder is synced with the commit."""
+        """Make a file of `new_file` survive a loss of power, or of this machine. Its folder is synced with the
+        commit."""
         if self.is_local:
             with (self.path / relative).open("rb") as file:
                 os.fsync(file.fileno())
@@ -112,7 +113,8 @@ class RunFolder:
         storage.write_atomic(self.name_of(RUN), _json(record))
 
     def stages_record(self) -> list[dict[str, Any]]:
-        """The stages of the last run here, in order: `stage`, `folder`, and the name of its `plan`, None if not begun."""
+        """The stages of the last run here, in order: `stage`, `folder`, and the name of its `plan`, None if not
+        begun."""
         name = self.name_of(STAGES_RECORD)
         return json.loads(storage.read_bytes(name)) if storage.exists(name) else []
 

@@ -162,7 +162,8 @@ def read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]
 
 
 def warm_kernels(listener: ProgressListener) -> None:
-    """Compile what the recipe needs once, before workers start, and say so: it takes up to a minute on a new machine."""
+    """Compile what the recipe needs once, before workers start, and say so: it takes up to a minute on a new
+    machine."""
     from corpusmill.text import compile as compiled
 
     needed = compiled.imported_kernels()

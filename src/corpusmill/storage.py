@@ -57,14 +57,14 @@ def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...
     patterns = [patterns] if isinstance(patterns, str | Path) else list(patterns)
     if not patterns:
         raise InputError("no input: the list of files is empty")
-    found: dict[str, tuple[int, str]] = {}
+    chosen: dict[str, tuple[int, str]] = {}
     roots = []
     for pattern in map(str, patterns):
         root, files = _expand_one(pattern, suffixes)
         roots.append(root)
-        found.update(files)
+        chosen.update(files)
     root = _common_folder(roots)
-    infos = [FileInfo(path, _relative(path, root), size, mark) for path, (size, mark) in found.items()]
+    infos = [FileInfo(path, _relative(path, root), size, mark) for path, (size, mark) in chosen.items()]
     return sorted(infos, key=lambda info: info.name)
 
 
@@ -115,8 +115,8 @@ def _local_files(paths: list[str], root: str | None) -> dict[str, tuple[int, str
 def _remote_glob(pattern: str) -> dict[str, tuple[int, str]]:
     fs, path = _remote(pattern)
     with _errors_of(pattern):
-        found = fs.glob(path, detail=True)
-    return _remote_files(fs, found, _before_wildcard(pattern))
+        entries = fs.glob(path, detail=True)
+    return _remote_files(fs, entries, _before_wildcard(pattern))
 
 
 def _remote_place(place: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str, tuple[int, str]]]:
@@ -127,15 +127,15 @@ def _remote_place(place: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str,
         except FileNotFoundError:
             return place, {}
         if info["type"] == "directory":
-            found = fs.find(path, detail=True)
-            kept = {name: entry for name, entry in found.items() if not suffixes or name.endswith(suffixes)}
+            entries = fs.find(path, detail=True)
+            kept = {name: entry for name, entry in entries.items() if not suffixes or name.endswith(suffixes)}
             return place.rstrip("/"), _remote_files(fs, kept, place)
     return place.rpartition("/")[0], {place: (_size(fs, path, info), _mark(info))}
 
 
-def _remote_files(fs: Any, found: dict[str, dict[str, Any]], root: str) -> dict[str, tuple[int, str]]:
+def _remote_files(fs: Any, entries: dict[str, dict[str, Any]], root: str) -> dict[str, tuple[int, str]]:
     files = {}
-    for name, info in found.items():
+    for name, info in entries.items():
         path = fs.unstrip_protocol(name)
         if info["type"] == "file" and not _hidden(_relative(path, root)):
             files[path] = (_size(fs, name, info), _mark(info))

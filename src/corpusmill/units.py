@@ -1,7 +1,7 @@
 """Units of work: what an executor carries out, and what it leaves behind. Contracts only; `unit_io` reaches files.
 
-A stage is a list of units. A unit has inputs, a small frozen dataclass of numbers and ranges, and a key: the hash of the
-content of what it reads. Its stage's folder is named for the work: code, parameters, library versions. So work and
+A stage is a list of units. A unit has inputs, a small frozen dataclass of numbers and ranges, and a key: the hash of
+the content of what it reads. Its stage's folder is named for the work: code, parameters, library versions. So work and
 content together name what a unit makes, and equal work is never done twice.
 
 What all units of a stage share (the files that earlier stages wrote) is not repeated in each of them: it is in the

@@ -72,8 +72,8 @@ def verify_folder(folder: Path) -> Checked:
         kind, look_into = _kind(folder, names)
         problems, tokens = list(sum_problems(folder)), None
         if not problems or not (folder / SUMS).exists():
-            counted, found = look_into(folder, names)
-            tokens, problems = counted, problems + found
+            tokens, more = look_into(folder, names)
+            problems = problems + more
     size = sum((folder / name).stat().st_size for name in names)
     return Checked(folder, kind, len(names), size, tokens, tuple(problems))
 

@@ -103,10 +103,7 @@ def test_a_bos_token_is_only_at_the_begin_of_documents_and_is_verified(tmp_path)
     index["shards"][0]["tokens_xxh3_128"] = checksum(changed / "00000.bin")
     (changed / "index.json").write_text(json.dumps(index))
     (problem,) = shards.open(changed).verify()
-    assert (
-        "40 documents start here, 40 of them with the BOS token, which occurs 41 times"
-        in problem
-    )
+    assert "40 documents start here, 40 of them with the BOS token, which occurs 41 times" in problem
 
 
 def test_an_index_without_a_begin_or_a_cut_does_not_speak_of_them(tmp_path):

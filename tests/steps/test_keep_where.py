@@ -66,7 +66,7 @@ def test_the_reason_is_the_condition():
         ("basic.wrods > 1", 'leaves the signal "basic.wrods"; did you mean "basic.words"\\? There are: id, source,'),
         ("lenght(url) > 1", '"lenght" is not a function of values alone; did you mean "length"\\?'),
         ("bytes >", "syntax error at or near"),
-        ("", "the condition"),
+        (" ", "the condition is empty"),
         ("bytes > 1; drop table documents", "syntax error"),
         ("true) from documents where (true", "one expression, not a statement"),
         ("true), (false", "one expression, not a statement"),
@@ -96,6 +96,10 @@ def test_a_condition_that_says_nothing_is_an_error_of_the_recipe(condition, mess
         "bytes > ?",
         "nextval('a') = 1",
         "current_setting('threads') = 1",
+        "current_localtimestamp() > date::timestamp",
+        "age(date::timestamp) > interval 1 day",
+        "getvariable('a') = 1",
+        "vector_type(bytes) = 'FLAT_VECTOR'",
     ],
 )
 def test_what_looks_beyond_the_document_is_refused(condition):

@@ -42,7 +42,10 @@ def kept(folder, values, **top):
 def run(folder, steps, executor):
     recipe = Recipe(read=[Source(Jsonl(), str(folder / "in.jsonl"))], steps=steps)
     done = corpusmill.run(recipe, folder=folder / "run", executor=executor)
-    found = [pq.read_table(path, columns=["text"]) for path in sorted((folder / "run").glob("stages/pass-2-*/docs/*.parquet"))]
+    found = [
+        pq.read_table(path, columns=["text"])
+        for path in sorted((folder / "run").glob("stages/pass-2-*/docs/*.parquet"))
+    ]
     assert done.waterfall.documents_out == sum(map(len, found))
     return [text for table in found for text in table["text"].to_pylist()]
 

@@ -11,7 +11,8 @@ STABLE = [
 ] + list(map(chr, range(32)))
 
 WORDS = """
-the be word Word WORD a A x 1 12 1,5 3.14 ... … . .. ! ? • - # é É ß İ Σ ΑΣ ΟΔΟΣ. 日本 です。 한국 हिन्दी ك ٣٫٥ １ ２ 😀 ǅ ² ½ Ⅷ"""
+the be word Word WORD a A x 1 12 1,5 3.14 ... … . .. ! ? • - # é É ß İ Σ ΑΣ ΟΔΟΣ. 日本 です。 한국 हिन्दी ك ٣٫٥ １ ２ 😀 ǅ ² ½
+Ⅷ"""
 WHITE = [chr(cp) for cp in range(0x110000) if chr(cp).isspace()]  # all white space that Unicode has
 SPACES = [" ", "  ", "\n", "\n\n", "\n\n\n", "\r\n", *WHITE]
 ODD = ["\u200b", "\u0301", "e\u0301", "\x00", "\x7f", "x" * 63, "y" * 70, "é" * 40, "the end.\n", "- item\n"]

@@ -20,7 +20,8 @@ INTERRUPTED = 130
 
 
 def guarded(app: Callable[..., Any]) -> int:
-    """Run the app; errors become one message on stderr and an exit code, never a traceback for a mistake of the user."""
+    """Run the app; errors become one message on stderr and an exit code, never a traceback for a mistake of the
+    user."""
     sys.path.insert(0, "")  # custom steps are imported from the working directory, as with `python -m`
     try:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.

@@ -105,4 +105,5 @@ def placement(place: "TokenPlacement") -> str:
     length = f"{number(place.stop - place.start)} tokens"
     offset = f", from its token {number(place.offset)}" if place.offset else ""
     name = PurePath(place.file).name
-    return f"tokens   {number(place.start)} to {number(place.stop)} of {name} ({length}, from row {number(place.row)}{offset})"
+    tokens = f"{number(place.start)} to {number(place.stop)} of {name}"
+    return f"tokens   {tokens} ({length}, from row {number(place.row)}{offset})"

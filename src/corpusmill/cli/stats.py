@@ -16,7 +16,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def stats(run: Folder, json: Json = False) -> None:
-    """Print token statistics of a run: vocabulary use, fertility, bytes per token, lengths, packing, frequent tokens."""
+    """Print token statistics of a run: vocabulary use, fertility, bytes per token, lengths, packing, frequent
+    tokens."""
     from corpusmill.report.figures.engine_check import engine_check, in_words
     from corpusmill.report.figures.packing import packing, packing_table
     from corpusmill.report.figures.tokens import group_table, statistics, written

@@ -225,5 +225,5 @@ def sizes(docs: pa.RecordBatch) -> NDArray[np.int64]:
     """(documents,) bytes of text, or of the page where there is no text yet."""
     text = pc.binary_length(docs["text"])
     raw = pc.binary_length(docs["raw"])
-    found: NDArray[np.int64] = pc.fill_null(pc.coalesce(text, raw), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    lengths = pc.fill_null(pc.coalesce(text, raw), 0).to_numpy(zero_copy_only=False)
+    return lengths.astype(np.int64)  # type: ignore[no-any-return]

@@ -1,4 +1,5 @@
-"""What earlier runs kept, for steps with `against`: the keys of their documents, as those runs or an index left them."""
+"""What earlier runs kept, for steps with `against`: the keys of their documents, as those runs or an index left
+them."""
 
 import hashlib
 import json

@@ -1,10 +1,10 @@
 """The identity of a stage's work: equal work has the same fingerprint, and whatever can change a byte changes it.
 
 Work is described by its class and parameters, with those of the steps, readers and writers in it and the checksums of
-the models and lists that they read; by the code that it can reach: the modules of these classes and all modules that they
-import, directly or not; and by the versions of the libraries that this code imports. The model is that of build systems
-(Mokhov et al. 2018, "Build Systems à la Carte", section 4.2: constructive traces): the key of a unit is the content of
-its inputs, so work that is done again and gives the same bytes stops there.
+the models and lists that they read; by the code that it can reach: the modules of these classes and all modules that
+they import, directly or not; and by the versions of the libraries that this code imports. The model is that of build
+systems (Mokhov et al. 2018, "Build Systems à la Carte", section 4.2: constructive traces): the key of a unit is the
+content of its inputs, so work that is done again and gives the same bytes stops there.
 """
 
 import re

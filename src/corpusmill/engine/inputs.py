@@ -1,13 +1,14 @@
 """How input files become units of the first pass.
 
-A unit has at most so many megabytes of text, and half as many at least. They are estimated: bytes of a file times how much
-its kind expands, which is measured on a sample. How many follows from the input alone and never from the number of
+A unit has at most so many megabytes of text, and half as many at least. They are estimated: bytes of a file times how
+much its kind expands, which is measured on a sample. How many follows from the input alone and never from the number of
 workers, so that the same input makes the same files: `unit_mb` where there is enough text for LEAST_UNITS of that size,
 else a quarter of it, a sixteenth, and so on, and never less than SMALLEST.
 
-Units are cut so that one file more or less moves only its neighbourhood: a file of half a unit or more is in no unit with
-others, and smaller ones are grouped up to a file whose name's hash says so (content-defined chunking: Muthitacharoen et
-al. 2001, "A Low-bandwidth Network File System", section 3.1). What is left between two such ends may be smaller.
+Units are cut so that one file more or less moves only its neighbourhood: a file of half a unit or more is in no unit
+with others, and smaller ones are grouped up to a file whose name's hash says so (content-defined chunking:
+Muthitacharoen et al. 2001, "A Low-bandwidth Network File System", section 3.1). What is left between two such ends may
+be smaller.
 """
 
 import math

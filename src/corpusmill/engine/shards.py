@@ -1,8 +1,8 @@
 """Training shards: packed rows, and documents of tokens.
 
 All documents in the order of units make one stream of tokens, which is cut into shards. Which units a shard takes from
-follows from how many tokens each unit has, which the results of `tokens` note; which of their documents, the shard's own
-unit finds out.
+follows from how many tokens each unit has, which the results of `tokens` note; which of their documents, the shard's
+own unit finds out.
 """
 
 import json

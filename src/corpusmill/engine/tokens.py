@@ -34,8 +34,8 @@ class TokenizeDocuments:
     split_at   where packing may cut documents: that is written beside the ids, as `breaks`
 
     Beside them is what statistics need: how often each id of the vocabulary is in the texts, as `counts`, and of each
-    document `words` (as `text.word_counts` has them), `characters` and `bytes`. Notes say how many tokens there are, and
-    how many the longest document has.
+    document `words` (as `text.word_counts` has them), `characters` and `bytes`. Notes say how many tokens there are,
+    and how many the longest document has.
 
     The first documents of the unit are encoded by the reference tokenizer too; the facts say how many were compared.
     Raises AssetError if an id differs.

@@ -35,9 +35,9 @@ Check = Callable[[], None]  # raises where a plan cannot be carried out
 class Executor(Protocol):
     """Carries out units. `on_commit` is called in the driver after each commit, in any order.
 
-    Returns the units that failed in every attempt; the others are committed. A permanent error (a wrong recipe, a missing
-    asset, a full disk) is raised at once. `check` calls each of these where units will run, and raises what they raise.
-    `close` ends what it keeps for the next stage.
+    Returns the units that failed in every attempt; the others are committed. A permanent error (a wrong recipe, a
+    missing asset, a full disk) is raised at once. `check` calls each of these where units will run, and raises what
+    they raise. `close` ends what it keeps for the next stage.
     """
 
     @classmethod

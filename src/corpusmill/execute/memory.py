@@ -33,8 +33,8 @@ def give_memory_back() -> None:
 def low_memory() -> Iterator[None]:
     """Inside, arrays of a megabyte and more go back to the system when they are freed, at the price of page faults.
 
-    For work in one unit whose arrays grow with the corpus: else it ends up holding the sum of what it held one after the
-    other.
+    For work in one unit whose arrays grow with the corpus: else it ends up holding the sum of what it held one after
+    the other.
     """
     libc = _glibc()
     try:

@@ -1,7 +1,7 @@
 """Which token may attend to which: never across documents.
 
-A batch's `doc_ids` are not enough: packing `best_fit` can place two pieces of a document in one row that are not adjacent
-in the document. `position_ids` restart at every piece, so these functions use them.
+A batch's `doc_ids` are not enough: packing `best_fit` can place two pieces of a document in one row that are not
+adjacent in the document. `position_ids` restart at every piece, so these functions use them.
 """
 
 from collections.abc import Callable

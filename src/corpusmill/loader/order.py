@@ -1,8 +1,8 @@
 """The order of samples as a function: which row is the n-th, without a table of all rows and without state.
 
 A permutation of 0 … n - 1 is a Feistel network over the smallest even number of bits that n fits in, iterated until the
-value is below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). Samples of a
-mixture are drawn in cycles of CYCLE samples, each of which holds every source in exact proportion to its weight.
+value is below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). Samples of
+a mixture are drawn in cycles of CYCLE samples, each of which holds every source in exact proportion to its weight.
 """
 
 from dataclasses import dataclass
@@ -96,7 +96,8 @@ class Order:
 
     @property
     def shares(self) -> tuple[int, ...]:
-        """Samples of each source in every CYCLE samples: the weights, rounded so that they add up (largest remainder)."""
+        """Samples of each source in every CYCLE samples: the weights, rounded so that they add up (largest
+        remainder)."""
         if len(self.rows) == 1:
             return (CYCLE,)
         exact = [CYCLE * weight / sum(self.weights) for weight in self.weights]
@@ -153,7 +154,8 @@ def _block(order: Order, number: int) -> Drawn:
 
 @lru_cache(8)
 def _cycle(shares: tuple[int, ...], key: int) -> tuple[Int64s, Int64s]:
-    """(CYCLE,) the source of each sample of a cycle, and the number of samples of that source before it in the cycle."""
+    """(CYCLE,) the source of each sample of a cycle, and the number of samples of that source before it in the
+    cycle."""
     place = Permutation(CYCLE, key)(np.arange(CYCLE))
     source = np.searchsorted(np.cumsum(shares), place, "right")
     order = np.argsort(source, kind="stable")

@@ -50,8 +50,8 @@ class Rows:
         loss_mask      bool, where targets are not IGNORE
         position_ids   int64, from 0 on in every piece of a document
         doc_ids        int64, number of the document; -1 in padding
-        cu_seqlens     int32 (pieces + 1,): the beginnings of the pieces in the concatenation of all rows, and its length,
-                       as FlashAttention wants them
+        cu_seqlens     int32 (pieces + 1,): the beginnings of the pieces in the concatenation of all rows, and its
+                       length, as FlashAttention wants them
 
         Raises ShardError for an unknown field.
         """
@@ -106,8 +106,8 @@ class Rows:
         return self._joined(rows, pieces)
 
     def _joined(self, rows: int, pieces: Pieces) -> Pieces:
-        """The pieces of all shards by row, joined where a document continues in the next shard, and padding for the rest of
-        the row in which the data ends. The token after a row shows whether its last document continues."""
+        """The pieces of all shards by row, joined where a document continues in the next shard, and padding for the
+        rest of the row in which the data ends. The token after a row shows whether its last document continues."""
         filled = np.bincount(pieces.row, pieces.length, rows).astype(np.int64)
         if len(short := np.flatnonzero(filled < self.length)):
             none, zero = np.full(len(short), PADDING), np.zeros(len(short), np.int64)

@@ -50,9 +50,9 @@ class TokenLoader:
     fields    which of `rows.FIELDS` to compute (see `Rows.read`); also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
 
-    The state is the number of samples that all ranks have taken together, so a run can resume with another world size or
-    batch size: no sample is repeated and none is lost. Memory does not grow with the data: rows are mapped, and the order
-    is computed (`corpusmill.loader.order`).
+    The state is the number of samples that all ranks have taken together, so a run can resume with another world size
+    or batch size: no sample is repeated and none is lost. Memory does not grow with the data: rows are mapped, and the
+    order is computed (`corpusmill.loader.order`).
 
     Iteration resumes at the state. `at(step)` returns any batch by itself.
 

@@ -3,8 +3,8 @@
 >>> data = TokenDataset(TokenLoader("shards", batch=8))                       # doctest: +SKIP
 >>> for batch in DataLoader(data, batch_size=None, num_workers=2): ...        # doctest: +SKIP
 
-The order of batches is that of the TokenLoader for any `num_workers`. Workers are other processes and do not advance the
-TokenLoader's state; `data.state(batches)` is the state after so many batches of this iteration.
+The order of batches is that of the TokenLoader for any `num_workers`. Workers are other processes and do not advance
+the TokenLoader's state; `data.state(batches)` is the state after so many batches of this iteration.
 """
 
 from collections.abc import Iterator

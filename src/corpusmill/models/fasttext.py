@@ -47,10 +47,10 @@ class FastText:
         returns   labels (documents, k) int32, positions in `labels`, -1 if there are fewer;
                   scores (documents, k) float32, 0 without a label
 
-        A line break is a space here, as if the library were given the text with line breaks replaced; the end of the text,
-        or a word "</s>" in it, is fastText's end of line. A text without words has no label; the library would label it
-        by the end of the line alone. Hierarchical softmax returns no label with a score below 1e-5. Scores exceed the
-        probability by some 1e-5, so a score may be 1.0001.
+        A line break is a space here, as if the library were given the text with line breaks replaced; the end of the
+        text, or a word "</s>" in it, is fastText's end of line. A text without words has no label; the library would
+        label it by the end of the line alone. Hierarchical softmax returns no label with a score below 1e-5. Scores
+        exceed the probability by some 1e-5, so a score may be 1.0001.
         """
         text = view(texts)
         return self.predict_spans(text.data, text.offsets[:-1], text.offsets[1:], k)
@@ -84,8 +84,8 @@ def _predict(
     labels        (texts, k) int32, written: -1 if there are fewer
     scores        (texts, k) float32, written: 0 if there are fewer
 
-    A text without words has no label. Equal scores keep the order of the labels in the model, or in hierarchical softmax
-    that of the tree.
+    A text without words has no label. Equal scores keep the order of the labels in the model, or in hierarchical
+    softmax that of the tree.
     """
     dim = model.words.shape[1]
     hidden = np.empty(dim, np.float32)
@@ -158,8 +158,8 @@ def _prepare(file: ModelFile) -> kernels.Model:
 
 
 def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64], NDArray[np.int64]]:
-    """The rows of the input matrix with the n-grams that pruning kept, by bucket; a bit map of these buckets, and how many
-    bits are set before each 64."""
+    """The rows of the input matrix with the n-grams that pruning kept, by bucket; a bit map of these buckets, and how
+    many bits are set before each 64."""
     if file.buckets is None:
         return None, np.zeros(0, np.uint64), np.zeros(0, np.int64)
     order = np.argsort(file.buckets)

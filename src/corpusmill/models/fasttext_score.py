@@ -1,8 +1,8 @@
 """Kernels of `fasttext`: from the UTF-8 bytes of a text to the scores of labels.
 
 A text is a bag of features, each a row of float32 numbers: its words, their character n-grams, and word n-grams. The
-mean of the rows is multiplied by the output matrix. The computation is exactly fastText's (dictionary.cc, loss.cc) except
-for the order of additions, so scores agree to about 1e-6. Four things make it fast:
+mean of the rows is multiplied by the output matrix. The computation is exactly fastText's (dictionary.cc, loss.cc)
+except for the order of additions, so scores agree to about 1e-6. Four things make it fast:
 
 - the rows of a known word and of its character n-grams are added up when the model is loaded, and are one row here;
 - a bit map with running counts gives the rows of the buckets that a pruned model kept;

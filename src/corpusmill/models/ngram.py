@@ -1,12 +1,12 @@
 """n-gram language models of words, for perplexity.
 
 A sentence is <s> w1 … wn </s>, its words those of `text.fold` (case, punctuation, accents and the values of numbers are
-ignored). A model gives each word, and </s>, a probability given the words before it, and backs off to fewer of them if the
-n-gram is unknown (Katz 1987; for the estimates Chen and Goodman 1999, see `train.lm`).
+ignored). A model gives each word, and </s>, a probability given the words before it, and backs off to fewer of them if
+the n-gram is unknown (Katz 1987; for the estimates Chen and Goodman 1999, see `train.lm`).
 
 A file holds arrays (`units.write_arrays`): for each order n an open-addressing table of its n-grams, `keys_n` (slots,)
-uint64, 0 in a free slot, `log_n` and `back_n` (slots,) float32: log10 of the probability and of the back-off weight. They
-are mapped, so that processes share them. And `card`, JSON with the model's training data.
+uint64, 0 in a free slot, `log_n` and `back_n` (slots,) float32: log10 of the probability and of the back-off weight.
+They are mapped, so that processes share them. And `card`, JSON with the model's training data.
 
 The key of an n-gram is computed from its last word to its first, so that it can be extended to the left.
 """

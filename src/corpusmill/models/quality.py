@@ -44,7 +44,8 @@ class QualityModel:
 
     @classmethod
     def load(cls, path: Path) -> "QualityModel":
-        """Raises AssetError if the file is not a quality model, is damaged, or has a format that this version cannot read."""
+        """Raises AssetError if the file is not a quality model, is damaged, or has a format that this version cannot
+        read."""
         card, arrays = read_model(path, "quality", FORMAT, PARTS, ADVICE)
         weights, lengths, bias = (arrays[part] for part in PARTS)
         bits = len(weights).bit_length() - 1
@@ -111,7 +112,8 @@ class Scorer:
         labels = assets.load(self.model, read_labels)
         if self.good is None:
             raise RecipeError(
-                f"{self.model}: set `good` to the label that means good, as in good: {labels[0]}. It has {some(labels)}."
+                f"{self.model}: set `good` to the label that means good, as in good: {labels[0]}. It has "
+                f"{some(labels)}."
             )
         if self.good not in labels:
             near = did_you_mean(self.good, labels) or "."
@@ -129,7 +131,8 @@ class Scorer:
 
 
 def is_fasttext(path: Path) -> bool:
-    """Whether a file is a fastText model, by its first bytes. Raises AssetError if it is neither that nor one of ours."""
+    """Whether a file is a fastText model, by its first bytes. Raises AssetError if it is neither that nor one of
+    ours."""
     with path.open("rb") as file:
         start = file.read(len(MAGIC))
     if start[:4] == FASTTEXT.to_bytes(4, "little"):
@@ -137,7 +140,8 @@ def is_fasttext(path: Path) -> bool:
     if start == MAGIC:
         return False
     raise AssetError(
-        f"{path}: neither a quality model of `corpusmill train quality` nor a fastText .bin or .ftz (it begins {start!r})"
+        f"{path}: neither a quality model of `corpusmill train quality` nor a fastText .bin or .ftz (it begins "
+        f"{start!r})"
     )
 
 

@@ -1,14 +1,14 @@
 """The features of a linear text classifier, and its scores, computed from Arrow's buffers.
 
-The features of a document are its tokens (those of `text.plain_tokens`, and one for the end of each line) and the pairs of
-neighbours. Each is hashed to a row of a table of weights. With T the sum of these weights and n tokens, the log odds of
-"good" are
+The features of a document are its tokens (those of `text.plain_tokens`, and one for the end of each line) and the pairs
+of neighbours. Each is hashed to a row of a table of weights. With T the sum of these weights and n tokens, the log odds
+of "good" are
 
     bias + T / sqrt(n) + length(n)
 
-With a mean, a word and a book of the same word would be equally certain; with a sum, length alone would decide; the root
-is between. `length` interpolates linearly between a weight for each power of two, so that a model can learn that pages of
-ten words are rarely good.
+With a mean, a word and a book of the same word would be equally certain; with a sum, length alone would decide; the
+root is between. `length` interpolates linearly between a weight for each power of two, so that a model can learn that
+pages of ten words are rarely good.
 """
 
 from typing import Any, NamedTuple
@@ -71,7 +71,8 @@ def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.
 def find_features(
     data: NDArray[np.uint8], at: int, hi: int, before: Bits, shift: Bits, classes: Classes, rows: NDArray[np.int32]
 ) -> Any:
-    """Write the rows of the next features of data[at:hi], two per token; returns (at, before, features) for the next call.
+    """Write the rows of the next features of data[at:hi], two per token; returns (at, before, features) for the next
+    call.
 
     before   the hash of the token that ends at `at`; NO_WORD at the beginning of a document
     rows     filled as far as there is room, which is at least 4, and tokens are left

@@ -13,7 +13,8 @@ NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 
 
 def load(model: bytes, path: Path) -> Any:
-    """The library's processor for a model. Raises MissingExtraError without it, AssetError if it cannot read the model."""
+    """The library's processor for a model. Raises MissingExtraError without it, AssetError if it cannot read the
+    model."""
     try:
         import sentencepiece
     except ImportError:

@@ -1,8 +1,8 @@
 r"""tiktoken's files of ranks: one token per line, in base 64, and its rank, which is its id.
 
-The file does not define how text is split before it is encoded, nor the special tokens; both follow from the name of the
-encoding (`ENCODINGS`, from tiktoken's own table). They are converted to an equivalent tokenizer.json, so that every engine
-can be compared with every other.
+The file does not define how text is split before it is encoded, nor the special tokens; both follow from the name of
+the encoding (`ENCODINGS`, from tiktoken's own table). They are converted to an equivalent tokenizer.json, so that every
+engine can be compared with every other.
 """
 
 import base64
@@ -58,13 +58,14 @@ def is_one(data: bytes) -> bool:
 def as_json(data: bytes, path: Path) -> dict[str, Any]:
     """The equivalent tokenizer.json. Raises AssetError for an unknown encoding or a damaged file.
 
-    tiktoken merges the neighbours whose concatenation has the lowest rank; BPE merges by a list of pairs. The pair for a
-    token is the result of all merges of lower rank on its bytes.
+    tiktoken merges the neighbours whose concatenation has the lowest rank; BPE merges by a list of pairs. The pair for
+    a token is the result of all merges of lower rank on its bytes.
     """
     name = path.name.removesuffix(".gz").removesuffix(".tiktoken")
     if name not in ENCODINGS:
         raise AssetError(
-            f"{path}: a file of ranks does not define how text is split, so its name must: NAME.tiktoken, with a name of: "
+            f"{path}: a file of ranks does not define how text is split, so its name must: NAME.tiktoken, with a name "
+            f"of: "
             f"{', '.join(ENCODINGS)}{did_you_mean(name, ENCODINGS) or '.'} For another encoding, give a tokenizer.json."
         )
     ranks: dict[bytes, int] = {}

@@ -37,8 +37,8 @@ def _token_ends(
 ) -> Int64s:
     """(tokens of text,) bytes of the document up to the end of each token; INSIDE if that is within a character.
 
-    For a byte-level BPE these are sums of token sizes. If they do not add up to the text, because the tokenizer normalizes
-    it, and for all other tokenizers, they come from the reference, which is slow.
+    For a byte-level BPE these are sums of token sizes. If they do not add up to the text, because the tokenizer
+    normalizes it, and for all other tokenizers, they come from the reference, which is slow.
     """
     sizes = tokenizer.definition.sizes
     differs = offsets[1:] > offsets[:-1]
@@ -53,7 +53,8 @@ def _token_ends(
         here = slice(offsets[d], offsets[d + 1])
         if not np.array_equal(expected, ids[starts[d] : stops[d]]):
             raise AssetError(
-                f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference, which locates "
+                f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference, which "
+                f"locates "
                 f"tokens in the text. Use the reference: tokenize/bpe: {{engine: {tokenizer.reference.name}}}."
             )
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(c.encode()) for c in text], dtype=np.int64)])

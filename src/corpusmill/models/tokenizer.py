@@ -5,10 +5,10 @@ tiktoken's ranks. `token_engines` has the engines. The fast engine and the refer
 character; if a tokenizer normalizes to NFC, they can differ on runs of combining marks that are newer than the Unicode
 version of the reference, so a run also compares a sample (`check`).
 
-Text never becomes a control token: `<|endoftext|>` in a document is encoded as ordinary characters. No engine adds tokens
-at the start or the end, and the tokenizer's own post-processor is not used; `encode_documents` appends one end-of-document
-token (EOS) to each document and, if asked for, prepends one beginning-of-document token (BOS). So each occurs once per
-document, and nowhere else.
+Text never becomes a control token: `<|endoftext|>` in a document is encoded as ordinary characters. No engine adds
+tokens at the start or the end, and the tokenizer's own post-processor is not used; `encode_documents` appends one
+end-of-document token (EOS) to each document and, if asked for, prepends one beginning-of-document token (BOS). So each
+occurs once per document, and nowhere else.
 """
 
 import json
@@ -99,8 +99,8 @@ class Tokenizer:
         return self.engine.encode(clean(texts))
 
     def encode_documents(self, texts: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of each document with BOS, if there is one, and EOS: ids (tokens,) of `dtype`, and lengths (documents,),
-        each >= 1."""
+        """The ids of each document with BOS, if there is one, and EOS: ids (tokens,) of `dtype`, and lengths
+        (documents,), each >= 1."""
         ids, offsets = self.encode(texts)
         lengths = np.diff(offsets) + 1 + (self.bos_id is not None)
         out = np.empty(int(lengths.sum()), self.dtype)
@@ -134,8 +134,8 @@ class Tokenizer:
 def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, bos: str | None = None) -> Tokenizer:
     """The tokenizer of this name or path, loaded once per process.
 
-    spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken file
-             named after a known encoding, or a folder with one of the first two
+    spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken
+             file named after a known encoding, or a folder with one of the first two
     engine   by name, as in `token_engines`; or "auto": gigatoken if it can load this tokenizer and encodes the probe
              strings like the reference, else the reference
     eos      the special token that ends a document; by default the configured one, or the first with a usual name

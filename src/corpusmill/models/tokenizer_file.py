@@ -1,4 +1,5 @@
-"""Tokenizers as their files define them: a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or tiktoken's ranks."""
+"""Tokenizers as their files define them: a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or tiktoken's
+ranks."""
 
 import gzip
 import hashlib
@@ -85,7 +86,8 @@ class Definition:
         """The token that begins a document. Raises AssetError if there is no token of this name, or it is EOS."""
         if wanted == eos:
             raise AssetError(
-                f'{self.path}: "{wanted}" ends every document, so every next one already begins after it. Leave out `bos`.'
+                f'{self.path}: "{wanted}" ends every document, so every next one already begins after it. '
+                "Leave out `bos`."
             )
         if wanted not in self.added:
             raise AssetError(
@@ -99,15 +101,17 @@ class Definition:
         return ", ".join(special[:20]) + (", …" if len(special) > 20 else "") if special else "none"
 
     def controls(self, *ends: str) -> dict[str, int]:
-        """The tokens that text must never become, with their ids: special ones, and those that begin and end documents."""
+        """The tokens that text must never become, with their ids: special ones, and those that begin and end
+        documents."""
         return {c: token["id"] for c, token in self.added.items() if token.get("special") or c in ends}
 
     def plain(self, *ends: str) -> str:
         """The same tokenizer as JSON, in which text that looks like a control token is ordinary text.
 
-        Control tokens are no longer added tokens, which are matched in raw text first. In the vocabulary they get a leading
-        space: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ, SentencePiece ▁),
-        so no text can match them there, and every id is unchanged. Nothing is added at either end of a text.
+        Control tokens are no longer added tokens, which are matched in raw text first. In the vocabulary they get a
+        leading space: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ,
+        SentencePiece ▁), so no text can match them there, and every id is unchanged. Nothing is added at either end of
+        a text.
         """
         controls = self.controls(*ends)
         model = dict(self.json["model"])

@@ -1,12 +1,13 @@
 """The scores of a bag of words under several linear models, by sentence and by document, computed from Arrow's buffers.
 
-The words of a text are its runs of letters, digits and "_", of two characters or more, in lower case. A text is the vector
-of n * idf, with n the count of a word, normalised to Euclidean length 1; words that are not in the table are left out. The
-probability under a model is the logistic function of its bias plus the product of its weights with that vector; the score
-is the mean over the models. A text without a word of the table is the vector 0, with the score of the biases alone.
+The words of a text are its runs of letters, digits and "_", of two characters or more, in lower case. A text is the
+vector of n * idf, with n the count of a word, normalised to Euclidean length 1; words that are not in the table are
+left out. The probability under a model is the logistic function of its bias plus the product of its weights with that
+vector; the score is the mean over the models. A text without a word of the table is the vector 0, with the score of the
+biases alone.
 
-That is scikit-learn's TfidfVectorizer with a CalibratedClassifierCV of linear SVMs. Case is ignored by a bit of the bytes,
-not by Unicode's tables, which is right for "É" and the other few words of the table that are not ASCII.
+That is scikit-learn's TfidfVectorizer with a CalibratedClassifierCV of linear SVMs. Case is ignored by a bit of the
+bytes, not by Unicode's tables, which is right for "É" and the other few words of the table that are not ASCII.
 """
 
 from typing import Any, NamedTuple

@@ -7,8 +7,8 @@ A reader is a frozen dataclass whose fields are its parameters. It splits files 
 reads one piece at a time in a worker. What it reads depends on the piece alone, and the pieces of a file give the same
 documents as the whole file in one piece.
 
-Nothing is lost silently: every record is a document, a dead letter, or counted under its kind as a record that could not
-be a document; `ReadCounts.records` is the sum of the three.
+Nothing is lost silently: every record is a document, a dead letter, or counted under its kind as a record that could
+not be a document; `ReadCounts.records` is the sum of the three.
 """
 
 from collections import Counter

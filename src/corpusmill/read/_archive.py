@@ -1,13 +1,13 @@
 """The records of web archives: WARC 0.17 to 1.1 and ARC 1, plain or compressed, split, cut off or damaged.
 
 An archive is compressed record by record: each record is a gzip member or zstd frame of its own. So a reader can begin
-at the start of any member, and an archive can be split into pieces. Members that hold part of a record, or many records,
-are read too: a *run* is a member that begins with a record, and the members after it that do not. A run belongs to the
-piece that it starts in.
+at the start of any member, and an archive can be split into pieces. Members that hold part of a record, or many
+records, are read too: a *run* is a member that begins with a record, and the members after it that do not. A run
+belongs to the piece that it starts in.
 
-The offset of a record is where it begins in the file as stored. In a run, the first record has the offset of the run and
-the i-th that offset plus i, so that offsets are distinct and in order. In a file of another compression (bz2, xz, lz4)
-offsets count decompressed bytes, and the file is one piece.
+The offset of a record is where it begins in the file as stored. In a run, the first record has the offset of the run
+and the i-th that offset plus i, so that offsets are distinct and in order. In a file of another compression (bz2, xz,
+lz4) offsets count decompressed bytes, and the file is one piece.
 
 The first bytes of a piece that look like a record may be inside one, because archives contain archives. So reading
 starts LOOK_BACK bytes earlier and follows the chain of records from there; an archive inside a record ends with that
@@ -95,7 +95,8 @@ def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Re
 
 
 def packing(path: str) -> str:
-    """The compression of an archive, by its content; by its name if the content is neither compressed nor an archive."""
+    """The compression of an archive, by its content; by its name if the content is neither compressed nor an
+    archive."""
     kind = sniff(path)
     if not kind and path.endswith((".gz", ".zst")) and not RECORD.match(read_range(path, 0, PROBE)):
         return "gzip" if path.endswith(".gz") else "zstd"

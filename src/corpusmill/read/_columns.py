@@ -25,7 +25,8 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Roles:
-    """The column for each role. A name may be nested with dots; None means the first usual name that is a column, if any.
+    """The column for each role. A name may be nested with dots; None means the first usual name that is a column, if
+    any.
 
     A row that is null in that column is not read from the next usual name.
     """
@@ -84,7 +85,8 @@ class Rows:
     plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
 
     def add(self, position: int, row: dict[str, Any]) -> None:
-        """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string, `empty_text`.
+        """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string,
+        `empty_text`.
 
         Columns with a role are not repeated in the metadata, except the id, because the document's id is a hash of it.
         `row` is changed.

@@ -1,8 +1,8 @@
 """HTTP responses as archives store them, which is often not quite as they were sent.
 
 Crawlers store decoded bodies under headers that still name a transfer or content coding, cut bodies at a limit, and
-write headers that no standard defines. So a coding is undone only if the body shows it, a body that ends early gives its
-beginning, and only a body that cannot be decoded at all is an error.
+write headers that no standard defines. So a coding is undone only if the body shows it, a body that ends early gives
+its beginning, and only a body that cannot be decoded at all is an error.
 """
 
 import io
@@ -151,7 +151,8 @@ def _brotli(body: bytes, limit: int) -> bytes:
             if size > limit:
                 raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
     except OSError as error:
-        # Brotli has no magic number. A body that looks like markup was stored decoded; one that gave output was cut off.
+        # Brotli has no magic number. A body that looks like markup was stored decoded; one that gave output was cut
+        # off.
         if body.lstrip()[:1] == b"<":
             return body
         if not parts:

@@ -20,9 +20,9 @@ def lines(piece: Piece, limit: int, end: bytes = b"\n") -> Iterator[tuple[int, b
 
     end   terminates a line. In pieces that do not begin at 0 it must not overlap itself, as "\\n\\n" does.
 
-    Offsets count decompressed bytes. A line of more than `limit` bytes is replaced by a TooLong, and the rest of a damaged
-    or truncated file by the error. There is no empty line after the last `end`. "\\r" before "\\n" is kept; a byte order
-    mark at the beginning of the file is removed.
+    Offsets count decompressed bytes. A line of more than `limit` bytes is replaced by a TooLong, and the rest of a
+    damaged or truncated file by the error. There is no empty line after the last `end`. "\\r" before "\\n" is kept; a
+    byte order mark at the beginning of the file is removed.
     """
     if sniff(piece.file.path):
         if piece.start == 0:  # compressed files are one piece

@@ -22,8 +22,8 @@ class Arrow:
     """Documents from the rows of Arrow IPC files and streams.
 
     Columns are chosen and kept as by `jsonl`. A document's position is its row number in the file. A file whose text
-    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the rest
-    of one, that cannot be read); `empty_text` is expected. Local files are split at record batches.
+    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the
+    rest of one, that cannot be read); `empty_text` is expected. Local files are split at record batches.
     """
 
     text: str | None = None

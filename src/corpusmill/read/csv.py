@@ -22,9 +22,9 @@ MAX_LINE = 256_000_000  # bytes
 class Csv:
     """Documents from the rows of CSV files with a header line, compressed or not.
 
-    Columns are chosen and kept as by `jsonl`, all as strings. Fields in double quotes may contain line breaks, so a file
-    is one piece. A document's position is its row number, 0 for the first after the header. Bytes that are not UTF-8
-    become U+FFFD. Faults: `bad_row` (not as many fields as the header), `truncated`, `damaged`; `empty_text` is
+    Columns are chosen and kept as by `jsonl`, all as strings. Fields in double quotes may contain line breaks, so a
+    file is one piece. A document's position is its row number, 0 for the first after the header. Bytes that are not
+    UTF-8 become U+FFFD. Faults: `bad_row` (not as many fields as the header), `truncated`, `damaged`; `empty_text` is
     expected. Blank lines are counted as `blank_line`.
     """
 

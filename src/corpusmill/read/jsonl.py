@@ -26,14 +26,14 @@ KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged"}
 class Jsonl:
     """Documents from JSON lines: plain, gzip, bz2, xz, zstd or lz4.
 
-    The text is the column that `text` names, nested with dots (`body.text`), by default the first of text, content, body,
-    raw_content and document that a record has. id, url and date are chosen likewise and may be missing. The other columns
-    are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
+    The text is the column that `text` names, nested with dots (`body.text`), by default the first of text, content,
+    body, raw_content and document that a record has. id, url and date are chosen likewise and may be missing. The other
+    columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
 
-    A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are read
-    (and kept as null), and bytes that are not UTF-8 and lone surrogates become U+FFFD. Faults: `bad_json`, `no_text`
-    (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` is expected. Blank lines are counted as
-    `blank_line`. Uncompressed files are split at lines.
+    A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are
+    read (and kept as null), and bytes that are not UTF-8 and lone surrogates become U+FFFD. Faults: `bad_json`,
+    `no_text` (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` is expected. Blank lines are
+    counted as `blank_line`. Uncompressed files are split at lines.
     """
 
     text: str | None = None
@@ -119,7 +119,8 @@ def parse_leniently(line: bytes) -> Any:
 
 
 def _clean(value: Any) -> Any:
-    """A JSON value without lone surrogates, which UTF-8 cannot encode, and with larger integers than 64 bits as floats."""
+    """A JSON value without lone surrogates, which UTF-8 cannot encode, and with larger integers than 64 bits as
+    floats."""
     if isinstance(value, str):
         return SURROGATE.sub("\ufffd", value)
     if isinstance(value, int) and not -(2**63) <= value < 2**64:

@@ -19,9 +19,9 @@ class Parquet:
     """Documents from the rows of Parquet files; only the columns that are needed are read.
 
     Columns are chosen and kept as by `jsonl`. A document's position is its row number in the file. A file whose text
-    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the rest
-    of a row group, that cannot be read); `empty_text` is expected. Files are split at row groups and never within one,
-    so write small ones (64 MB) if many workers are to share a file.
+    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the
+    rest of a row group, that cannot be read); `empty_text` is expected. Files are split at row groups and never within
+    one, so write small ones (64 MB) if many workers are to share a file.
     """
 
     text: str | None = None

@@ -20,8 +20,8 @@ class Wet:
     """The `conversion` records of WET files.
 
     `text` is the record's body; bytes that are not UTF-8 become U+FFFD. `metadata` keeps the record's id and the
-    languages that the crawl identified. A record without text is an expected dead letter, `empty_text`; so is one of more
-    than `max_mb`, `too_large`. Faults are `truncated` and `damaged`. Other records are counted as `warc_<type>`.
+    languages that the crawl identified. A record without text is an expected dead letter, `empty_text`; so is one of
+    more than `max_mb`, `too_large`. Faults are `truncated` and `damaged`. Other records are counted as `warc_<type>`.
     """
 
     max_mb: float = 256.0  # of one record

@@ -43,8 +43,8 @@ class RunSettings:
     workers        number of processes; None: one per core
     executor       "processes", or "serial" for everything in this process, for debugging
     folder         of the run and all of its files: a path, or a URL such as s3://bucket/run; None: runs/NAME
-    unit_mb        megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores have
-                   some
+    unit_mb        megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores
+                   have some
     error_budget   how many records may be bad before the run stops: a share (0.01), or a count (100)
     """
 

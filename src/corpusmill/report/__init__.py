@@ -1,5 +1,5 @@
-"""What a run did: its documents, figures and page, and questions to it. Reads what the run has committed, in Parquet and
-SQL; nothing here changes a run.
+"""What a run did: its documents, figures and page, and questions to it. Reads what the run has committed, in Parquet
+and SQL; nothing here changes a run.
 
     run_files    where the files of a run are, and what its record says
     tables       these files as tables, asked in SQL

@@ -28,7 +28,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened to a document in a run: "kept", "lost", "absent" or the step that dropped it; and its first reason."""
+    """What happened to a document in a run: "kept", "lost", "absent" or the step that dropped it; and its first
+    reason."""
 
     where: str
     reason: str | None = None
@@ -218,7 +219,8 @@ def _outcomes(tables: RunTables) -> str:
     # A document that a later pass could not process is both a document and a dead letter.
     return (
         f"WITH letters AS ({letters}), documents AS ({documents(tables)}) "
-        f"SELECT d.id, d.file, d.position, CASE WHEN kept THEN '{KEPT}' ELSE coalesce(dropped_by, '{LOST}') END AS place, "
+        f"SELECT d.id, d.file, d.position, CASE WHEN kept THEN '{KEPT}' ELSE coalesce(dropped_by, '{LOST}') END AS "
+        f"place, "
         "coalesce(nullif(split_part(reasons, ',', 1), ''), l.reason) AS reason, tokens "
         "FROM documents d LEFT JOIN letters l ON l.pass > 0 AND l.id = d.id AND l.file IS NOT DISTINCT FROM d.file "
         "AND l.position IS NOT DISTINCT FROM d.position "

@@ -52,10 +52,10 @@ class KeptDuplicate:
 class StepOutcome:
     """What one step measured and decided.
 
-    verdict        "passes"; "drops" where the document was dropped; "would drop" if it fails this step too, but had been
-                   dropped before; "fails" where the step could not process it, and "not recorded" before that step in
-                   the same pass; "not reached" after it was lost, in passes that follow the one that dropped it, and at a
-                   dedup that follows the one that dropped it
+    verdict        "passes"; "drops" where the document was dropped; "would drop" if it fails this step too, but had
+                   been dropped before; "fails" where the step could not process it, and "not recorded" before that step
+                   in the same pass; "not reached" after it was lost, in passes that follow the one that dropped it, and
+                   at a dedup that follows the one that dropped it
     reasons        the rules that it fails, the first first
     signals        all that the step measured
     rules          those that compare a signal with a threshold, and are switched on
@@ -127,8 +127,8 @@ class DocumentHistory:
 def explain(folder: str | PathLike[str], key: str) -> list[DocumentHistory]:
     """The histories of all documents and lost records with a name, in the order in which they were read.
 
-    key   an id, a URL, or FILE:POSITION as histories and dead letters give them; the folders of FILE may be left out. If
-          nothing has this name: the prefix of one id, of four digits or more
+    key   an id, a URL, or FILE:POSITION as histories and dead letters give them; the folders of FILE may be left out.
+          If nothing has this name: the prefix of one id, of four digits or more
 
     Raises ResumeError if the run is not finished, InputError if nothing has this name, or several ids have the prefix:
     it suggests names.

@@ -2,7 +2,8 @@
 
     FOLDER/
         index.json    what made the keys, and the files; it is written last
-        keys/ docs/   one file each per unit of the run: keys as `corpusmill.keys.KeyStage` describes them, and documents
+        keys/ docs/   one file each per unit of the run: keys as `corpusmill.keys.KeyStage` describes them, and
+                      documents
 
 Only documents that the run kept to the end are in it, with their ids, URLs and what later comparisons read of them. It
 needs nothing of the run, and can be copied to another machine.

@@ -1,4 +1,5 @@
-"""What a run has recorded and left, for reports and questions. The layout of its folder is known to `run_folder` alone."""
+"""What a run has recorded and left, for reports and questions. The layout of its folder is known to `run_folder`
+alone."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -93,7 +94,8 @@ class RunFiles:
         """Raises ResumeError, which says what is left to do, if the run is not finished."""
         if to_do := self.unfinished():
             raise ResumeError(
-                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; to look at what "
+                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; to look at "
+                f"what "
                 f"is committed so far: corpusmill peek {self.folder.place}"
             )
 

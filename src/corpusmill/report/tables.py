@@ -57,7 +57,8 @@ class RunTables:
         return f"SELECT * FROM read_parquet([{files}]{where})"
 
     def tables(self, kind: str, numbers: Iterable[int] | None = None, place: bool = False) -> str:
-        """The same of several passes, of all that have begun if none are named. Raises ResumeError if there are none."""
+        """The same of several passes, of all that have begun if none are named. Raises ResumeError if there are
+        none."""
         chosen = range(len(self.passes)) if numbers is None else numbers
         tables = [self.table(kind, number, place) for number in chosen]
         if not tables:

@@ -35,7 +35,8 @@ class Views:
     def query(self, sql: str) -> pa.Table:
         """The rows that a SELECT gives. A column is written by its name: gopher_quality.content_words > 20.
 
-        Raises InputError if it is not a SELECT, or cannot be answered: with the nearest column if it names an unknown one.
+        Raises InputError if it is not a SELECT, or cannot be answered: with the nearest column if it names an unknown
+        one.
         """
         import duckdb
 

@@ -170,15 +170,15 @@ def _whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
 
 def _breaks(plan: ShardPlan, units: Units) -> Int64s:
     """Those of the extents put end to end."""
-    found, base = [], 0
+    places, base = [], 0
     for e in plan.extents:
         breaks = units[e.unit].breaks
         if breaks is None:
             raise ShardError(f"shard {plan.number}: where its documents can be cut was not written. Run again.")
         first, stop = np.searchsorted(breaks, [e.first_token, e.stop_token])
-        found.append(breaks[first:stop] - e.first_token + base)
+        places.append(breaks[first:stop] - e.first_token + base)
         base += e.stop_token - e.first_token
-    return _joined(found)
+    return _joined(places)
 
 
 def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:

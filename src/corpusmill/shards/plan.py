@@ -107,8 +107,8 @@ class ShardCuts:
     row                tokens per row
     tokens_per_shard   rounded down to whole rows, but one row at least
     remainder          for concat, what becomes of a last row that is not full: "keep", "pad" or "drop"
-    split_at           where documents are cut that must be: at the end of a "paragraph" or "sentence", or at that of a row.
-                       All rows of concat are then padded
+    split_at           where documents are cut that must be: at the end of a "paragraph" or "sentence", or at that of a
+                       row. All rows of concat are then padded
     """
 
     method: Method

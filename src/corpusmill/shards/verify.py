@@ -16,8 +16,8 @@ CHUNK = 1 << 22  # tokens
 def problems(files: ShardFiles) -> Iterator[str]:
     """Every problem as a sentence that begins with the file and gives the actual and the promised value.
 
-    Reads each file twice. A shard with a wrong checksum is not checked further: its other problems would only repeat that
-    one.
+    Reads each file twice. A shard with a wrong checksum is not checked further: its other problems would only repeat
+    that one.
     """
     index = files.index
     document, offset = 0, 0  # of the next token that is expected
@@ -127,7 +127,8 @@ def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: 
         i = int(wrong[0])
         tail = "" if last[i] else " without its end-of-document token"
         problem = (
-            f"document {who[i]} up to token {since[i] + length[i]}{tail} is followed by token {since[i + 1]} of document "
+            f"document {who[i]} up to token {since[i] + length[i]}{tail} is followed by token {since[i + 1]} of "
+            f"document "
             f"{who[i + 1]}"
         )
         return [f"{path}: {problem}"], entry.first_document + entry.documents, -1

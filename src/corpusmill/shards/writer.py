@@ -91,7 +91,8 @@ def make_index(
     written = sum(shard.tokens - shard.padding for shard in shards)
     if [shard.number for shard in shards] != list(range(len(shards))) or written != held:
         raise ShardError(
-            f"shards of {held} tokens were planned, and {[s.number for s in shards]} with {written} were written. Run again."
+            f"shards of {held} tokens were planned, and {[s.number for s in shards]} with {written} were written. Run "
+            f"again."
         )
     return Index(
         tokenizer=tokenizer.spec,

@@ -62,9 +62,9 @@ class Filter(Protocol):
 
     The signals that a filter judges by are kept as `<step>.<signal>`, so that other thresholds can be tried without the
     text. The thresholds are the parameters of its rules, which it names in the class variable `RULES` or, where its
-    parameters decide which rules there are, in a property `rules` (see `corpusmill.steps.verdict`); and the parameters that
-    the class variable `threshold_parameters` names: they change neither the text nor a signal, and `reasons` looks at
-    signals alone.
+    parameters decide which rules there are, in a property `rules` (see `corpusmill.steps.verdict`); and the parameters
+    that the class variable `threshold_parameters` names: they change neither the text nor a signal, and `reasons` looks
+    at signals alone.
     """
 
     @property
@@ -86,11 +86,12 @@ class CorpusStep(Protocol):
     cuts               whether the step changes texts: then its last stage writes the table `cuts` too, with the columns
                        of `corpusmill.keys.CUTS`, sorted. A document of which nothing is left is dropped with the reason
                        `<step>.empty`
-    keys               the keys of a batch, made in the pass that reads the documents; they depend on each document alone
+    keys               the keys of a batch, made in the pass that reads the documents; they depend on each document
+                       alone
     stages             the work that turns all keys into verdicts; the last of the stages, `<label>-verdicts`, writes
                        `verdicts`, a table with the columns `verdict`, sorted by document: one unit for all of them, by
-                       `corpusmill.steps.corpus.VerdictWriter`, or one unit for each unit of the pass. Documents that are
-                       not in it are kept
+                       `corpusmill.steps.corpus.VerdictWriter`, or one unit for each unit of the pass. Documents that
+                       are not in it are kept
     """
 
     @property

@@ -322,9 +322,9 @@ def places(documents: NDArray[np.int64], rank: NDArray[Any], own: int) -> NDArra
 class VerdictWriter:
     """The verdicts of a stage that has one unit, in the order of documents.
 
-    Writes the table `verdicts`, in which documents are numbered within the units of the pass, and `slices`: which rows are
-    about which unit, (units + 1,), and what they hold, (units, 16) bytes of XXH3-128. So a unit of the next pass can tell
-    that nothing has changed for it.
+    Writes the table `verdicts`, in which documents are numbered within the units of the pass, and `slices`: which rows
+    are about which unit, (units + 1,), and what they hold, (units, 16) bytes of XXH3-128. So a unit of the next pass
+    can tell that nothing has changed for it.
     """
 
     def __init__(self, io: UnitIO, starts: NDArray[np.int64], schema: pa.Schema) -> None:

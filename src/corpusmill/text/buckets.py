@@ -1,4 +1,5 @@
-"""Documents that share a key: keys are sorted by partition when they are computed, and grouped partition by partition."""
+"""Documents that share a key: keys are sorted by partition when they are computed, and grouped partition by
+partition."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,8 @@ def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
     """Number the buckets of two records or more with the same key.
 
     keys      (records,)
-    returns   (records,) the bucket of each record, -1 for a unique key; and the number of buckets. Buckets are numbered in
-              the order of their first record.
+    returns   (records,) the bucket of each record, -1 for a unique key; and the number of buckets. Buckets are numbered
+              in the order of their first record.
     """
     bucket = np.full(len(keys), -1, np.int32)
     return bucket, int(_shared(keys, bucket))

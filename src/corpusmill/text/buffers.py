@@ -76,8 +76,8 @@ def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Text:
 
 
 def to_arrow(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeStringArray:
-    """The strings data[offsets[i]:offsets[i + 1]], sharing memory with both arrays. `view` of it needs no copy if `data`
-    has PAD more bytes after the last string."""
+    """The strings data[offsets[i]:offsets[i + 1]], sharing memory with both arrays. `view` of it needs no copy if
+    `data` has PAD more bytes after the last string."""
     return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 

@@ -51,8 +51,8 @@ _NOTES = np.frombuffer(b"[edit][citation needed]", np.uint8)
 class C4Result:
     """Cleaned documents.
 
-    text        (documents,) large_string: the kept lines joined by line feeds; "" if the verdict is not "ok", null for a
-                null
+    text        (documents,) large_string: the kept lines joined by line feeds; "" if the verdict is not "ok", null for
+                a null
     verdict     (documents,) uint8: an index of VERDICTS
     lines       (documents, 6) int64: the number of lines by outcome, in the order of LINE_REASONS; lines after the one
                 for which a document is dropped are not counted
@@ -103,8 +103,8 @@ def clean_lines(
     curly_bracket          drop the document if a line that passed the rules above contains a {
     policy                 drop lines with one of POLICY_PHRASES
 
-    Phrases match in either case of ASCII. The text equals that of datatrove's C4QualityFilter (0.10) with the same rules,
-    except that U+212A KELVIN SIGN is not a "k" here. The minimum number of sentences is left to the caller.
+    Phrases match in either case of ASCII. The text equals that of datatrove's C4QualityFilter (0.10) with the same
+    rules, except that U+212A KELVIN SIGN is not a "k" here. The minimum number of sentences is left to the caller.
     """
     rules = Rules(
         terminal_punctuation,

@@ -3,12 +3,12 @@
 Numba's own cache notices a change in the file of a kernel, but not in a constant or a helper from another file, and it
 fails at import if neither the package nor the home folder is writable. So machine code is kept in
 
-    <root>/<module>-<first 12 digits of a SHA-256 of its source, those of all modules of ours that it imports, directly or
-    not, and numba's version>
+    <root>/<module>-<first 12 digits of a SHA-256 of its source, those of all modules of ours that it imports, directly
+    or not, and numba's version>
 
 where root is the first writable one of $CORPUSMILL_CACHE, $XDG_CACHE_HOME/corpusmill (else ~/.cache/corpusmill), and a
-private folder in the system's temporary one. If none is writable, every process compiles for itself. Numba distinguishes
-Python versions and CPUs within a folder, so machines can share a root.
+private folder in the system's temporary one. If none is writable, every process compiles for itself. Numba
+distinguishes Python versions and CPUs within a folder, so machines can share a root.
 """
 
 import contextlib
@@ -119,7 +119,8 @@ def fingerprint(module: str | None = None) -> str:
 
 
 def _file_of(module: str) -> Path | None:
-    """The source of a module of this package; None of any other, and of the package itself, which imports everything."""
+    """The source of a module of this package; None of any other, and of the package itself, which imports
+    everything."""
     first, *rest = module.split(".")
     if not rest or first != PACKAGE.name:
         return None
@@ -169,7 +170,8 @@ def _marker(module: str) -> Path | None:
     if folder is None:
         return None
     # Numba also distinguishes code by the path of its source: another installation of this version compiles for itself.
-    machine = f"{sys.implementation.cache_tag}{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}{PACKAGE}"
+    processor = f"{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}"
+    machine = f"{sys.implementation.cache_tag}{processor}{PACKAGE}"
     return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
 
 
@@ -183,8 +185,9 @@ def _warm_up(name: str) -> None:
 def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
     """About half of the modules, which another process compiles until the block ends.
 
-    It writes to a cache of its own, because numba's loses entries if two processes add to one function's at a time. Code
-    of functions that this process has not compiled is then moved over. If the other process fails, this one has more to do.
+    It writes to a cache of its own, because numba's loses entries if two processes add to one function's at a time.
+    Code of functions that this process has not compiled is then moved over. If the other process fails, this one has
+    more to do.
     """
     root = cache_folder()
     if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2 or not sys.executable:
@@ -227,8 +230,8 @@ def is_warm(modules: Sequence[str] | None = None) -> bool:
 def warm(modules: Sequence[str] | None = None) -> None:
     """Compile every kernel of these modules, by default of all, and keep the machine code.
 
-    All of them take a minute of one core the first time, and about a second afterwards. Run it once before workers start,
-    or each of them compiles.
+    All of them take a minute of one core the first time, and about a second afterwards. Run it once before workers
+    start, or each of them compiles.
     """
     names = kernel_modules() if modules is None else list(modules)
     cold = [name for name in names if not is_warm([name])]

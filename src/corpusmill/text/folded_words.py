@@ -19,8 +19,8 @@ def folded_words(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray
     returns   (words, 2) first byte and end, from the beginning of the text; and (documents + 1,) the first word of each
               document
 
-    `fold` of a span alone gives its word, except for a sigma, whose form depends on its context. The text between two words
-    folds to a single space.
+    `fold` of a span alone gives its word, except for a sigma, whose form depends on its context. The text between two
+    words folds to a single space.
     """
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)

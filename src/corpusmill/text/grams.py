@@ -40,7 +40,8 @@ def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool,
 
 @kernel
 def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any) -> int:
-    """Name every word, and sum up the properties of words. Returns how many positions of repeated words are in s.pos."""
+    """Name every word, and sum up the properties of words. Returns how many positions of repeated words are in
+    s.pos."""
     mask = cleared(s.table, words)
     alpha = content = content_chars = upper = distinct = stops = 0
     for i in range(words):

@@ -1,8 +1,8 @@
 r"""Where words of a list occur in text, also in spellings that are meant to evade such lists.
 
-A word is a run of letters, digits (str.isalnum) and the marks @ $ ! *, with at least one letter or digit; everything else,
-such as "-", "_" or an apostrophe, separates words. It matches a word of the list if it has the same letters in either
-case, or
+A word is a run of letters, digits (str.isalnum) and the marks @ $ ! *, with at least one letter or digit; everything
+else, such as "-", "_" or an apostrophe, separates words. It matches a word of the list if it has the same letters in
+either case, or
 
     stretched     three or more of a letter in a row stand for one or two: "fuuuck"; two do not stand for one
     substituted   0 for o, 1 and ! for i or l, 3 for e, 4 and @ for a, 5 and $ for s, 7 for t, 8 for b, 9 for g; but at
@@ -12,9 +12,9 @@ case, or
     spaced        four or more single letters, separated by the same one of space, ".", "-" and "_", without another
                   beside them in the same way; a preceding "a" or "i", separated by a space, may be a word of its own
 
-Marks at both ends may be punctuation: "ass!" is matched with and without its "!", "**fuck**" with and without stars. Parts
-of words are never matched, so nothing is found in "Scunthorpe", "assess" or "cockpit". Only words of ASCII letters can
-match; a word with other letters or with diacritics does not.
+Marks at both ends may be punctuation: "ass!" is matched with and without its "!", "**fuck**" with and without stars.
+Parts of words are never matched, so nothing is found in "Scunthorpe", "assess" or "cockpit". Only words of ASCII
+letters can match; a word with other letters or with diacritics does not.
 """
 
 from pathlib import Path
@@ -87,8 +87,8 @@ class Words(NamedTuple):
 def read_words(path: Path) -> Words:
     """A list from a UTF-8 file: words separated by white space; "#" begins a comment.
 
-    Raises AssetError if there are no words, or one that does not consist of 3 to 32 ASCII letters, or has more than three
-    of one letter in a row.
+    Raises AssetError if there are no words, or one that does not consist of 3 to 32 ASCII letters, or has more than
+    three of one letter in a row.
     """
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -99,12 +99,14 @@ def read_words(path: Path) -> Words:
         for word in line.partition("#")[0].lower().split():
             if not (word.isascii() and word.isalpha()):
                 raise AssetError(
-                    f'{path}:{number}: "{word}" has other characters than ASCII letters. Spellings with digits, marks or '
+                    f'{path}:{number}: "{word}" has other characters than ASCII letters. '
+                    "Spellings with digits, marks or "
                     "spaces are matched automatically: write the plain word"
                 )
             if not SHORTEST <= len(word) <= LONGEST or any(letter * (STRETCHED + 1) in word for letter in word):
                 raise AssetError(
-                    f'{path}:{number}: "{word}" must have {SHORTEST} to {LONGEST} letters, and no more than {STRETCHED} of '
+                    f'{path}:{number}: "{word}" must have {SHORTEST} to {LONGEST} letters, '
+                    f"and no more than {STRETCHED} of "
                     "the same in a row"
                 )
             words.add(word)
@@ -289,8 +291,8 @@ def _lower(byte: Any) -> Any:
 
 @kernel
 def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint8], classes: Classes) -> Any:
-    """(characters, whether `form` has room for them) of a spaced word: single characters from `start` on, separated by the
-    same character, written in lower case. Each can stand for a letter; (1, …) if no other follows."""
+    """(characters, whether `form` has room for them) of a spaced word: single characters from `start` on, separated by
+    the same character, written in lower case. Each can stand for a letter; (1, …) if no other follows."""
     if start + 2 >= hi:
         return 1, False
     between = load8(data, start + 1)
@@ -377,8 +379,8 @@ def _is_masked(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: 
 
 @kernel
 def _is_form(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: int, hi: int) -> bool:
-    """Whether form[:n] is letters[lo:hi], stretched or substituted. "1" can be two letters, so all ways are tried: bit i of
-    `ends` is set if the letters so far can end before form[i]."""
+    """Whether form[:n] is letters[lo:hi], stretched or substituted. "1" can be two letters, so all ways are tried: bit
+    i of `ends` is set if the letters so far can end before form[i]."""
     ends = ONE
     at = lo
     while at < hi and ends != NO_BITS:

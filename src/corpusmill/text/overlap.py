@@ -1,12 +1,12 @@
 """An index of items, and where they occur in documents: n-grams of words are looked up and joined to passages.
 
-An item is a folded text. One of at least n words is indexed by all of its n-grams. A shorter one, a "phrase", is indexed
-as a whole, and by its first `shortest` words, its "seed": the whole is looked up only where the seed occurs. Runs of few
-distinct words, such as tables of numbers (folded, "0 0 0 0"), carry no information and are not indexed.
+An item is a folded text. One of at least n words is indexed by all of its n-grams. A shorter one, a "phrase", is
+indexed as a whole, and by its first `shortest` words, its "seed": the whole is looked up only where the seed occurs.
+Runs of few distinct words, such as tables of numbers (folded, "0 0 0 0"), carry no information and are not indexed.
 
-A run of words is identified by a 64-bit hash, a polynomial in the hashes of the words, so that the hash of any run follows
-from two prefixes of the document. Different runs with the same hash are taken for equal: with a million n-grams in an
-index, that is expected once in 2e13 words of text.
+A run of words is identified by a 64-bit hash, a polynomial in the hashes of the words, so that the hash of any run
+follows from two prefixes of the document. Different runs with the same hash are taken for equal: with a million n-grams
+in an index, that is expected once in 2e13 words of text.
 """
 
 from typing import Any, NamedTuple
@@ -248,7 +248,8 @@ def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count
 
 @kernel
 def _find(text: Text, index: Index, document: int, matches: Any) -> Any:
-    """Write the matches of documents from `document` on; returns the first document without room, and the matches written."""
+    """Write the matches of documents from `document` on; returns the first document without room, and the matches
+    written."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
     prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()

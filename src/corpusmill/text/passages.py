@@ -1,8 +1,8 @@
 """Windows of tokens, to find repeated passages, and super-k-mers, which bundle windows so that few keys suffice.
 
-A window is `window` consecutive tokens (see `plain_tokens`). Two windows are equal if their tokens are, byte for byte; the
-white space between them does not matter. A passage of at least `window` tokens is repeated if it is covered by windows
-that occur elsewhere, so equality of windows finds what a suffix array finds by sorting.
+A window is `window` consecutive tokens (see `plain_tokens`). Two windows are equal if their tokens are, byte for byte;
+the white space between them does not matter. A passage of at least `window` tokens is repeated if it is covered by
+windows that occur elsewhere, so equality of windows finds what a suffix array finds by sorting.
 
 A window at every token would mean a key for every token. So windows are bundled: the seed of a window is the smallest
 hash of its n-grams of `gram` tokens (its minimizer; the last one on a tie), and consecutive windows with the same seed
@@ -62,7 +62,8 @@ def super_kmers(texts: pa.LargeStringArray, window: int, gram: int) -> SuperKmer
     if not 1 <= gram <= window <= LONGEST_WINDOW:
         raise ValueError(f"need 1 <= gram <= window <= {LONGEST_WINDOW}, got gram={gram}, window={window}")
     text = view(texts)
-    # About 2 / (window - gram + 2) super-k-mers per token; where tokens are shorter than 2 bytes, a second try has room.
+    # About 2 / (window - gram + 2) super-k-mers per token; where tokens are shorter than 2 bytes, a second try has
+    # room.
     room = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
     while True:
         out = _room(room)
@@ -126,11 +127,11 @@ def cut_tokens(
 ) -> Cut:
     """The bytes to cut so that ranges of tokens are removed.
 
-    document, start, stop   (ranges,) tokens [start, stop) of documents, in order of document and start; they may overlap,
-                            and adjacent ones are joined
+    document, start, stop   (ranges,) tokens [start, stop) of documents, in order of document and start; they may
+                            overlap, and adjacent ones are joined
 
-    Of the white space before and after a span, the one with more line feeds is kept; on a tie the one before, unless it is
-    empty and the other is not. At the beginning and the end of a document none is kept.
+    Of the white space before and after a span, the one with more line feeds is kept; on a tie the one before, unless it
+    is empty and the other is not. At the beginning and the end of a document none is kept.
 
     Raises ValueError for ranges that are out of order, empty, or begin after the end of their document.
     """
@@ -266,7 +267,8 @@ def _prefixes(
     first: NDArray[np.uint64],
     second: NDArray[np.uint64],
 ) -> Any:
-    """The number of tokens, and the hashes of the first 0, 1, … of them for both bases, in longer arrays if necessary."""
+    """The number of tokens, and the hashes of the first 0, 1, … of them for both bases, in longer arrays if
+    necessary."""
     first[0] = second[0] = NO_BITS
     tokens = 0
     at: Any = lo

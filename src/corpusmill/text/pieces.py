@@ -1,8 +1,8 @@
 """The lines and paragraphs of documents: their spans, their hashes, and documents without some of them.
 
-Lines are separated by line feeds, paragraphs by blank lines: a paragraph is a sequence of lines that are not blank. A line
-is blank if it is empty or `str.isspace()`. Blank lines are not pieces. A piece spans its whole lines, with indentation; it
-is compared stripped.
+Lines are separated by line feeds, paragraphs by blank lines: a paragraph is a sequence of lines that are not blank. A
+line is blank if it is empty or `str.isspace()`. Blank lines are not pieces. A piece spans its whole lines, with
+indentation; it is compared stripped.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -77,9 +77,9 @@ def spans_without(texts: pa.LargeStringArray, pieces: Pieces, dropped: NDArray[n
     dropped   (pieces,)
     returns   (spans, 3) int64, as `replace.replace_spans` takes them: document, first byte, end; in order, none empty
 
-    The gap between two kept neighbours is kept. If pieces between them are dropped, the one with the most line feeds of all
-    gaps in between is kept (the first of equals): so paragraphs stay separated, and blank lines do not accumulate. The text
-    before the first piece and after the last is kept. A document without a kept piece is removed completely.
+    The gap between two kept neighbours is kept. If pieces between them are dropped, the one with the most line feeds of
+    all gaps in between is kept (the first of equals): so paragraphs stay separated, and blank lines do not accumulate.
+    The text before the first piece and after the last is kept. A document without a kept piece is removed completely.
     """
     text = view(texts)
     spans = np.empty((2 * int(np.count_nonzero(dropped)), 3), np.int64)
@@ -137,7 +137,8 @@ def _add(
     end: NDArray[np.int64],
     n: int,
 ) -> Any:
-    """Add the line data[line:at]; returns the number of pieces, and whether the next line would belong to the same one."""
+    """Add the line data[line:at]; returns the number of pieces, and whether the next line would belong to the same
+    one."""
     if _is_blank(data, line, at, classes):
         return n, False
     if not joins:
@@ -243,8 +244,8 @@ def occurrences(
     bucket      (records,) the bucket of each record
     documents   (records,) the document of each, rising
     sizes       (records,)
-    returns     (records,) the number of earlier records in the same bucket; and for each bucket, (buckets,), the number of
-                records, of distinct documents, and the sum of sizes
+    returns     (records,) the number of earlier records in the same bucket; and for each bucket, (buckets,), the number
+                of records, of distinct documents, and the sum of sizes
     """
     before = np.empty(len(bucket), np.int64)
     records, different, total = (np.zeros(buckets, np.int64) for _ in range(3))

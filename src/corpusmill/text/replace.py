@@ -14,13 +14,13 @@ def replace_spans(
 ) -> pa.LargeStringArray:
     """Each document with every span replaced.
 
-    spans          (spans, 3 or more) int64: document, …, first byte, end (the last two columns, as in `pii.pii_spans`), in
-                   bytes from the beginning of the document; in order, without overlap
+    spans          (spans, 3 or more) int64: document, …, first byte, end (the last two columns, as in `pii.pii_spans`),
+                   in bytes from the beginning of the document; in order, without overlap
     replacements   (spans,) large_string, one for each
     returns        (documents,) large_string; nulls stay null
 
-    Raises ValueError for spans out of order or outside their document, and for another number of replacements. A span that
-    begins or ends inside a character results in text that is not UTF-8; `pii_spans` returns none.
+    Raises ValueError for spans out of order or outside their document, and for another number of replacements. A span
+    that begins or ends inside a character results in text that is not UTF-8; `pii_spans` returns none.
     """
     text, new = view(texts), view(replacements)
     document, start, end = (np.ascontiguousarray(spans[:, column]) for column in (0, -2, -1))

@@ -2,15 +2,15 @@
 
 All of them have a run of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one per
 kilobyte, or begin with five dashes. A scan of bit maps stops only there and proposes positions with a known prefix or a
-name; only these are matched with the regular expressions below, from left to right, ASCII; no [A-Za-z0-9_] is adjacent to
-a match. The families:
+name; only these are matched with the regular expressions below, from left to right, ASCII; no [A-Za-z0-9_] is adjacent
+to a match. The families:
 
-    secret       a format of FORMATS; if it has a name before the value, the value alone. A JSON Web Token needs a header
-                 with its algorithm; a private key needs at least 64 characters.
+    secret       a format of FORMATS; if it has a name before the value, the value alone. A JSON Web Token needs a
+                 header with its algorithm; a private key needs at least 64 characters.
     wallet       a Bitcoin address with a valid checksum (Base58Check; Bech32 and Bech32m, BIP 173 and 350), or an
                  Ethereum address: 0x and 40 hexadecimal digits, at least six of them different
-    credential   16 or more characters that `looks_random`, after a name that contains one of NAMES and ":", "=", ":=" or
-                 "=>", with or without quotes: the value
+    credential   16 or more characters that `looks_random`, after a name that contains one of NAMES and ":", "=", ":="
+                 or "=>", with or without quotes: the value
 
 Of overlapping matches a secret is kept before a wallet, and a wallet before a credential.
 """
@@ -57,8 +57,8 @@ class Format:
 
 _GIVEN = r"[\"'`]?[ \t]{0,2}(?::=|=>|=|:)[ \t]{0,2}[\"'`]?"  # at most 8 characters: LONGEST_LINK
 
-# From each vendor's documentation. A format needs a run of at least 16 characters of [A-Za-z0-9_+/-] at its beginning, or
-# after a first word and at most LONGEST_LINK characters of [ \t"'`:=>.]; otherwise it is not proposed.
+# From each vendor's documentation. A format needs a run of at least 16 characters of [A-Za-z0-9_+/-] at its beginning,
+# or after a first word and at most LONGEST_LINK characters of [ \t"'`:=>.]; otherwise it is not proposed.
 FORMATS = (
     Format("aws_access_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z2-7]{16}"),
     Format(
@@ -148,7 +148,8 @@ def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Both, in order, without the weaker ones that overlap a stronger one. Each input is in order and without overlap."""
+    """Both, in order, without the weaker ones that overlap a stronger one. Each input is in order and without
+    overlap."""
     if not len(weaker) or not len(stronger):
         return stronger if len(stronger) else weaker
     starts, ends = (stronger[:, 0] << 31 | stronger[:, column] for column in (2, 3))
@@ -190,9 +191,9 @@ def span_of(match: re.Match[bytes], family: int) -> tuple[int, int] | None:
 def looks_random(value: str) -> bool:
     """Whether letters and digits alternate as in a random string, unlike in words, paths, dates and CamelCase.
 
-    Needs a digit and a letter, 3 bits of entropy per character, and for every five letters and digits one change between
-    lower case, upper case and digits, other than from upper to lower case. Of 20 random characters of [A-Za-z0-9], 97 %
-    pass, of 32 random hexadecimal digits 99 %.
+    Needs a digit and a letter, 3 bits of entropy per character, and for every five letters and digits one change
+    between lower case, upper case and digits, other than from upper to lower case. Of 20 random characters of
+    [A-Za-z0-9], 97 % pass, of 32 random hexadecimal digits 99 %.
 
     >>> looks_random("wJalrXUtnFEMIK7MDENGbPxRfiCYz"), looks_random("my_database_password_2024")
     (True, False)
@@ -301,7 +302,8 @@ def _propose_all(text: Text, wanted: int, places: NDArray[np.int64]) -> Any:
 def _propose(
     data: NDArray[np.uint8], lo: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
 ) -> int:
-    """Append (document, place, family) for each place where a match may begin; returns the new count, -1 for no room."""
+    """Append (document, place, family) for each place where a match may begin; returns the new count, -1 for no
+    room."""
     # Bit i of the map t4 is set if the 4 bytes up to byte i are token characters, and so on; b4 is the previous map.
     b1 = b2 = b4 = b8 = b16 = e1 = e2 = e5 = NO_BITS
     for block in range(lo, hi, 64):

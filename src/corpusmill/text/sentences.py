@@ -29,9 +29,9 @@ def sentence_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
     r"""The number of sentences of each document, (documents,) int64; 0 for a blank or null one.
 
     A sentence ends with a line feed, with the text, or with a run of characters of `unicode.terminal` and closing
-    quotes or brackets, if white space follows or the first of the run is not ASCII (Chinese has no spaces). A run of dots
-    does not end a sentence before a lower-case letter, nor after one of ABBREVIATIONS or a single letter ("J. Smith",
-    "e.g. so", "the U.S. Navy"). The text between two ends is a sentence unless it is blank.
+    quotes or brackets, if white space follows or the first of the run is not ASCII (Chinese has no spaces). A run of
+    dots does not end a sentence before a lower-case letter, nor after one of ABBREVIATIONS or a single letter ("J.
+    Smith", "e.g. so", "the U.S. Navy"). The text between two ends is a sentence unless it is blank.
     """
     text = view(texts)
     out = np.empty(len(text.offsets) - 1, np.int64)

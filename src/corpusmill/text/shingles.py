@@ -40,8 +40,8 @@ def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint
     n         5 for near-duplicates, 13 for contamination
     returns   (shingles,) uint64 and (documents + 1,) int64: document d has the shingles offsets[d]:offsets[d + 1]
 
-    A document of fewer than n words has one shingle, all its words; a document without words has none. (datatrove has no
-    shingles for short documents, and so never finds duplicates of them.)
+    A document of fewer than n words has one shingle, all its words; a document without words has none. (datatrove has
+    no shingles for short documents, and so never finds duplicates of them.)
     """
     if n < 1:
         raise ValueError(f"a shingle needs at least one word, got n={n}")

@@ -1,8 +1,8 @@
 """64 bytes at a time: one bit per byte for whether it is a space, a letter, a digit …
 
-Portable LLVM vector code, which becomes AVX-512, AVX2 or NEON on the machine that compiles it. A `Test` maps a vector of
-64 bytes to 64 booleans; `masks` turns several tests into one intrinsic `(bytes, offset) -> (uint64, …)`, bit i for byte
-offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`).
+Portable LLVM vector code, which becomes AVX-512, AVX2 or NEON on the machine that compiles it. A `Test` maps a vector
+of 64 bytes to 64 booleans; `masks` turns several tests into one intrinsic `(bytes, offset) -> (uint64, …)`, bit i for
+byte offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`).
 """
 
 from collections.abc import Callable

@@ -22,8 +22,8 @@ def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> ND
     returns           (documents, k) uint64; without shingles all lanes are EMPTY: such documents are similar to none
 
     Every shingle is put into a random lane, round after round, until no lane is empty (in round k + j all are put into
-    lane j); a lane keeps its smallest (round, hash). The estimate is unbiased, as with k independent permutations, and has
-    less variance (0.7 of the standard deviation at 50 shingles), at a sixteenth of the cost.
+    lane j); a lane keeps its smallest (round, hash). The estimate is unbiased, as with k independent permutations, and
+    has less variance (0.7 of the standard deviation at 50 shingles), at a sixteenth of the cost.
     """
     hashes, offsets = _checked(hashes, offsets, k)
     out = np.full((len(offsets) - 1, k), EMPTY, np.uint64)

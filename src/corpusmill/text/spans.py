@@ -1,7 +1,7 @@
 """Where the words and lines of a document are.
 
-The bytes are read once, 64 at a time, into bit maps (one bit per byte); the ends of words and lines are then read from the
-maps by counting trailing zeros. Bit maps also give the number of characters, or words, that begin before byte x in
+The bytes are read once, 64 at a time, into bit maps (one bit per byte); the ends of words and lines are then read from
+the maps by counting trailing zeros. Bit maps also give the number of characters, or words, that begin before byte x in
 constant time, so later kernels work in bytes and still count in characters.
 
 All positions are bytes from the beginning of the document.

@@ -73,8 +73,8 @@ STATS = np.dtype(
 def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
     """The statistics of each document, (documents,) STATS. A null counts as "".
 
-    contained   count the characters contained in n-grams, as in Gopher's paper; False: those of their repetitions, as in
-                datatrove
+    contained   count the characters contained in n-grams, as in Gopher's paper; False: those of their repetitions, as
+                in datatrove
 
     n-grams are equal if their words are, one by one, as in the paper; datatrove compares them joined without spaces,
     where "can not" repeats "cannot" (which differs in 0.2 % of documents at n = 5).

@@ -32,8 +32,8 @@ def breaks(pieces: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64
     offsets    (documents + 1,) the tokens of each document
     returns    (breaks,) the document of each, and how many of its tokens are before it: fewer than all of them
 
-    There is at most one between two pieces: the last, so that white space comes before it. There is none if a token reaches
-    from one piece into the next.
+    There is at most one between two pieces: the last, so that white space comes before it. There is none if a token
+    reaches from one piece into the next.
     """
     document, before = np.empty(len(pieces.start), np.int64), np.empty(len(pieces.start), np.int64)
     n = _breaks(pieces, ends, offsets, document, before)

@@ -20,8 +20,8 @@ def count_ids(ids: NDArray[Any], counts: NDArray[np.int64]) -> None:
 
 @kernel
 def lay_out(ids: NDArray[np.uint32], offsets: NDArray[np.int64], bos: int, eos: int, out: NDArray[Any]) -> None:
-    """Write the ids of each document, ids[offsets[d]:offsets[d + 1]], to `out`, with `bos` before (unless it is negative)
-    and `eos` after them. The size of `out` is exactly what that takes."""
+    """Write the ids of each document, ids[offsets[d]:offsets[d + 1]], to `out`, with `bos` before (unless it is
+    negative) and `eos` after them. The size of `out` is exactly what that takes."""
     at = 0
     for d in range(len(offsets) - 1):
         if bos >= 0:

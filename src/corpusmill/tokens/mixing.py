@@ -63,8 +63,9 @@ def copies(lengths: Int64s, order: Int64s, wanted: int) -> Int64s:
     order     (documents,) the documents in the order in which they are drawn
     wanted    tokens to draw, 0 or more; 0 if there are no documents
 
-    All documents are drawn as many whole times as fit; for the rest, each document in turn is drawn once more if it fits.
-    So never more than `wanted` is drawn, and the shortfall is smaller than every document that was not drawn once more.
+    All documents are drawn as many whole times as fit; for the rest, each document in turn is drawn once more if it
+    fits. So never more than `wanted` is drawn, and the shortfall is smaller than every document that was not drawn once
+    more.
     """
     full, rest = divmod(wanted, max(int(lengths.sum()), 1))
     times = np.full(len(lengths), full, np.int64)

@@ -7,8 +7,8 @@
 
 The length of a document includes EOS, so no document is empty.
 
-A document that must be cut can be cut at the end of a paragraph or a sentence (`breaks`, from `tokens.breaks`): the last
-that still fits, at the cost of padding. If there is none within a row, the cut is where the row ends.
+A document that must be cut can be cut at the end of a paragraph or a sentence (`breaks`, from `tokens.breaks`): the
+last that still fits, at the cost of padding. If there is none within a row, the cut is where the row ends.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,8 @@ class Report:
 
     @property
     def mean_context(self) -> float:
-        """Mean in-document context: the tokens of its own document that a token has before it in its row; 0 without tokens.
+        """Mean in-document context: the tokens of its own document that a token has before it in its row; 0 without
+        tokens.
 
         That is what a model can condition on if attention does not cross documents: the average context length of
         Pouransari et al. 2024, arXiv:2405.13226.
@@ -132,7 +133,8 @@ def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
 
 
 def context(start: Int64s, length: Int64s, row: int) -> int:
-    """For pieces that may cross rows: summed over all tokens, how many tokens of the piece are before it in the same row."""
+    """For pieces that may cross rows: summed over all tokens, how many tokens of the piece are before it in the same
+    row."""
     first = np.minimum(length, row - start % row)
     rows, last = np.divmod(length - first, row)
     return int((first * (first - 1) // 2 + rows * (row * (row - 1) // 2) + last * (last - 1) // 2).sum())
@@ -271,8 +273,8 @@ def _place(lengths: Int64s, capacity: int, row: Int64s) -> int:
     """Fill `row` and return the number of rows, which are numbered in the order in which they are opened.
 
     Rows with room left are kept in one stack per size of the room: head[room] is the top, under[row] the row below it.
-    `any_room` is a binary tree over the sizes: leaf size + room is true if that stack is not empty, an inner node if any
-    of its leaves is, so the smallest sufficient room is found in log2(capacity) steps.
+    `any_room` is a binary tree over the sizes: leaf size + room is true if that stack is not empty, an inner node if
+    any of its leaves is, so the smallest sufficient room is found in log2(capacity) steps.
     """
     order = _longest_first(lengths, capacity)
     head = np.full(capacity + 1, -1, np.int64)

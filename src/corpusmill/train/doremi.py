@@ -1,8 +1,8 @@
 """Weights of the sources of a mixture from two small models: DoReMi (Xie et al. 2023, arXiv:2305.10429, Algorithm 1).
 
-A reference model is trained with equal weights. Then a proxy model of the same size is trained with weights that increase
-for the sources on which it is still worse than the reference: there is something left to learn. Sources that cannot be
-learned, or are learned at once, lose weight. The result is the mean of the weights over the steps.
+A reference model is trained with equal weights. Then a proxy model of the same size is trained with weights that
+increase for the sources on which it is still worse than the reference: there is something left to learn. Sources that
+cannot be learned, or are learned at once, lose weight. The result is the mean of the weights over the steps.
 
 Departures from the paper: every batch holds the same number of rows of each source (the paper draws sources uniformly,
 which is the same in expectation but misses sources in small batches); ids that do not occur are left out of the models'
@@ -202,7 +202,8 @@ class Batches:
         for source in sources:
             if len(source.tokens) <= settings.length:
                 raise InputError(
-                    f"{source.name}: has {len(source.tokens)} tokens, too few for a row of {settings.length}. Leave the "
+                    f"{source.name}: has {len(source.tokens)} tokens, too few for a row of {settings.length}. Leave "
+                    f"the "
                     "source out, or use shorter rows."
                 )
         largest = max(int(source.tokens.max()) for source in sources) + 1

@@ -1,7 +1,7 @@
 """A small GPT that attends within documents only: for proxy models, for the examples, and to check masks with.
 
-The decoder of GPT-2 (Radford et al. 2019): learned positions, pre-layer norm, GELU, tied embeddings. No dropout: a proxy
-model sees little data twice.
+The decoder of GPT-2 (Radford et al. 2019): learned positions, pre-layer norm, GELU, tied embeddings. No dropout: a
+proxy model sees little data twice.
 """
 
 import math

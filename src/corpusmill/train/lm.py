@@ -1,12 +1,12 @@
 """Train an n-gram language model: interpolated modified Kneser-Ney smoothing.
 
 Chen and Goodman 1999, "An empirical study of smoothing techniques for language modeling", section 3: n-grams of the
-highest order are counted by occurrences, those of lower orders by the number of distinct words before them (by occurrences
-if they begin a sentence); each order has three discounts, from the counts of counts; the discounted mass is given to the
-next lower order, and finally to all words uniformly, including the unknown word.
+highest order are counted by occurrences, those of lower orders by the number of distinct words before them (by
+occurrences if they begin a sentence); each order has three discounts, from the counts of counts; the discounted mass is
+given to the next lower order, and finally to all words uniformly, including the unknown word.
 
-Words that are too rare are replaced by the unknown word, and share its probability equally, so that a text full of unknown
-words is improbable.
+Words that are too rare are replaced by the unknown word, and share its probability equally, so that a text full of
+unknown words is improbable.
 
 n-grams are pruned after the discounts are computed, and their mass is given to the lower order as well, so that
 probabilities add up to 1.

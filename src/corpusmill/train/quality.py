@@ -73,8 +73,9 @@ class Scores:
 
     auc          the probability that a good document scores above a bad one; a tie counts half
     length_auc   the same with the number of bytes as the score
-    table        by threshold: `good_kept` and `bad_kept`, shares of the documents that score at least that; `precision`,
-                 the share of good ones among the kept if there are as many good as bad; `f1` of that and `good_kept`
+    table        by threshold: `good_kept` and `bad_kept`, shares of the documents that score at least that;
+                 `precision`, the share of good ones among the kept if there are as many good as bad; `f1` of that and
+                 `good_kept`
     """
 
     documents: int
@@ -137,7 +138,8 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
         if count < LEAST:
             why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if given > count else ""
             raise InputError(
-                f"{given} {kind} documents give {count} usable texts{why}; need at least {LEAST}. By default a text file "
+                f"{given} {kind} documents give {count} usable texts{why}; need at least {LEAST}. By default a text "
+                f"file "
                 f"is one document: use --documents paragraph or --documents line for one per paragraph or line."
             )
     return sets
@@ -166,7 +168,8 @@ def fit(texts: pa.LargeStringArray, good: NDArray[np.bool_], settings: Settings)
     for epoch in range(settings.epochs):
         order = np.argsort(hash64(texts, settings.seed + 1 + epoch), kind="stable")
         train_epoch(
-            text, order, good, importance, np.uint64(64 - settings.bits), settings.rate, settings.decay, settings.length,
+            text, order, good, importance, np.uint64(64 - settings.bits),
+            settings.rate, settings.decay, settings.length,
             classes(), weights, lengths, bias, squares, rows,
         )  # fmt: skip
     return linear(weights, lengths, bias)

@@ -36,8 +36,8 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]
     paths   folders; NAME=FOLDER makes one source NAME of a whole folder
     most    tokens to take of a source: if it has more, documents are chosen by a hash of seed and number
 
-    Memory: about 4 bytes per token. Raises ShardError if a folder is not one of shards, if shards have different tokenizers
-    or were written without tables of documents, and InputError if a path is given twice.
+    Memory: about 4 bytes per token. Raises ShardError if a folder is not one of shards, if shards have different
+    tokenizers or were written without tables of documents, and InputError if a path is given twice.
     """
     folders: dict[str, tuple[str | None, Shards]] = {}
     for path in paths:
@@ -73,7 +73,8 @@ def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any],
     for entry in shards.index.shards:
         if entry.table_xxh3_128 is None and name is None:
             raise ShardError(
-                f"{shards.folder}: written without tables of documents, so their sources are unknown. To use the folder as "
+                f"{shards.folder}: written without tables of documents, so their sources are unknown. To use the "
+                f"folder as "
                 f"one source, give it a name: NAME={shards.folder}"
             )
         if name is None:

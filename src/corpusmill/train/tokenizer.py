@@ -29,8 +29,8 @@ class Settings:
 
     vocab_size   tokens, including special ones and the 256 bytes; fewer if there is nothing left to merge
     special      special tokens, with the ids 0, 1, …; the first one ends documents
-    pattern      how text is split before merging: as for GPT-2, or as in tiktoken's cl100k_base or o200k_base, which allow
-                 at most three digits in a token
+    pattern      how text is split before merging: as for GPT-2, or as in tiktoken's cl100k_base or o200k_base, which
+                 allow at most three digits in a token
     min_count    rarer pairs are not merged
     held_out     share of the documents that is not trained on, chosen by a hash of their text
     """

@@ -39,7 +39,8 @@ class WriteFacts:
 
 
 class PackedRows(Protocol):
-    """The rows of one shard: laid out from documents (`shards.pack.Packed`), or read back (`shards.token_range.TokenRange`).
+    """The rows of one shard: laid out from documents (`shards.pack.Packed`), or read back
+    (`shards.token_range.TokenRange`).
 
     row      tokens in a row; only the last row may be short
     size     tokens in all rows, padding included
@@ -88,7 +89,8 @@ class DocumentWriter(Protocol):
     batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch if
               there are no documents, so that the columns are known
 
-    The parameters `mb_per_file` and `single_file`, if the writer has them (`SizesFiles`), divide the documents into files.
+    The parameters `mb_per_file` and `single_file`, if the writer has them (`SizesFiles`), divide the documents into
+    files.
     """
 
     @property

@@ -50,7 +50,8 @@ def leaks(tables: RunTables) -> list[Leaks]:
             document = "count(DISTINCT (filename, file_row_number))"
             ((documents,),) = tables.tuples(f"SELECT {document} FROM ({rows})", before)
             benchmarks = tables.tuples(
-                f"SELECT hit.benchmark, {document}, count(DISTINCT hit.item) FROM ({rows}) GROUP BY 1 ORDER BY 2 DESC, 1",
+                f"SELECT hit.benchmark, {document}, count(DISTINCT hit.item) FROM ({rows}) GROUP BY 1 ORDER BY 2 "
+                f"DESC, 1",
                 before,
             )
             items = tables.tuples(

@@ -37,7 +37,8 @@ class Group:
 
     @property
     def fertility(self) -> float:
-        """Tokens per word (Rust et al. 2021, arXiv:2012.15613, section 3.3), words as `text.word_counts` counts them."""
+        """Tokens per word (Rust et al. 2021, arXiv:2012.15613, section 3.3), words as `text.word_counts` counts
+        them."""
         return self.tokens / self.words if self.words else 0.0
 
     @property

@@ -43,7 +43,8 @@ def of_step(figure: Pairs) -> list[Inside]:
     step = figure.step
     parts: list[Inside] = [tag("h3", step)]
     if figure.candidates is not None and figure.verified is not None:
-        words = f"{number(figure.candidates)} candidate pairs compared, {number(figure.verified)} confirmed near-duplicates."
+        compared, verified = number(figure.candidates), number(figure.verified)
+        words = f"{compared} candidate pairs compared, {verified} confirmed near-duplicates."
         parts.append(tag("p", words))
     if figure.similarities and not figure.exact:
         chart = histogram(

@@ -81,7 +81,8 @@ class Judge:
     after: Any
 
     def reasons(self, step: Any, saved: Saved) -> pa.Array:
-        """(documents,) the reasons that a step gives by the saved columns. Raises InputError if it needs more than these."""
+        """(documents,) the reasons that a step gives by the saved columns. Raises InputError if it needs more than
+        these."""
         documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows)], names=[""])
         try:
             return step.reasons(documents, StepSignals(saved, self.label, self.index, step.needs))
@@ -107,7 +108,8 @@ class Judge:
             row = int(np.argmax(now != then))
             document = saved.read("id")[row].as_py()
             raise InputError(
-                f"{self.label} does not judge as it did in the run (document {document}: {codes.names[then[row]]} then, "
+                f"{self.label} does not judge as it did in the run (document {document}: {codes.names[then[row]]} "
+                f"then, "
                 f"{codes.names[now[row]]} now): its code has changed since. Run again."
             )
 

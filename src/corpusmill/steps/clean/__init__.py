@@ -1,5 +1,6 @@
-"""Steps that change the text: Unicode forms and white space, wrong decodings, web addresses, lines that are not content.
+"""Steps that change the text: Unicode forms and white space, wrong decodings, web addresses, lines that are not
+content.
 
-They come after text extraction and before the filters, so that filters and dedup see the text that is written in the end.
-A text that needs no change keeps its bytes.
+They come after text extraction and before the filters, so that filters and dedup see the text that is written in the
+end. A text that needs no change keeps its bytes.
 """

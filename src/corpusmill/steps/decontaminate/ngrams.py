@@ -172,7 +172,8 @@ def columns(
 def places(
     text: pa.LargeStringArray, passages: NDArray[Any], first: NDArray[np.int32], end: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """(passages, 3) document, first byte and end of the words [first, end) of each, within the bounds of the document."""
+    """(passages, 3) document, first byte and end of the words [first, end) of each, within the bounds of the
+    document."""
     documents, row = np.unique(passages["document"], return_inverse=True)
     words, offsets = folded_words(text.take(pa.array(documents)))
     base, count = offsets[row], np.diff(offsets)[row]

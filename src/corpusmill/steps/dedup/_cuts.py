@@ -1,6 +1,7 @@
 """The stages that find the lines or paragraphs that repeat, and say what to cut out of the documents.
 
-group     a unit is a few partitions: how often each piece occurs, which occurrences are cut, and the most repeated of all
+group     a unit is a few partitions: how often each piece occurs, which occurrences are cut, and the most repeated of
+          all
 verdicts  a unit is a file of documents: what that makes of each document, and which bytes are cut
 
 A piece is known by its document and its number there. Where it stands is found again in the text, which the second

@@ -225,7 +225,8 @@ class Sets(NamedTuple):
         return Sets(io, files, documents, sizes, first)
 
     def jaccard(self, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(pairs,) the exact similarity of pairs of candidates, which are given by index and rise, with HASHES in memory.
+        """(pairs,) the exact similarity of pairs of candidates, which are given by index and rise, with HASHES in
+        memory.
 
         A document without n-grams is like none: it can only have met itself, read again in a later run.
         """

@@ -1,13 +1,14 @@
 """The stages that find repeated passages.
 
-    stretches   a unit is a partition of seeds: stretches that occurred before are cut whole; seeds whose stretches differ
-                stay open
+    stretches   a unit is a partition of seeds: stretches that occurred before are cut whole; seeds whose stretches
+                differ stay open
     windows     a unit is a file of documents: two hashes of every single window of the open stretches
     repeats     a unit is a partition of windows: those that occurred before
     verdicts    a unit is a file of documents: the bytes that all of these cover
 
-What a stretch, a window and a seed is, is said in `corpusmill.text.passages`. Partitions are read file by file, in order
-of documents; only distinct records are in memory, so that a passage that is everywhere costs no more than a rare one.
+What a stretch, a window and a seed is, is said in `corpusmill.text.passages`. Partitions are read file by file, in
+order of documents; only distinct records are in memory, so that a passage that is everywhere costs no more than a rare
+one.
 """
 
 from collections.abc import Iterator
@@ -160,7 +161,8 @@ class Ranges(NamedTuple):
 
 @dataclass(frozen=True)
 class StretchRepeats:
-    """Writes `copies`, the windows of stretches that occurred before, and `open`, those that may still repeat in part."""
+    """Writes `copies`, the windows of stretches that occurred before, and `open`, those that may still repeat in
+    part."""
 
     keys: KeyStage
     keep_first: bool

@@ -25,10 +25,10 @@ class Exact:
 
     Of each set of duplicates one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents by
     position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
-    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, duplicates of what
-    earlier runs kept are dropped, too. Each dropped document records the id of the one that is kept; with `mark` none is
-    dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and cluster_size, the number of duplicates
-    and the one that is kept.
+    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, duplicates of
+    what earlier runs kept are dropped, too. Each dropped document records the id of the one that is kept; with `mark`
+    none is dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and cluster_size, the number of
+    duplicates and the one that is kept.
     """
 
     key_parameters: ClassVar[tuple[str, ...]] = ("match", "keep")

@@ -17,8 +17,9 @@ class Line:
     A line is the text between line feeds, and is compared by a 128-bit hash: "folded", as CCNet does, without regard
     to case, punctuation, accents, white space and the values of numbers, or as "text", stripped and else as it is. What
     is shorter than `min_characters`, folded where it is compared so, is never cut: short lines of equal words are often
-    not copies. Of a line that occurs more than `max_count` times, within documents and across them, the first `max_count`
-    are kept (sources in recipe order, files by name, documents by position), or none with `keep_first: false`.
+    not copies. Of a line that occurs more than `max_count` times, within documents and across them, the first
+    `max_count` are kept (sources in recipe order, files by name, documents by position), or none with `keep_first:
+    false`.
 
     The text is put together again without the lines that are cut. Between two kept lines one gap is left: the widest of
     those that were there, so that two paragraphs do not become one and no blank lines pile up. A document of which

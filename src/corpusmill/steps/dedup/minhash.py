@@ -25,10 +25,10 @@ class Minhash:
     """Drop near-duplicates: documents that are nearly the same as one that is kept.
 
     A document is the set of its n-grams of words (or characters) after folding: case, punctuation, accents and the
-    values of numbers are ignored. One with fewer than `ngram` words is one n-gram as a whole, so short texts are dropped
-    only for equal ones; an empty one has no duplicates. Its sketch has `bands` * `rows` lanes (Fast Similarity Sketching,
-    Dahlgaard et al. 2017, arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band with
-    probability 1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
+    values of numbers are ignored. One with fewer than `ngram` words is one n-gram as a whole, so short texts are
+    dropped only for equal ones; an empty one has no duplicates. Its sketch has `bands` * `rows` lanes (Fast Similarity
+    Sketching, Dahlgaard et al. 2017, arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band
+    with probability 1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
 
         s        0.5     0.6     0.7     0.75    0.8     0.85    0.9     0.95
         16 x 7   0.1179  0.3651  0.7472  0.8990  0.9769  0.9979  1.0000  1.0000

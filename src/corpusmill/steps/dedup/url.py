@@ -45,11 +45,12 @@ class Url:
     the case of the path do make a difference. What has no host is compared as it is. Documents without a URL have no
     duplicates.
 
-    Of the documents of one URL one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents by
-    position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
-    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, what earlier runs
-    kept under the same URL wins, whatever `keep` says. Each dropped document records the id of the one that is kept; with
-    `mark` none is dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and cluster_size.
+    Of the documents of one URL one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents
+    by position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
+    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, what earlier
+    runs kept under the same URL wins, whatever `keep` says. Each dropped document records the id of the one that is
+    kept; with `mark` none is dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and
+    cluster_size.
     """
 
     key_parameters: ClassVar[tuple[str, ...]] = ("query", "tracking", "keep")

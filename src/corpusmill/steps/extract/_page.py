@@ -124,7 +124,8 @@ def codec(label: str | None) -> str | None:
 
 
 def _utf16(head: bytes) -> str | None:
-    """The UTF-16 codec of bytes without a byte order mark: every other byte of markup is zero in it. None if it is not."""
+    """The UTF-16 codec of bytes without a byte order mark: every other byte of markup is zero in it. None if it is
+    not."""
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) * 4 < len(head) or min(even, odd) * 20 > len(head):
         return None

@@ -74,7 +74,8 @@ class Trafilatura:
 
 @cache
 def _library() -> Any:
-    """The package trafilatura, which takes a second to import, without its log messages about pages that have no text."""
+    """The package trafilatura, which takes a second to import, without its log messages about pages that have no
+    text."""
     try:
         library = importlib.import_module("trafilatura")
     except ImportError as error:

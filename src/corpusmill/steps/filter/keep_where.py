@@ -66,6 +66,8 @@ def parsed(condition: str) -> Expression:
     >>> parsed("url.soft_words > 1")
     Expression(columns=('url.soft_words',), sql='SELECT ("url.soft_words" > 1) FROM documents')
     """
+    if not condition.strip():
+        raise RecipeError("filter/keep_where: the condition is empty")
     tree = syntax(f"select ({condition}\n)")
     if tree["error"]:
         raise RecipeError(f"filter/keep_where: {tree['error_message'].splitlines()[0]}: {condition}")
@@ -100,7 +102,14 @@ OF_VALUES = {
 }
 REFUSED = {"SUBQUERY": "a subquery", "WINDOW": "a window", "STAR": "a star", "PARAMETER": "a parameter"}
 
-# Functions that DuckDB defines as macros in SQL: they depend on their arguments alone, but it does not say so.
+# Functions of which DuckDB (1.4 to 2.0) says that they look at their arguments alone, and which do not: at the clock
+# (age of one argument), at settings, at how rows are stored.
+NOT_OF_VALUES = {
+    *("age", "current_localtime", "current_localtimestamp"),
+    *("current_setting", "getvariable", "vector_type"),
+}
+
+# Functions that DuckDB writes in SQL, and that look at their arguments alone; it does not say so of any of these.
 MACROS = ("if", "nullif", "split_part", "fdiv", "fmod", "array_to_string")
 
 
@@ -138,7 +147,7 @@ def functions(*, every: bool = False) -> frozenset[str]:
         return frozenset(name for name, _, _ in listed)
     pure = {name for name, kind, stability in listed if kind == "scalar" and stability == "CONSISTENT"}
     impure = {name for name, kind, stability in listed if kind != "scalar" or stability != "CONSISTENT"}
-    return frozenset(pure - impure | set(MACROS))
+    return frozenset(pure - impure - NOT_OF_VALUES | set(MACROS))
 
 
 @cache

@@ -194,7 +194,8 @@ def spelled(parted: pa.StringArray, listed: tuple[str, ...]) -> Iterator[list[st
 
 
 def first_sub_words(parted: pa.StringArray, listed: tuple[str, ...]) -> list[str | None]:
-    """For each URL, given as words with spaces between them, the first listed word that occurs when spaces are removed."""
+    """For each URL, given as words with spaces between them, the first listed word that occurs when spaces are
+    removed."""
     if not listed:
         return [None] * len(parted)
     squeezed = pc.replace_substring(parted, " ", "")

@@ -42,9 +42,9 @@ class Sources:
                   plan that needs more is refused
 
     Tokens are those of the recipe's tokenizer, each document with its EOS (and BOS), as they are packed. Documents are
-    whole. All documents of a source are drawn as often as all can be; then each document in turn is drawn once more if it
-    still fits, in an order that is a hash of its id and `seed`. So never more is drawn than planned, and less by less
-    than one document. A larger budget draws the same documents and others.
+    whole. All documents of a source are drawn as often as all can be; then each document in turn is drawn once more if
+    it still fits, in an order that is a hash of its id and `seed`. So never more is drawn than planned, and less by
+    less than one document. A larger budget draws the same documents and others.
 
     Training shards hold a document once for each time that it is drawn: first all documents, then all that are drawn
     twice, and so on. Documents that are written as text are written once. Signal: `copies`, how often each is drawn.
@@ -82,7 +82,8 @@ class Sources:
             raise RecipeError(f"say how much each source gives by one of weights, temperature and preset; {said}")
         if bool(self.preset_sources) != (self.preset is not None):
             raise RecipeError(
-                "preset_sources and preset need each other: preset names a published mix, and preset_sources says which "
+                "preset_sources and preset need each other: preset names a published mix, and preset_sources says "
+                "which "
                 "of its sources is which of yours, as in {preset: llama, preset_sources: {common_crawl: web}}"
             )
         if self.preset is not None:
@@ -228,7 +229,8 @@ class Sources:
             f"{worst.share:.2%} of {budget:,} {self.unit} are {worst.wanted:,} of {worst.source}, which has "
             f"{worst.there:,}: {worst.epochs:.2f} epochs, and max_epochs allows {most:g}"
             + (f" ({', '.join(others)}: too many, too)" if others else "")
-            + f". Text that comes more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: a "
+            + f". Text that comes more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: "
+            "a "
             f"budget of at most {possible:,}; or no more than {held:.2%} of {worst.source}; or "
             f"{math.ceil(worst.wanted / most) - worst.there:,} {self.unit} more of it; or max_epochs: "
             f"{{{worst.source}: {math.ceil(worst.epochs * 100) / 100:g}}}."

@@ -109,7 +109,8 @@ def pieces(text: str, size: int = PIECE) -> Iterator[str]:
 
 @cache
 def data_of(model: str) -> Path | None:
-    """The folder with the model's data: `model` itself, or the data of the installed package; None if there is neither."""
+    """The folder with the model's data: `model` itself, or the data of the installed package; None if there is
+    neither."""
     if Path(model).is_dir():
         return Path(model)
     if not model.isidentifier() or (spec := importlib.util.find_spec(model)) is None or spec.origin is None:

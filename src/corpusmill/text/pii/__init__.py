@@ -1,35 +1,35 @@
 """Where personal data are in text: addresses of mail and machines, numbers of telephones, people and accounts, secrets.
 
-A scan of bit maps stops only at "@", at ":", at the beginning of a run of digits, and at the last of five separators with
-two characters between them; small matchers look around from there. The kinds as regular expressions (matched from left to
-right, ASCII; \\w is Python's):
+A scan of bit maps stops only at "@", at ":", at the beginning of a run of digits, and at the last of five separators
+with two characters between them; small matchers look around from there. The kinds as regular expressions (matched from
+left to right, ASCII; \\w is Python's):
 
     email   datatrove's expression without bracketed hosts: \\b{local}+(\\.{local}+)*@({label}\\.)+{label}, with local
-            [A-Za-z0-9!#$%&'*+/=?^_`{|}~-] and label [A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?; not if the last label has one
-            character, or no letter (lodash@4.17.21), or is one of EXTENSIONS (logo@2x.png)
+            [A-Za-z0-9!#$%&'*+/=?^_`{|}~-] and label [A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?; not if the last label has
+            one character, or no letter (lodash@4.17.21), or is one of EXTENSIONS (logo@2x.png)
     ipv4    four numbers 0 to 255 without leading zeros; not 1.2.3.4.5, OIDs, nor version numbers: those after a word of
             VERSION_WORDS, with at most three of [ .:=#/_"'(-] between, and those of at most five digits, or six if the
-            first number has one (3.3.3.0, 4.15.1.10), unless they begin with 10 or all four are equal (8.8.8.8). One in a
-            thousand random addresses looks like a version; of 2,188 such numbers in 40 MB of manuals and code, 1,800
-    ipv6    accepted by `ipaddress`, in full or with "::"; no adjacent \\w or ":". The first group has four digits, as in
-            all networks in use, so that times, slices ([1::2]) and C++ names (a::b) do not match
+            first number has one (3.3.3.0, 4.15.1.10), unless they begin with 10 or all four are equal (8.8.8.8). One in
+            a thousand random addresses looks like a version; of 2,188 such numbers in 40 MB of manuals and code, 1,800
+    ipv6    accepted by `ipaddress`, in full or with "::"; no adjacent \\w or ":". The first group has four digits, as
+            in all networks in use, so that times, slices ([1::2]) and C++ names (a::b) do not match
     phone   international: "+" and a number of a length of its calling code (see PLANS), at most two of [ .()-] between
             two digits; "(0)" is not counted. Or American: (001[ .-]|1[ .-]?)?(\\({area}\\)[ .-]?|{area}[ .-])
             [2-9]dd[ .-]dddd, with area [2-9]dd but not d11. Both with an extension: ( ?([xX]|[eE]xt\\.?) ?d{1,5})?
     ssn     ddd-dd-dddd, the first not 000, 666 or 9dd, the second not 00, the third not 0000
-    card    12 to 19 digits with the prefix and length of a network, without separators or in groups of three to six with
-            one of " " and "-" between, that pass Luhn's check (ISO/IEC 7812). Not 13 digits that pass the check of article
-            numbers (EAN, ISO/IEC 15420), of which one in ten passes Luhn's too; nor groups after four letters and digits,
-            the last a digit, and a blank: these are the end of a mistyped account number, or a table
+    card    12 to 19 digits with the prefix and length of a network, without separators or in groups of three to six
+            with one of " " and "-" between, that pass Luhn's check (ISO/IEC 7812). Not 13 digits that pass the check of
+            article numbers (EAN, ISO/IEC 15420), of which one in ten passes Luhn's too; nor groups after four letters
+            and digits, the last a digit, and a blank: these are the end of a mistyped account number, or a table
     iban    country, check digits and account of the country's length, without separators or in groups of four with a
             space between, that pass the mod 97 check (ISO 13616), in either case; no adjacent \\w
-    mac     six pairs of hexadecimal digits, at least one of them a letter, separated by ":" or by "-"; no adjacent \\w or
-            further pair
+    mac     six pairs of hexadecimal digits, at least one of them a letter, separated by ":" or by "-"; no adjacent \\w
+            or further pair
     wallet, secret, credential   see `corpusmill.text.secrets`
 
-An ipv4, phone, ssn or card has no adjacent \\w, no "+" before it, and no "." (nor, except ipv4, "-") between it and another
-digit. Of overlapping matches a secret, wallet or credential is kept, else the e-mail address, else the one that begins
-first, else the earlier in KINDS.
+An ipv4, phone, ssn or card has no adjacent \\w, no "+" before it, and no "." (nor, except ipv4, "-") between it and
+another digit. Of overlapping matches a secret, wallet or credential is kept, else the e-mail address, else the one that
+begins first, else the earlier in KINDS.
 
 `byte_classes` has the conditions on adjacent bytes, `addresses` and `numbers` the matchers, `numbering` the tables of
 numbering plans, `find` the scan of the text.

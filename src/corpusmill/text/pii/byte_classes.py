@@ -73,7 +73,8 @@ def word_at(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool
 def stands_alone(
     data: NDArray[np.uint8], lo: int, start: int, end: int, hi: int, joiners: np.uint16, classes: Classes
 ) -> bool:
-    r"""Whether data[start:end] has no adjacent \w, no "+" before it, and no joiner (classes of bytes) and digit adjacent."""
+    r"""Whether data[start:end] has no adjacent \w, no "+" before it, and no joiner (classes of bytes) and digit
+    adjacent."""
     if word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
         return False
     if start > lo and load8(data, start - 1) == PLUS:

@@ -170,7 +170,8 @@ def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> 
 
 @kernel
 def _number(data: NDArray[np.uint8], lo: int, done: int, at: int, hi: int, wanted: int, classes: Classes) -> Any:
-    """(kind, start, end) of the match that begins at, or just before, the run of digits at `at`; end 0 if there is none.
+    """(kind, start, end) of the match that begins at, or just before, the run of digits at `at`; end 0 if there is
+    none.
 
     done   the end of the last span
     """

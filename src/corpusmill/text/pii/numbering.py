@@ -13,8 +13,8 @@ IBAN_CHARACTERS = np.zeros((26, 26), np.uint8)
 for _country, _size in IBAN_SIZES.items():
     IBAN_CHARACTERS[ord(_country[0]) - 65, ord(_country[1]) - 65] = _size
 
-# Calling codes, ITU-T E.164, and the number of digits including the code: as in the numbering plans of libphonenumber 9,
-# but at least 8 and at most 15. Other codes are not in use.
+# Calling codes, ITU-T E.164, and the number of digits including the code: as in the numbering plans of libphonenumber
+# 9, but at least 8 and at most 15. Other codes are not in use.
 PLANS = """
 1:11 20:10-12 211:12 212:12 213:11-12 216:11 218:12 220:10-12 221:12 222:11 223:11 224:11-12 225:13 226:11 227:11
 228:11 229:13 230:10-13 231:10-12 232:11 233:11-12 234:13-15 235:11 236:11 237:11-12 238:10 239:10 240:12 241:10-11
