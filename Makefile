@@ -17,7 +17,7 @@ WORKLOAD ?= build/workload
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-long parity quality interop torch clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-plan scale-long parity quality interop torch clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -55,6 +55,9 @@ bench: $(READY) build/parity/.ready ## measure speed and memory, beside datatrov
 
 scale: $(READY) ## near deduplication of 10 million documents, made and not crawled: seconds and memory
 	$(BIN)/python -m benchmarks.speed.scale
+
+scale-plan: $(READY) ## plans, results and memory of the driver for 5 and 50 TB, without documents; takes minutes
+	$(BIN)/python -m benchmarks.speed.scale_plan
 
 scale-long: $(READY) ## a whole run of a million documents, 2 GB; takes minutes
 	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)-4 --scale 4
