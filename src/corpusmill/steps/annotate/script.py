@@ -18,8 +18,8 @@ class Script:
     Signals: `main`, the script with the most letters, null for a text without letters (on a tie, the first in the order
     of `corpusmill.text.scripts.SCRIPTS`); `share`, its share of all letters; and for each name in `scripts` its share,
     0 where there are no letters. The script of a letter is that of its Unicode block, so languages that share a script
-    are not told apart: annotate/language does that. Useful before it: `keep_where: {condition: "script.share > 0.8"}`
-    drops text that mixes scripts, as broken encodings do.
+    are not distinguished: annotate/language does that. Useful before it: `keep_where: {condition: "script.share >
+    0.8"}` drops text that mixes scripts, as broken encodings do.
 
     Source: blocks of Unicode 15
     """

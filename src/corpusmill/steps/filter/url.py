@@ -95,7 +95,7 @@ class Url:
                     )
                 files = [locate(f"{self.ut1}/{category}/{file}") for file in sorted(folders[category])]
                 if not any(any(_lists.lines(file)) for file in files):
-                    raise AssetError(f"{self.ut1}/{category}: an empty list; unpack the UT1 lists anew")
+                    raise AssetError(f"{self.ut1}/{category}: an empty list; unpack the UT1 lists again")
 
     @property
     def assets(self) -> tuple[str, ...]:
