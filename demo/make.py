@@ -190,19 +190,11 @@ def gather(sources: Path) -> Crawl:
     crawl = Crawl()
     rng = Random("demo/gather")
 
-<<<<<<< HEAD
     def spread(group: list[Passage], kind: str, styles: tuple[str, ...], share: tuple[int, int, int]) -> None:
         """`share`: how many of the passages, counted from the first, are put into each file."""
         files = [file for file, count in zip(FILES, share) for _ in range(count)]
         rng.shuffle(files)
         for number, (passage, file) in enumerate(zip(group, files)):
-=======
-    def spread(chosen: list[Passage], kind: str, styles: tuple[str, ...], share: tuple[int, int, int]) -> None:
-        """`share`: how many of the passages, counted from the first, go into each file."""
-        files = [file for file, count in zip(FILES, share) for _ in range(count)]
-        rng.shuffle(files)
-        for number, (passage, file) in enumerate(zip(chosen, files)):
->>>>>>> wt-h3
             style = styles[number % len(styles)]
             if passage.lang == "eng":
                 site = rng.choice(SITES[style])
@@ -210,15 +202,9 @@ def gather(sources: Path) -> Crawl:
                 site = rng.choice(TRANSLATED).format(CODES.get(passage.lang, passage.lang))
             crawl.add(passage, kind, file, style, site, rng)
 
-<<<<<<< HEAD
     def shuffled(group: list[Passage]) -> list[Passage]:
         rng.shuffle(group)
         return group
-=======
-    def shuffled(chosen: list[Passage]) -> list[Passage]:
-        rng.shuffle(chosen)
-        return chosen
->>>>>>> wt-h3
 
     reading = ("news", "blog", "plain", "news", "blog")
     spread(shuffled(list(passages.books(sources, rng))), "prose", reading, (205, 215, 215))
@@ -360,11 +346,7 @@ def same_and_near(docs: list[Doc]) -> tuple[list[list[str]], list[dict[str, obje
     for doc in docs:
         groups[tuple(doc.text.lower().split())].append(doc)
     members = list(groups.values())
-<<<<<<< HEAD
     firsts = [group[0] for group in members]
-=======
-    firsts = [cluster[0] for cluster in members]
->>>>>>> wt-h3
     sets = [grams(doc.text) for doc in firsts]
     by_gram: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, group_grams in enumerate(sets):
@@ -376,13 +358,8 @@ def same_and_near(docs: list[Doc]) -> tuple[list[list[str]], list[dict[str, obje
         similarity = jaccard(sets[a], sets[b])
         if similarity >= NEAR:
             planted = edit(members[a], members[b]) or edit(members[b], members[a])
-<<<<<<< HEAD
             near.append({"a": firsts[a].ref, "b": firsts[b].ref, "jaccard": round(similarity, 6), "edit": planted})
     return [[doc.ref for doc in group] for group in members if len(group) > 1], near
-=======
-            near.append({"a": firsts[a].ref, "b": firsts[b].ref, "jaccard": round(found_jaccard, 6), "edit": planted})
-    return [[doc.ref for doc in cluster] for cluster in members if len(cluster) > 1], near
->>>>>>> wt-h3
 
 
 def edit(originals: list[Doc], copies: list[Doc]) -> str | None:

@@ -56,13 +56,8 @@ def check(folder: Path) -> None:
         path = folder / name
         if not path.exists():
             wrong.append(f"  {name}: missing; {what}")
-<<<<<<< HEAD
         elif not (actual := hashlib.sha256(path.read_bytes()).hexdigest()).startswith(digest):
             wrong.append(f"  {name}: its SHA-256 begins {actual[:8]}, expected {digest}; {what}")
-=======
-        elif not (digest_here := hashlib.sha256(path.read_bytes()).hexdigest()).startswith(digest):
-            wrong.append(f"  {name}: its SHA-256 begins {digest_here[:8]}, expected {digest}; {what}")
->>>>>>> wt-h3
     if wrong:
         raise SystemExit(
             f"{folder}: the demo cannot be built from these sources\n" + "\n".join(wrong) + "\n"

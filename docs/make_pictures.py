@@ -64,11 +64,7 @@ def batch() -> str:
         f'<rect x="{left - 2}" y="{y - 2}" width="{length * cell + 4}" height="{3 * cell + 4}" '
         'fill="none" stroke="#222"/>'
     )
-<<<<<<< HEAD
     for i, j in zip(*(indexes.tolist() for indexes in np.nonzero(mask))):
-=======
-    for i, j in zip(*(axis.tolist() for axis in np.nonzero(mask))):
->>>>>>> wt-h3
         fill = colour[int(drawn["doc_ids"][shown, i])]
         parts.append(
             f'<rect x="{beside + j * cell}" y="{top + i * cell}" width="{cell}" height="{cell}" fill="{fill}"/>'

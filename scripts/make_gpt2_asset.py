@@ -49,11 +49,7 @@ def gpt2_ranks(published: bytes) -> dict[bytes, int]:
 
 
 def merges(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
-<<<<<<< HEAD
     """The merge that results in each token of more than one byte, in the order of the tokens."""
-=======
-    """The merge that makes each token of more than one byte, in the order of the tokens."""
->>>>>>> wt-h3
     pairs = []
     for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
         parts = [token[i : i + 1] for i in range(len(token))]

@@ -2,11 +2,7 @@
 
     python scripts/train_quality.py
 
-<<<<<<< HEAD
 All of its data may be redistributed, and is in this repository: the good documents are running text of the demo crawl
-=======
-All of its data may be shared, and is in this repository: the good documents are running text of the demo crawl
->>>>>>> wt-h3
 (books and speeches in the public domain, documentation under permissive licences, articles and threads written for the
 demo), cut to many lengths; the bad ones are generated here and by demo/junk.py: shops, spam, menus, lists, teasers, and
 the boilerplate of pages without their text. So the model distinguishes running text from boilerplate, in English only.
@@ -149,11 +145,7 @@ def running_text() -> list[list[str]]:
 
 
 def is_prose(text: str) -> bool:
-<<<<<<< HEAD
     """Whether most of a text is in lines of a sentence or more, unlike source files and lists."""
-=======
-    """Most of it is in lines of a sentence or more: no source files, no lists."""
->>>>>>> wt-h3
     lines = [line for line in text.split("\n") if line.strip()]
     return sum(len(line) for line in lines if len(line.split()) > 12) > 0.7 * len(text)
 
@@ -168,11 +160,7 @@ def good(works: list[list[str]], rng: Random) -> Iterator[str]:
             paragraphs += work[first : first + rng.randint(2, 8)]
         if rng.random() < 0.5:
             paragraphs.insert(0, title(works, rng))
-<<<<<<< HEAD
         for _ in range(rng.choice((0, 0, 1, 3))):  # boilerplate around the text, sometimes
-=======
-        for _ in range(rng.choice((0, 0, 1, 3))):  # what a page leaves around its text, seldom
->>>>>>> wt-h3
             paragraphs.insert(rng.choice((0, len(paragraphs))), rng.choice(MENU))
         yield rng.choice(("\n", "\n\n")).join(paragraphs)
 
@@ -195,28 +183,16 @@ def bad(works: list[list[str]], rng: Random) -> Iterator[str]:
         )
         weights = [rng.random() ** 2 for _ in makers]  # each page has its own mixture
         lines = int(2 * (150 / 2) ** rng.random() ** 1.5)
-<<<<<<< HEAD
         parts = [rng.choices(makers, weights)[0]() for _ in range(lines)]
         yield rng.choice(("\n", "\n", "\n\n", " | ")).join(parts)
-=======
-        lines_made = [rng.choices(makers, weights)[0]() for _ in range(lines)]
-        yield rng.choice(("\n", "\n", "\n\n", " | ")).join(lines_made)
->>>>>>> wt-h3
 
 
 def title(works: list[list[str]], rng: Random) -> str:
     """Some words of a text as a heading."""
     words = sentence(works, rng).split()
     first = rng.randrange(max(len(words) - 5, 1))
-<<<<<<< HEAD
     text = " ".join(words[first : first + rng.randint(1, 7)]).strip(' .,;:!?"“”')
     return rng.choice((text, text.title(), text.title(), text.upper(), f"{text.title()} ({rng.randint(1, 99)})"))
-=======
-    phrase = " ".join(words[first : first + rng.randint(1, 7)]).strip(' .,;:!?"“”')
-    return rng.choice(
-        (phrase, phrase.title(), phrase.title(), phrase.upper(), f"{phrase.title()} ({rng.randint(1, 99)})")
-    )
->>>>>>> wt-h3
 
 
 def teaser(works: list[list[str]], rng: Random) -> str:

@@ -288,7 +288,6 @@ def ourselves(workload: Workload, scratch: Path) -> Outcome:
 
 def our_duplicates(folder: Path) -> Pairs:
     """All documents come to the step, in the order of the input: their numbers are those of the peers."""
-<<<<<<< HEAD
     results = RunFolder(str(folder)).results()
     docs, verdicts = results["pass-1"]["docs"], results["minhash-verdicts"]
     tables = [pq.read_table(folder / path, columns=["id"]) for path in docs.paths.to_pylist()]
@@ -302,12 +301,3 @@ def our_duplicates(folder: Path) -> Pairs:
         if row["reason"] is not None
     ]
     return np.array(dropped, np.int64).reshape(-1, 2)
-=======
-    files = sorted(folder.glob("01-pass-1-*/docs/*.parquet"))
-    ids = pa.concat_tables([pq.read_table(file, columns=["id"]) for file in files])["id"].to_pylist()
-    number = {name: i for i, name in enumerate(ids)}
-    (verdicts,) = folder.glob("*-minhash-verdicts-*/verdicts/*.parquet")
-    rows = pq.read_table(verdicts, columns=["document", "reason", "twin_id"]).to_pylist()
-    gone = [(one["document"], number[one["twin_id"]]) for one in rows if one["reason"] is not None]
-    return np.array(gone, np.int64).reshape(-1, 2)
->>>>>>> wt-h3

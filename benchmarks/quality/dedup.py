@@ -171,19 +171,11 @@ def decide(texts: list[str], folder: Path, steps: str) -> Decided:
         f"name: quality\nread:\n  - jsonl: {{paths: {path}, source: docs}}\n"
         f"steps:\n  - dedup/exact\n  - {steps}\nwrite:\n  - parquet\n"
     )
-<<<<<<< HEAD
     carry_out(recipe, folder=folder / "out", executor=Processes(2, preload=("corpusmill.engine.preload",)))
     files = RunFiles(folder / "out")
     columns = ["id", "dropped_by", *(f"{s}.{c}" for s in ("exact", "minhash") for c in ("duplicate_of", "similarity"))]
     paths = files.paths("signals", len(files.passes) - 1)
-    found = pa.concat_tables([pq.read_table(path, columns=[*columns, "minhash.cluster_id"]) for path in paths])
-=======
-    carry_out(recipe, folder=folder / "out", executor=Processes(2, preload=("corpusmill.recipe.preload",)))
-    tables = RunTables(folder / "out")
-    columns = ["id", "dropped_by", *(f"{s}.{c}" for s in ("exact", "minhash") for c in ("twin_id", "similarity"))]
-    paths = tables.paths("signals", len(tables.passes) - 1)
     signals = pa.concat_tables([pq.read_table(path, columns=[*columns, "minhash.cluster_id"]) for path in paths])
->>>>>>> wt-h3
     number = {document_id("docs", str(n)): n for n in range(len(texts))}
     decided = Decided(
         np.zeros(len(texts), np.int8),
@@ -195,11 +187,7 @@ def decide(texts: list[str], folder: Path, steps: str) -> Decided:
         n = number[said["id"]]
         if step := said["dropped_by"]:
             decided.step[n] = ("", "exact", "minhash").index(step)
-<<<<<<< HEAD
-            decided.twin[n] = number[said[f"{step}.duplicate_of"]]
-=======
-            decided.kept[n] = number[said[f"{step}.twin_id"]]
->>>>>>> wt-h3
+            decided.kept[n] = number[said[f"{step}.duplicate_of"]]
             decided.similarity[n] = said[f"{step}.similarity"]
         if step == "exact":
             decided.cluster[n] = decided.kept[n]

@@ -105,19 +105,11 @@ def names(data: Path) -> None:
         print()
 
 
-<<<<<<< HEAD
 def of_names(data: PersonalData) -> Spans:
     texts = data.texts.to_pylist()
     return {
         (data.kinds[kind], number, *characters(texts[number], start, end))
         for number, kind, start, end in data.spans.tolist()
-=======
-def of_names(names: Found) -> Spans:
-    texts = names.texts.to_pylist()
-    return {
-        (names.kinds[kind], number, *characters(texts[number], start, end))
-        for number, kind, start, end in names.spans.tolist()
->>>>>>> wt-h3
     }
 
 

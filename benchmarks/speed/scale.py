@@ -162,33 +162,20 @@ def measure(documents: int, root: Path) -> tuple[float, int, int]:
 
 
 def check(documents: int, root: Path) -> tuple[int, int]:
-<<<<<<< HEAD
     """How many go, and how many pairs were compared. Raises SystemExit unless those go that must."""
     results = RunFolder(str(root)).results()["minhash-verdicts"]
     found = pq.read_table(root / results["verdicts"].path(0), columns=["document", "reason"])
     sizes = np.diff(map_arrays(root / results["slices"].path(0))["offsets"])
     numbers = found["document"].to_numpy() + np.repeat(np.arange(len(sizes)) * UNIT, sizes)
     gone = numbers[found["reason"].is_valid().to_numpy()]
-=======
-    """How many are dropped, and how many pairs were compared. Raises SystemExit if the wrong ones are dropped."""
-    (verdicts,) = root.glob("*-minhash-verdicts-*/verdicts/*.parquet")
-    (commit,) = root.glob("*-minhash-verdicts-*/commits/*.json")
-    rows = pq.read_table(verdicts, columns=["document", "reason"])
-    gone = rows["document"].filter(rows["reason"].is_valid()).to_numpy()
->>>>>>> wt-h3
     pairs = documents // PAIRED // 2
     kind = (gone // PAIRED - pairs) % 3  # words exchanged
     equal, near = -(-pairs // 3), -(-(pairs - 1) // 3)
     right = (gone % PAIRED == 0).all() and (gone // PAIRED >= pairs).all()
     # At 0.836 a pair meets with probability 0.978.
     if not right or (kind == 0).sum() != equal or not 0.96 < (kind == 1).sum() / near < 0.99 or (kind == 2).any():
-<<<<<<< HEAD
         raise SystemExit(f"the wrong documents go: {np.bincount(kind)} of {equal}, {near}, 0")
     return len(gone), results.facts["candidates"]
-=======
-        raise SystemExit(f"the wrong documents are dropped: {np.bincount(kind)} of {equal}, {near}, 0")
-    return len(gone), json.loads(commit.read_bytes())["facts"]["candidates"]
->>>>>>> wt-h3
 
 
 def main() -> int:
