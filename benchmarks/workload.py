@@ -87,7 +87,8 @@ class Material:
 def fetch(cache: Path) -> Path:
     """Downloads and unpacks what is not in the cache yet. Returns the folder with one folder per package."""
     debs, unpacked = cache / "debs", cache / "packages"
-    debs.mkdir(parents=True, exist_ok=True)
+    for folder in (debs, unpacked):
+        folder.mkdir(parents=True, exist_ok=True)
     for name, version in PACKAGES.items():
         if (unpacked / name).exists():
             continue

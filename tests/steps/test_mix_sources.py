@@ -226,7 +226,7 @@ def test_planned_is_drawn_for_any_shares(tmp_path_factory, weights, budget, unit
             document_id(one.source, f"{one.source}-{i}"): len(text) if unit == "bytes" else 1
             for i, text in enumerate(corpus[one.source])
         }
-        assert one.wanted == round(budget * weights[one.source] / sum(weights.values()))
+        assert abs(one.wanted - budget * weights[one.source] / sum(weights.values())) <= 0.5 + 1e-9
         assert one.drawn == sum(times[name] * size for name, size in sizes.items()) <= one.wanted
         least = min(times[name] for name in sizes)
         once_more = [size for name, size in sizes.items() if times[name] == least]
