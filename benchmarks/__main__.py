@@ -3,7 +3,7 @@
 DIR is made by benchmarks/workload.py; --big names a second one, of several times the size, for the memory of whole
 runs. Peers are measured in the same run if --peer names the python of an environment that has them, which `make bench`
 makes; --data adds documents that were really crawled, see benchmarks/peers/parity.py. Prints Markdown, as in
-RESULTS.md, and last what was measured beside what was wanted; exits with 1 if that was missed. Nothing else should run
+RESULTS.md, and last every figure beside its bar; exits with 1 if one was missed. Nothing else should run
 on the machine: the load before is printed, and CPU seconds beside wall seconds.
 """
 

@@ -1,4 +1,4 @@
-"""What the benchmarks of the mill share: the workload, what is said about the machine, recipes, medians, bars.
+"""What the benchmarks share: the workload, a heading with machine and versions, recipes, medians, bars.
 
 Everything is printed as Markdown, so that the output of `python -m benchmarks` is what RESULTS.md holds.
 """
@@ -43,7 +43,7 @@ CRAWL = """
   - pack/concat: {length: 2048}
 """
 
-# The workload is heavy on code and markup, so those rules leave little for the stages after them. Here all of it stays.
+# The workload is heavy on code and markup: those rules leave little for the stages after them. Here everything is kept.
 NO_FILTERS = """
   - clean/normalize
   - dedup/exact
@@ -65,7 +65,7 @@ class Workload:
 
     @classmethod
     def open(cls, folder: Path) -> "Workload":
-        """Raises SystemExit if the folder is no workload, or not whole."""
+        """Raises SystemExit if the folder does not hold a workload, or not all of it."""
         truth = folder / "truth.json"
         if not truth.is_file():
             raise SystemExit(f"{folder}: no workload here. Make one: python -m benchmarks.workload --out {folder}")
@@ -174,12 +174,12 @@ def verdict(figures: list[Figure]) -> int:
 def thread_seconds(work: Callable[[], object], runs: int) -> float:
     """CPU seconds of this thread, median of the runs, after one that loads all that is loaded once."""
     work()
-    found = []
+    seconds = []
     for _ in range(runs):
         start = time.thread_time()
         work()
-        found.append(time.thread_time() - start)
-    return median(found)
+        seconds.append(time.thread_time() - start)
+    return median(seconds)
 
 
 @dataclass

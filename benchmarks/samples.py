@@ -65,21 +65,21 @@ def all_kinds(workload: Workload) -> Sample:
 def prose(workload: Workload) -> Sample:
     """What a crawl holds when these rules come to it: text that is English, as far as one can tell."""
     kinds = json.loads((workload.folder / "truth.json").read_bytes())["kind_of_each"]
-    identify, left, found = Identifier(), PROSE, []
+    identify, left, batches = Identifier(), PROSE, []
     for file in workload.files:
         for batch in read(file):
             numbers = [int(url.rpartition("/d")[2]) for url in batch["url"].to_pylist()]
             language = identify.columns(batch["text"])
             english = pc.and_(pc.equal(language["label"], "en"), pc.greater_equal(language["score"], SURE))
             text = pa.array([kinds[number] == "t" for number in numbers])
-            found.append(batch.filter(pc.and_(text, pc.fill_null(english, False))).slice(0, left))
-            left -= len(found[-1])
+            batches.append(batch.filter(pc.and_(text, pc.fill_null(english, False))).slice(0, left))
+            left -= len(batches[-1])
             if left == 0:
                 break
         if left == 0:
             break
     about = f"the first of the workload's kind `text` that lid.176 calls English with a score of {SURE} or more"
-    return Sample("prose", about, together(found))
+    return Sample("prose", about, together(batches))
 
 
 def crawled(data: Path) -> Sample:
@@ -108,5 +108,5 @@ def read(file: Path) -> list[pa.RecordBatch]:
 
 def together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """The same documents in few batches."""
-    found: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches(max_chunksize=2048)
-    return found
+    merged: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches(max_chunksize=2048)
+    return merged

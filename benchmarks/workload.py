@@ -85,7 +85,7 @@ class Material:
 
 
 def fetch(cache: Path) -> Path:
-    """Downloads and unpacks what is not in the cache yet. Returns the folder with one folder a package."""
+    """Downloads and unpacks what is not in the cache yet. Returns the folder with one folder per package."""
     debs, unpacked = cache / "debs", cache / "packages"
     debs.mkdir(parents=True, exist_ok=True)
     for name, version in PACKAGES.items():
@@ -115,13 +115,13 @@ def source_files(packages: Path) -> list[Path]:
             f"{packages}: no folder {', '.join(missing)}. Each package is expected unpacked in a folder of its name."
         )
     wanted = {".html", ".page", ".go", ".rs"}
-    found = [
+    paths = [
         path
         for name in PACKAGES
         for path in (packages / name).rglob("*")
         if path.suffix in wanted and path.is_file() and not path.is_symlink()
     ]
-    return sorted(found, key=lambda path: (draw(path, packages), str(path)))
+    return sorted(paths, key=lambda path: (draw(path, packages), str(path)))
 
 
 def draw(path: Path, packages: Path, salt: str = "") -> int:
@@ -134,15 +134,15 @@ def draw(path: Path, packages: Path, salt: str = "") -> int:
 def blocks(text: str, between: str) -> list[str]:
     """The pieces between blank lines, or lines, joined until a block has BLOCK characters."""
     pieces = re.split(r"\n\s*\n", text) if between == "\n\n" else text.split("\n")
-    found: list[str] = []
+    parts: list[str] = []
     block = ""
     for piece in pieces:
         if piece.strip():
             block = f"{block}{between}{piece}" if block else piece
             if len(block) >= BLOCK:
-                found.append(block)
+                parts.append(block)
                 block = ""
-    return [*found, block] if block else found
+    return [*parts, block] if block else parts
 
 
 def read(path: Path, packages: Path) -> tuple[str, list[str], str]:
@@ -170,9 +170,9 @@ def gather(job: tuple[list[Path], Path, Path]) -> np.ndarray:
     paths, packages, where = job
     material = Material()
     for path in paths:
-        kind, found, page = read(path, packages)
-        if found:
-            material.blocks[kind].append(found)
+        kind, pieces, page = read(path, packages)
+        if pieces:
+            material.blocks[kind].append(pieces)
         if page and len(material.pages) < PAGES and draw(path, packages, "page") % 4 == 0:
             material.pages.append(page)
     with where.open("wb") as file:
@@ -181,15 +181,15 @@ def gather(job: tuple[list[Path], Path, Path]) -> np.ndarray:
         [
             xxhash.xxh3_64_intdigest(block.encode())
             for kind in KINDS
-            for found in material.blocks[kind]
-            for block in found
+            for pieces in material.blocks[kind]
+            for block in pieces
         ],
         np.uint64,
     )
 
 
 def first_seen(hashes: list[np.ndarray]) -> list[np.ndarray]:
-    """For each share, which of its blocks stand nowhere before it: what is copied in the sources is used once."""
+    """For each share, which of its blocks do not occur before it: what the sources hold twice is used once."""
     _, first = np.unique(np.concatenate(hashes), return_index=True)
     owned = np.zeros(sum(map(len, hashes)), bool)
     owned[first] = True
@@ -201,10 +201,10 @@ def keep_owned(material: Material, owned: np.ndarray) -> None:
     at = 0
     for kind in KINDS:
         kept = []
-        for found in material.blocks[kind]:
-            mask = owned[at : at + len(found)]
-            at += len(found)
-            if mine := [block for block, own in zip(found, mask) if own]:
+        for pieces in material.blocks[kind]:
+            mask = owned[at : at + len(pieces)]
+            at += len(pieces)
+            if mine := [block for block, own in zip(pieces, mask) if own]:
                 kept.append(mine)
         material.blocks[kind] = kept
 
@@ -215,14 +215,14 @@ def keep_owned(material: Material, owned: np.ndarray) -> None:
 def vocabulary(material: Material) -> list[str]:
     """The 3,000 words that the documentation of this share uses most."""
     counts: Counter[str] = Counter()
-    for found in material.blocks["text"][:400]:
-        for block in found:
+    for pieces in material.blocks["text"][:400]:
+        for block in pieces:
             counts.update(re.findall(r"\b[A-Za-z]{3,14}\b", block))
     return [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:3000]]
 
 
 def exchanged(text: str, rate: float, words: list[str], rng: Random) -> str:
-    """The text with about one in 1/rate of its words exchanged for another; white space stays."""
+    """The text with about one in 1/rate of its words exchanged for another; white space is kept."""
     pieces = re.split(r"(\s+)", text)  # words at even places
     places = [i for i in range(0, len(pieces), 2) if pieces[i]]
     if not places:
@@ -239,12 +239,12 @@ def streams(files: list[list[str]], between: str, words: list[str], rng: Random)
     """Endless texts to cut documents from: first the source files, small ones joined, then blocks mixed and changed."""
     rng.shuffle(files)
     text = ""
-    for found in files:
-        text = between.join([text, *found]) if text else between.join(found)
+    for pieces in files:
+        text = between.join([text, *pieces]) if text else between.join(pieces)
         if len(text) >= JOINED:
             yield text
             text = ""
-    loose = [block for found in files for block in found]
+    loose = [block for pieces in files for block in pieces]
     while True:
         rng.shuffle(loose)
         for at in range(0, len(loose), 40):

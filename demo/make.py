@@ -190,11 +190,11 @@ def gather(sources: Path) -> Crawl:
     crawl = Crawl()
     rng = Random("demo/gather")
 
-    def spread(found: list[Passage], kind: str, styles: tuple[str, ...], share: tuple[int, int, int]) -> None:
+    def spread(chosen: list[Passage], kind: str, styles: tuple[str, ...], share: tuple[int, int, int]) -> None:
         """`share`: how many of the passages, counted from the first, go into each file."""
         files = [file for file, count in zip(FILES, share) for _ in range(count)]
         rng.shuffle(files)
-        for number, (passage, file) in enumerate(zip(found, files)):
+        for number, (passage, file) in enumerate(zip(chosen, files)):
             style = styles[number % len(styles)]
             if passage.lang == "eng":
                 site = rng.choice(SITES[style])
@@ -202,9 +202,9 @@ def gather(sources: Path) -> Crawl:
                 site = rng.choice(TRANSLATED).format(CODES.get(passage.lang, passage.lang))
             crawl.add(passage, kind, file, style, site, rng)
 
-    def shuffled(found: list[Passage]) -> list[Passage]:
-        rng.shuffle(found)
-        return found
+    def shuffled(chosen: list[Passage]) -> list[Passage]:
+        rng.shuffle(chosen)
+        return chosen
 
     reading = ("news", "blog", "plain", "news", "blog")
     spread(shuffled(list(passages.books(sources, rng))), "prose", reading, (205, 215, 215))
@@ -346,7 +346,7 @@ def same_and_near(docs: list[Doc]) -> tuple[list[list[str]], list[dict[str, obje
     for doc in docs:
         groups[tuple(doc.text.lower().split())].append(doc)
     members = list(groups.values())
-    firsts = [found[0] for found in members]
+    firsts = [cluster[0] for cluster in members]
     sets = [grams(doc.text) for doc in firsts]
     by_gram: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, found_grams in enumerate(sets):
@@ -359,7 +359,7 @@ def same_and_near(docs: list[Doc]) -> tuple[list[list[str]], list[dict[str, obje
         if found_jaccard >= NEAR:
             planted = edit(members[a], members[b]) or edit(members[b], members[a])
             near.append({"a": firsts[a].ref, "b": firsts[b].ref, "jaccard": round(found_jaccard, 6), "edit": planted})
-    return [[doc.ref for doc in found] for found in members if len(found) > 1], near
+    return [[doc.ref for doc in cluster] for cluster in members if len(cluster) > 1], near
 
 
 def edit(originals: list[Doc], copies: list[Doc]) -> str | None:

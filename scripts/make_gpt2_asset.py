@@ -25,8 +25,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ranks", type=Path)
     ranks = parser.parse_args().ranks.read_bytes()
-    if (found := hashlib.sha256(ranks).hexdigest()) != RANKS_SHA256:
-        raise SystemExit(f"sha256 of the ranks is {found}, expected {RANKS_SHA256}")
+    if (digest := hashlib.sha256(ranks).hexdigest()) != RANKS_SHA256:
+        raise SystemExit(f"sha256 of the ranks is {digest}, expected {RANKS_SHA256}")
     text = json.dumps(tokenizer(gpt2_ranks(ranks)), ensure_ascii=False, separators=(",", ":"))
     packed = gzip.compress(text.encode(), compresslevel=9, mtime=0)
     (DATA / "gpt2.json.gz").write_bytes(packed)
@@ -50,7 +50,7 @@ def gpt2_ranks(published: bytes) -> dict[bytes, int]:
 
 def merges(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
     """The merge that makes each token of more than one byte, in the order of the tokens."""
-    found = []
+    pairs = []
     for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
         parts = [token[i : i + 1] for i in range(len(token))]
         while len(parts) > 2:
@@ -58,8 +58,8 @@ def merges(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
             at = joined.index(min(joined))
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         if len(parts) == 2:
-            found.append((parts[0], parts[1]))
-    return found
+            pairs.append((parts[0], parts[1]))
+    return pairs
 
 
 def byte_characters() -> dict[int, str]:

@@ -86,9 +86,9 @@ def write(path: Path) -> None:
 def check(path: Path, texts: list[str]) -> None:
     from profanity_check import predict_prob
 
-    found = ToxicityModel.load(path)
+    model = ToxicityModel.load(path)
     pieces = pa.array(texts, pa.large_string())
-    scored = found.score(pieces)
+    scored = model.score(pieces)
     parts = [text.encode() for text in texts]
     sentences = [
         parts[d][start:end].decode()

@@ -66,11 +66,11 @@ def main() -> None:
 
 
 def code_points(ranges: str) -> set[int]:
-    found: set[int] = set()
+    points: set[int] = set()
     for part in ranges.split():
         first, _, last = part.partition("-")
-        found |= set(range(int(first, 16), int(last or first, 16) + 1))
-    return found
+        points |= set(range(int(first, 16), int(last or first, 16) + 1))
+    return points
 
 
 def class_bits(punctuation: set[int], terminal: set[int]) -> NDArray[np.uint16]:

@@ -2,7 +2,7 @@
 
     python scripts/train_quality.py
 
-All of its data may be shared, and stands in this repository: the good documents are running text of the demo crawl
+All of its data may be shared, and is in this repository: the good documents are running text of the demo crawl
 (books and speeches in the public domain, documentation under permissive licences, articles and threads written for the
 demo), cut to many lengths; the bad ones are made here and by demo/junk.py: shops, spam, menus, lists, teasers, and what
 is left of a page when its text is gone. So what it knows is running text from page furniture, in English, and no more.
@@ -145,7 +145,7 @@ def running_text() -> list[list[str]]:
 
 
 def is_prose(text: str) -> bool:
-    """Most of it stands in lines of a sentence or more: no source files, no lists."""
+    """Most of it is in lines of a sentence or more: no source files, no lists."""
     lines = [line for line in text.split("\n") if line.strip()]
     return sum(len(line) for line in lines if len(line.split()) > 12) > 0.7 * len(text)
 
@@ -153,16 +153,16 @@ def is_prose(text: str) -> bool:
 def good(works: list[list[str]], rng: Random) -> Iterator[str]:
     for _ in range(EACH):
         words = int(40 * (1500 / 40) ** rng.random())
-        found: list[str] = []
-        while sum(len(paragraph.split()) for paragraph in found) < words:
+        paragraphs: list[str] = []
+        while sum(len(paragraph.split()) for paragraph in paragraphs) < words:
             work = rng.choice(works)
             first = rng.randrange(len(work)) if work else 0
-            found += work[first : first + rng.randint(2, 8)]
+            paragraphs += work[first : first + rng.randint(2, 8)]
         if rng.random() < 0.5:
-            found.insert(0, title(works, rng))
+            paragraphs.insert(0, title(works, rng))
         for _ in range(rng.choice((0, 0, 1, 3))):  # what a page leaves around its text, seldom
-            found.insert(rng.choice((0, len(found))), rng.choice(MENU))
-        yield rng.choice(("\n", "\n\n")).join(found)
+            paragraphs.insert(rng.choice((0, len(paragraphs))), rng.choice(MENU))
+        yield rng.choice(("\n", "\n\n")).join(paragraphs)
 
 
 def bad(works: list[list[str]], rng: Random) -> Iterator[str]:
@@ -183,16 +183,18 @@ def bad(works: list[list[str]], rng: Random) -> Iterator[str]:
         )
         weights = [rng.random() ** 2 for _ in makers]  # each page has its own mixture
         lines = int(2 * (150 / 2) ** rng.random() ** 1.5)
-        found = [rng.choices(makers, weights)[0]() for _ in range(lines)]
-        yield rng.choice(("\n", "\n", "\n\n", " | ")).join(found)
+        lines_made = [rng.choices(makers, weights)[0]() for _ in range(lines)]
+        yield rng.choice(("\n", "\n", "\n\n", " | ")).join(lines_made)
 
 
 def title(works: list[list[str]], rng: Random) -> str:
     """Some words of a text, as a heading has them."""
     words = sentence(works, rng).split()
     first = rng.randrange(max(len(words) - 5, 1))
-    found = " ".join(words[first : first + rng.randint(1, 7)]).strip(' .,;:!?"“”')
-    return rng.choice((found, found.title(), found.title(), found.upper(), f"{found.title()} ({rng.randint(1, 99)})"))
+    phrase = " ".join(words[first : first + rng.randint(1, 7)]).strip(' .,;:!?"“”')
+    return rng.choice(
+        (phrase, phrase.title(), phrase.title(), phrase.upper(), f"{phrase.title()} ({rng.randint(1, 99)})")
+    )
 
 
 def teaser(works: list[list[str]], rng: Random) -> str:

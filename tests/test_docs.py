@@ -51,8 +51,8 @@ def prose(page: Path) -> str:
 
 def having(kind: str) -> list[Any]:
     """The pages with blocks of this kind."""
-    found = [page for page in PAGES if any(k == kind for k, _ in blocks(page))]
-    return [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in found]
+    shown = [page for page in PAGES if any(k == kind for k, _ in blocks(page))]
+    return [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in shown]
 
 
 def whole(recipe: str) -> str:
@@ -88,11 +88,11 @@ def inside(folder, monkeypatch):
 
 def save(content: str) -> str | None:
     """Save a block that begins with a file name; returns the name."""
-    found = FILE.match(content)
-    if found:
-        Path(found[1]).write_text(content, "utf-8")
+    match = FILE.match(content)
+    if match:
+        Path(match[1]).write_text(content, "utf-8")
         importlib.invalidate_caches()
-    return found[1] if found else None
+    return match[1] if match else None
 
 
 @pytest.mark.parametrize("page", having("python") + [p for p in having("yaml") if p not in having("python")])
@@ -142,8 +142,8 @@ def test_links_lead_somewhere(page):
 
 def headings(page: Path) -> set[str]:
     """The anchors of a page, as they are made of its headings."""
-    found = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+    titles = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in titles}
 
 
 def commands(page: Path) -> list[str]:

@@ -1,13 +1,13 @@
 """Near copies removed beside gaoya, rensa, datasketch and datatrove: whole processes, on the same cores.
 
-What is timed: from the start of the process until it has written down which documents stay. All read the same JSON
-lines and are told the same: 5-grams of words, similarity of at least 0.8, 112 hashes; the peers in 14 bands of 8, which
-is datatrove's default, ours in its own, 16 of 7. The peers are run as their documentation does it, gaoya and rensa also
-in the fastest way that they offer, on both cores (see dedup_libraries.py, dedup_datatrove.py); ours is the command
-`corpusmill run` with one step, which checks every candidate, and writes all documents besides.
+Timed is from the start of the process until it has written which documents are kept. All read the same JSON
+lines with the same settings: 5-grams of words, similarity of at least 0.8, 112 hashes; the peers in 14 bands of 8,
+which is datatrove's default, ours in its own, 16 of 7. The peers are run as their documentation does it, gaoya and
+rensa also in the fastest way that they offer, on both cores (see dedup_libraries.py, dedup_datatrove.py); ours is the
+command `corpusmill run` with one step, which checks every candidate, and writes all documents besides.
 
-Found is a planted pair of which not both documents stay, right a removal that is 0.8 alike. Who folds words and who
-splits them at white space differ in which pairs reach 0.8 (of 1,550 by white space, 36 do not when folded, and 282
+A planted pair is found if not both documents are kept; a removal is right if its similarity is 0.8. Folding words and
+splitting them at white space differ in which pairs reach 0.8 (of 1,550 by white space, 36 do not when folded, and 282
 others do): found is counted both ways.
 """
 
@@ -35,7 +35,7 @@ from corpusmill.text.buckets import distinct, jaccard
 from corpusmill.text.fold import fold
 from corpusmill.text.shingles import shingle_hashes
 
-Pairs = NDArray[np.int64]  # (pairs, 2) documents, counted over all files: one that goes, the one that it goes for
+Pairs = NDArray[np.int64]  # (pairs, 2) numbers over all files: a dropped document, the one that it duplicates
 LIBRARIES, DATATROVE = "dedup_libraries.py", "dedup_datatrove.py"
 THRESHOLD = 0.8
 FOLDED, SPLIT = "folded", "white space"
@@ -73,7 +73,7 @@ PEERS = (
 @dataclass(frozen=True)
 class Outcome:
     """
-    known     seconds from start until it is written which documents stay; the median, if it was run more than once
+    known     seconds from start until the kept documents are written; the median, if it was run more than once
     wall      seconds until the process ended
     memory    peak bytes over all its processes, shared pages counted once
     steady    whether the same documents went in every run
@@ -84,7 +84,7 @@ class Outcome:
     wall: float
     cpu: float
     memory: int
-    twins: Pairs
+    duplicates: Pairs
     steady: bool = True
 
 
@@ -101,8 +101,8 @@ class Truth:
     def by_words(self) -> dict[str, "Truth"]:
         """The same with similarities by each kind of words."""
         exact = self.similarity == 2.0
-        found = {words: np.where(exact, 2.0, self.similarities(self.pairs, words)) for words in (FOLDED, SPLIT)}
-        return {words: Truth(self.texts, self.pairs, similarity) for words, similarity in found.items()}
+        alike = {words: np.where(exact, 2.0, self.similarities(self.pairs, words)) for words in (FOLDED, SPLIT)}
+        return {words: Truth(self.texts, self.pairs, similarity) for words, similarity in alike.items()}
 
     @staticmethod
     def of(workload: Workload) -> "Truth":
@@ -119,11 +119,11 @@ class Truth:
         return Truth(texts, pairs, np.array([similarity for *_, similarity in planted]))
 
     def recall(self, gone: Pairs, low: float, high: float) -> float:
-        """The share of planted pairs of a similarity of which not both documents stay."""
-        goes = np.zeros(len(self.texts), bool)
-        goes[gone[:, 0]] = True
+        """The share of planted pairs of a similarity of which not both documents are kept."""
+        dropped = np.zeros(len(self.texts), bool)
+        dropped[gone[:, 0]] = True
         wanted = self.pairs[(self.similarity >= low) & (self.similarity < high)]
-        return float(goes[wanted].any(axis=1).mean())
+        return float(dropped[wanted].any(axis=1).mean())
 
     def precision(self, gone: Pairs, words: str) -> float:
         """The share of the documents that go whose exact similarity with what they go for is at least THRESHOLD."""
@@ -154,9 +154,9 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
         print("- **peers are left out**: `--peer PYTHON` names an environment that has them, as `make bench` does")
     print()
     table(
-        "", "data", "s until it is known which stay", "s in all", "MB/s", "CPU s", "peak GiB", "ours is faster",
+        "", "data", "s until decided", "s in all", "MB/s", "CPU s", "peak GiB", "ours is faster",
         "exact found", "0.9 and more", "0.8 to 0.9", f"0.8 and more, {FOLDED}", f"0.8 and more, {SPLIT}",
-        "goes", f"right, {FOLDED}", f"right, {SPLIT}",
+        "dropped", f"right, {FOLDED}", f"right, {SPLIT}",
     )  # fmt: skip
     whole, sliced = Truth.of(workload), Truth.of(part)
     # Ours runs once more before each peer, so that a time in which the machine is slow is shared.
@@ -173,43 +173,43 @@ def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) 
     show(name, "slice", part, sliced, ours_sliced, None)
     speed = workload.bytes / MB / ours.known
     figures = [
-        Figure("near copies: until it is known which stay", speed, "MB/s"),
+        Figure("near copies: until decided", speed, "MB/s"),
         Figure("near copies: until the documents are written", workload.bytes / MB / ours.wall, "MB/s"),
     ]
-    for other, found in asked:
+    for other, theirs in asked:
         data, truth = (part, sliced) if other.sliced else (workload, whole)
-        faster = speed / (data.bytes / MB / found.known)
-        name = f"{other.name.partition(',')[0]} {found.version}{''.join(other.name.partition(',')[1:])}"
-        show(name, "slice" if other.sliced else "whole", data, truth, found, faster)
+        faster = speed / (data.bytes / MB / theirs.known)
+        name = f"{other.name.partition(',')[0]} {theirs.version}{''.join(other.name.partition(',')[1:])}"
+        show(name, "slice" if other.sliced else "whole", data, truth, theirs, faster)
         mine = ours_sliced if other.sliced else ours
         figures += [
             Figure(f"near copies: faster than {other.name}", faster, "times", other.bar),
             Figure(
                 f"near copies of 0.8 and more, by words at white space, found, less those of {other.name}",
-                truth.recall(mine.twins, 0.8, 3) - truth.recall(found.twins, 0.8, 3),
+                truth.recall(mine.duplicates, 0.8, 3) - truth.recall(theirs.duplicates, 0.8, 3),
                 "",
                 0.0,
                 digits=4,
             ),
             Figure(
                 f"near copies of 0.8 and more, by one's own words, found, less those of {other.name}",
-                truth.by_words[FOLDED].recall(mine.twins, 0.8, 3)
-                - truth.by_words[other.words].recall(found.twins, 0.8, 3),
+                truth.by_words[FOLDED].recall(mine.duplicates, 0.8, 3)
+                - truth.by_words[other.words].recall(theirs.duplicates, 0.8, 3),
                 "",
                 0.0,
                 digits=4,
             ),
             Figure(
                 f"near copies: rightly removed, by one's own words, less those of {other.name}",
-                truth.precision(mine.twins, FOLDED) - truth.precision(found.twins, other.words),
+                truth.precision(mine.duplicates, FOLDED) - truth.precision(theirs.duplicates, other.words),
                 "",
                 0.0,
                 digits=4,
             ),
         ]
     print()
-    for other, found in asked:
-        if not found.steady:
+    for other, theirs in asked:
+        if not theirs.steady:
             print(f"- {other.name}: not the same documents in every run\n")
     return figures
 
@@ -224,10 +224,10 @@ def slice_of(workload: Workload) -> Workload:
 
 def repeat(outcomes: Sequence[Outcome]) -> Outcome:
     first = outcomes[0]
-    steady = all(np.array_equal(first.twins, other.twins) for other in outcomes)
+    steady = all(np.array_equal(first.duplicates, other.duplicates) for other in outcomes)
     middle = {name: median(getattr(one, name) for one in outcomes) for name in ("known", "wall", "cpu")}
     return Outcome(
-        first.version, **middle, memory=max(one.memory for one in outcomes), twins=first.twins, steady=steady
+        first.version, **middle, memory=max(one.memory for one in outcomes), duplicates=first.duplicates, steady=steady
     )
 
 
@@ -235,9 +235,10 @@ def show(name: str, data: str, workload: Workload, truth: Truth, one: Outcome, f
     row(
         name, data, f"{one.known:.1f}", f"{one.wall:.1f}", f"{workload.bytes / MB / one.known:.2f}", f"{one.cpu:.1f}",
         f"{one.memory / GIB:.2f}", f"{faster:.1f} times" if faster else "",
-        *(f"{truth.recall(one.twins, *edges):.4f}" for edges in ((2, 3), (0.9, 1.1), (0.8, 0.9))),
-        *(f"{truth.by_words[words].recall(one.twins, 0.8, 3):.4f}" for words in (FOLDED, SPLIT)),
-        f"{len(one.twins):,}", f"{truth.precision(one.twins, FOLDED):.4f}", f"{truth.precision(one.twins, SPLIT):.4f}",
+        *(f"{truth.recall(one.duplicates, *edges):.4f}" for edges in ((2, 3), (0.9, 1.1), (0.8, 0.9))),
+        *(f"{truth.by_words[words].recall(one.duplicates, 0.8, 3):.4f}" for words in (FOLDED, SPLIT)),
+        f"{len(one.duplicates):,}",
+        *(f"{truth.precision(one.duplicates, words):.4f}" for words in (FOLDED, SPLIT)),
     )  # fmt: skip
 
 
@@ -263,8 +264,8 @@ def ask(peer: Path, other: Peer, workload: Workload, scratch: Path) -> Outcome:
     command = [str(peer), str(script), other.how, str(kept), str(answer), *files]
     begun, wall, watch = timed(command, scratch / "log")
     said: dict[str, Any] = json.loads(answer.read_bytes())
-    twins = np.array(said["twins"], np.int64).reshape(-1, 2)
-    return Outcome(said["version"], said["ended"] - begun, wall, watch.cpu, watch.pss, twins)
+    duplicates = np.array(said["duplicates"], np.int64).reshape(-1, 2)
+    return Outcome(said["version"], said["ended"] - begun, wall, watch.cpu, watch.pss, duplicates)
 
 
 def ourselves(workload: Workload, scratch: Path) -> Outcome:
@@ -278,17 +279,17 @@ def ourselves(workload: Workload, scratch: Path) -> Outcome:
     begun, wall, watch = timed([*command, "--workers", str(os.cpu_count() or 1)], scratch / "log")
     (commit,) = folder.glob("*-minhash-verdicts-*/commits/*.json")
     known = commit.stat().st_mtime - begun
-    twins = our_twins(folder)
+    duplicates = our_duplicates(folder)
     shutil.rmtree(folder)
-    return Outcome("", known, wall, watch.cpu, watch.pss, twins)
+    return Outcome("", known, wall, watch.cpu, watch.pss, duplicates)
 
 
-def our_twins(folder: Path) -> Pairs:
+def our_duplicates(folder: Path) -> Pairs:
     """All documents come to the step, in the order of the input: their numbers are those of the peers."""
     files = sorted(folder.glob("01-pass-1-*/docs/*.parquet"))
     ids = pa.concat_tables([pq.read_table(file, columns=["id"]) for file in files])["id"].to_pylist()
     number = {name: i for i, name in enumerate(ids)}
     (verdicts,) = folder.glob("*-minhash-verdicts-*/verdicts/*.parquet")
-    found = pq.read_table(verdicts, columns=["document", "reason", "twin_id"]).to_pylist()
-    gone = [(one["document"], number[one["twin_id"]]) for one in found if one["reason"] is not None]
+    rows = pq.read_table(verdicts, columns=["document", "reason", "twin_id"]).to_pylist()
+    gone = [(one["document"], number[one["twin_id"]]) for one in rows if one["reason"] is not None]
     return np.array(gone, np.int64).reshape(-1, 2)

@@ -3,9 +3,9 @@
     python dedup_datatrove.py spacy|split KEPT ANSWER.json FILES.jsonl …
 
 Its four stages as in its example, tasks of two workers: signatures a task a file, 14 buckets of 8, clusters, and the
-documents that stay, written to the folder KEPT, uncompressed. 5-grams, as it comes; `split` takes words that white
+kept documents, written to the folder KEPT, uncompressed. 5-grams, its default; `split` takes words that white
 space separates instead of spaCy's, which take most of the time. ANSWER is as in dedup_libraries.py.
-Of each cluster one document stays: it is what the others go for, like or not.
+Of each cluster one document is kept: the others count as its duplicates, similar or not.
 """
 
 import json
@@ -65,11 +65,11 @@ def main(words: str, kept_folder: str, answer_file: str, *files: str) -> None:
     writer = JsonlWriter(str(kept), output_filename="${rank}.jsonl", compression=None)
     carry_out(len(files), reader(), MinhashDedupFilter(str(work / "clusters")), writer)
     answer = {"version": version("datatrove"), "ended": time.time()}
-    answer["twins"] = twins(work / "clusters", [Path(file) for file in files])
+    answer["duplicates"] = duplicates(work / "clusters", [Path(file) for file in files])
     Path(answer_file).write_text(json.dumps(answer), "utf-8")
 
 
-def twins(clusters: Path, files: list[Path]) -> list[tuple[int, int]]:
+def duplicates(clusters: Path, files: list[Path]) -> list[tuple[int, int]]:
     heads: dict[int, int] = {}
     members: list[tuple[int, int]] = []
     base = 0

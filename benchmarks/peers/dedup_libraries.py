@@ -4,13 +4,13 @@ corpusmill.
     python dedup_libraries.py HOW KEPT.json ANSWER.json FILES.jsonl …
 
 Each removes near copies with 5-grams of lower-cased words, 14 bands of 8 and an estimated similarity of at least 0.8. A
-document goes for an earlier one that stays. `gaoya`, `rensa` and `datasketch` do it in the fastest way that the library
-offers, and on two threads or processes even where its documentation has none; `gaoya-documented` and
-`rensa-documented` in a loop over documents, as their documentation does. KEPT: numbers of the documents that stay,
-counted over all files. ANSWER, written after it:
+document is dropped as the duplicate of an earlier one that is kept. `gaoya`, `rensa` and `datasketch` do it in the
+fastest way that the library offers, and on two threads or processes even where its documentation has none;
+`gaoya-documented` and `rensa-documented` in a loop over documents, as their documentation does. KEPT: numbers of the
+kept documents, counted over all files. ANSWER, written after it:
 
     {"version": …, "ended": when KEPT was there, in seconds since 1970,
-     "twins": [[document that goes, one that stays and that it is like], …]}
+     "duplicates": [[dropped document, kept one that it is similar to], …]}
 """
 
 import json
@@ -26,7 +26,7 @@ import orjson
 
 NGRAM, BANDS, ROWS, THRESHOLD = 5, 14, 8, 0.8
 LANES, SEED, PROCESSES = BANDS * ROWS, 42, 2
-Twins = list[tuple[int, int]]
+Duplicates = list[tuple[int, int]]
 
 
 def main(name: str, kept_file: str, answer_file: str, *files: str) -> None:
@@ -39,7 +39,7 @@ def main(name: str, kept_file: str, answer_file: str, *files: str) -> None:
     }
     kept, named_later = ways[name]([Path(file) for file in files])
     Path(kept_file).write_bytes(orjson.dumps(kept))
-    answer = {"version": version(name.partition("-")[0]), "ended": time.time(), "twins": list(named_later)}
+    answer = {"version": version(name.partition("-")[0]), "ended": time.time(), "duplicates": list(named_later)}
     Path(answer_file).write_text(json.dumps(answer), "utf-8")
 
 
@@ -74,35 +74,35 @@ def gaoya(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
         index.par_bulk_insert_docs(list(range(number, number + len(texts))), texts)
         parts.append(texts)
         number += len(texts)
-    goes = [False] * number
-    twins: Twins = []
+    dropped = [False] * number
+    duplicates: Duplicates = []
     number = 0
     for texts in parts:
-        for found in index.par_bulk_query(texts, return_similarity=True):
-            for other, _ in found:  # the most alike first
-                if other < number and not goes[other]:
-                    goes[number] = True
-                    twins.append((number, other))
+        for candidates in index.par_bulk_query(texts, return_similarity=True):
+            for other, _ in candidates:  # the most alike first
+                if other < number and not dropped[other]:
+                    dropped[number] = True
+                    duplicates.append((number, other))
                     break
             number += 1
-    return [i for i, gone in enumerate(goes) if not gone], iter(twins)
+    return [i for i, gone in enumerate(dropped) if not gone], iter(duplicates)
 
 
 def gaoya_documented(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
     """`query` and `insert_document`, one document after the other."""
     index = gaoya_index()
     kept: list[int] = []
-    twins: Twins = []
+    duplicates: Duplicates = []
     number = 0
     for file in files:
         for text in texts_of(file):
-            if found := index.query(text):
-                twins.append((number, min(found)))
+            if candidates := index.query(text):
+                duplicates.append((number, min(candidates)))
             else:
                 index.insert_document(number, text)
                 kept.append(number)
             number += 1
-    return kept, iter(twins)
+    return kept, iter(duplicates)
 
 
 def shingles(text: str) -> list[str]:
@@ -126,7 +126,7 @@ def rensa(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]:
             kept += [number + i for i, stay in enumerate(stays) if stay]
             gone += [(number + i, sketches[i]) for i, stay in enumerate(stays) if not stay]
             number += len(sketches)
-    # What they went for is asked for afterwards: of those that stay and came before.
+    # Which kept document each duplicates is asked for afterwards.
     return kept, ((goes, min(map(int, index.get_duplicates(sketch)))) for goes, sketch in gone)
 
 
@@ -162,20 +162,20 @@ def datasketch(files: list[Path]) -> tuple[list[int], Iterator[tuple[int, int]]]
 
     index = MinHashLSH(threshold=THRESHOLD, num_perm=LANES, params=(BANDS, ROWS))
     sketches: dict[int, Any] = {}
-    twins: Twins = []
+    duplicates: Duplicates = []
     number = 0
     with get_context("fork").Pool(PROCESSES) as pool:
-        for found in pool.imap(datasketch_sketches, files):
-            for sketch in found:
+        for of_file in pool.imap(datasketch_sketches, files):
+            for sketch in of_file:
                 alike = ((sketch.jaccard(sketches[other]), -other) for other in index.query(sketch))
                 similarity, other = max(alike, default=(0.0, 0))
                 if similarity >= THRESHOLD:
-                    twins.append((number, -other))
+                    duplicates.append((number, -other))
                 else:
                     index.insert(number, sketch, check_duplication=False)
                     sketches[number] = sketch
                 number += 1
-    return list(sketches), iter(twins)
+    return list(sketches), iter(duplicates)
 
 
 def datasketch_sketches(file: Path) -> Any:

@@ -63,9 +63,9 @@ Reader = Callable[[Path, Truth], str]  # the folder of a format -> what was comp
 
 def nanogpt(folder: Path, truth: Truth) -> str:
     """np.memmap, as train.py of nanoGPT does."""
-    found = np.memmap(folder / "train.bin", np.uint16, "r").tolist()
-    assert found == [token for document in truth.documents for token in document]
-    return f"{len(found):,} tokens"
+    tokens = np.memmap(folder / "train.bin", np.uint16, "r").tolist()
+    assert tokens == [token for document in truth.documents for token in document]
+    return f"{len(tokens):,} tokens"
 
 
 def megatron(folder: Path, truth: Truth) -> str:
@@ -75,12 +75,12 @@ def megatron(folder: Path, truth: Truth) -> str:
         from megatron.core.datasets.indexed_dataset import IndexedDataset
     prefixes = [str(path.with_suffix("")) for path in sorted(folder.glob("*.idx"))]
     for mapped in (True, False):
-        found = []
+        documents = []
         for prefix in prefixes:
             data = IndexedDataset(prefix, mmap=mapped)
             assert data.document_indices.tolist() == list(range(len(data) + 1))
-            found += [data[i].tolist() for i in range(len(data))]
-        assert found == truth.documents
+            documents += [data[i].tolist() for i in range(len(data))]
+        assert documents == truth.documents
     return f"{len(truth.documents):,} documents in {len(prefixes)} files"
 
 
@@ -117,9 +117,9 @@ def litdata(folder: Path, truth: Truth) -> str:
     from litdata.streaming.item_loader import TokensLoader
 
     data = StreamingDataset(str(folder), item_loader=TokensLoader(block_size=ROW), shuffle=False)
-    found = [row.tolist() for row in data]
-    assert found == [row for row in truth.rows if len(row) == ROW]
-    return f"{len(found):,} rows"
+    rows = [row.tolist() for row in data]
+    assert rows == [row for row in truth.rows if len(row) == ROW]
+    return f"{len(rows):,} rows"
 
 
 READERS: dict[
@@ -135,12 +135,12 @@ READERS: dict[
 
 def check_pieces(rows: Iterable[tuple[list[int], ...]], truth: Truth) -> None:
     """The pieces of documents that rows name make up the documents."""
-    found: dict[int, list[tuple[int, list[int]]]] = {}
+    pieces: dict[int, list[tuple[int, list[int]]]] = {}
     for tokens, documents, lengths, offsets in rows:
         edges = np.cumsum([0, *lengths]).tolist()
         for document, offset, (a, b) in zip(documents, offsets, pairwise(edges), strict=True):
-            found.setdefault(document, []).append((offset, tokens[a:b]))
-    whole = [[token for _, piece in sorted(found[number]) for token in piece] for number in sorted(found)]
+            pieces.setdefault(document, []).append((offset, tokens[a:b]))
+    whole = [[token for _, piece in sorted(pieces[number]) for token in piece] for number in sorted(pieces)]
     assert whole == truth.documents
 
 

@@ -1,4 +1,4 @@
-"""Run by benchmarks/speed/loader.py in an environment of the peers: tokens a CPU second of one of their loaders, as
+"""Run by benchmarks/speed/loader.py in an environment of the peers: tokens per CPU second of one of their loaders, as
 JSON.
 
     python loaders.py WHICH TOKENS FOLDER LENGTH BATCH READ
@@ -29,8 +29,8 @@ def streaming(rows: np.ndarray, folder: Path, batch: int) -> Iterator[np.ndarray
         for row in rows:
             out.write({"tokens": row})
     data = iter(StreamingDataset(local=str(folder), shuffle=True, batch_size=batch))
-    while found := list(islice(data, batch)):
-        yield np.stack([sample["tokens"] for sample in found]).astype(np.int64)
+    while samples := list(islice(data, batch)):
+        yield np.stack([sample["tokens"] for sample in samples]).astype(np.int64)
 
 
 def litdata(rows: np.ndarray, folder: Path, batch: int) -> Iterator[np.ndarray]:
@@ -46,8 +46,8 @@ def litdata(rows: np.ndarray, folder: Path, batch: int) -> Iterator[np.ndarray]:
     writer.done()
     writer.merge()
     data = iter(StreamingDataset(str(folder), item_loader=TokensLoader(length), shuffle=True))
-    while found := list(islice(data, batch)):
-        yield torch.stack(found).long().numpy()
+    while samples := list(islice(data, batch)):
+        yield torch.stack(samples).long().numpy()
 
 
 def datasets(rows: np.ndarray, folder: Path, batch: int) -> Iterator[np.ndarray]:
@@ -58,8 +58,8 @@ def datasets(rows: np.ndarray, folder: Path, batch: int) -> Iterator[np.ndarray]
     column = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
     pq.write_table(pa.table({"tokens": column.cast(pa.list_(pa.uint16()))}), folder / "0.parquet", row_group_size=512)
     data = load_dataset("parquet", data_files=str(folder / "0.parquet"), split="train", streaming=True)
-    for found in data.shuffle(seed=1, buffer_size=1000).with_format("numpy").iter(batch_size=batch):
-        yield np.stack(found["tokens"]).astype(np.int64)
+    for part in data.shuffle(seed=1, buffer_size=1000).with_format("numpy").iter(batch_size=batch):
+        yield np.stack(part["tokens"]).astype(np.int64)
 
 
 WHICH: dict[str, tuple[str, Callable[[np.ndarray, Path, int], Iterator[np.ndarray]]]] = {
@@ -81,8 +81,8 @@ def main() -> None:
     seen, start, wall = 0, time.process_time(), time.perf_counter()
     while seen < int(read):
         seen += next(batches).size
-    found = {"cpu": seen / (time.process_time() - start), "wall": seen / (time.perf_counter() - wall)}
-    print(json.dumps({"version": importlib.metadata.version(name), **found}))
+    speeds = {"cpu": seen / (time.process_time() - start), "wall": seen / (time.perf_counter() - wall)}
+    print(json.dumps({"version": importlib.metadata.version(name), **speeds}))
 
 
 if __name__ == "__main__":

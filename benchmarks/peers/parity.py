@@ -5,7 +5,7 @@
 
 DIR holds `warc/crawl/*.wet.gz` and `text/…`, see `samples.SOURCES`. PYTHON is that of an environment with datatrove
 0.10, which `make parity` makes; benchmarks/peers/parity_datatrove.py runs in it. Both split words at white space, as
-datatrove itself does not: what its spaCy words would change is told for the first documents, for information.
+datatrove itself does not: what its spaCy words would change is printed for the first documents, for information.
 
 A family agrees on a document if both keep it, or both drop it for the same first reason; C4 must leave the same text
 as well. Every difference is printed. Exits with 1 if a family agrees on less than 99.9 % of the documents.
@@ -113,8 +113,8 @@ def judged(step: Any, batches: list[pa.RecordBatch]) -> list[list[str | None]]:
         batch = Batch(documents.cast(DOCUMENT))
         batch.apply(0, "step", step)
         assert not batch.failed
-        found = batch.reasons[0][1].to_pylist() if batch.reasons else [None] * len(documents)
-        for reason, text in zip(found, batch.docs["text"].to_pylist()):
+        reasons = batch.reasons[0][1].to_pylist() if batch.reasons else [None] * len(documents)
+        for reason, text in zip(reasons, batch.docs["text"].to_pylist()):
             first = reason and reason.split(",")[0]
             answers.append([first and SAME.get(first, first), None if reason else digest(text)])
     return answers
@@ -130,8 +130,8 @@ def ask_datatrove(peer: Path, texts: list[str], own_words: int) -> dict[str, Any
         asked, answered = Path(folder) / "texts.json.gz", Path(folder) / "answers.json"
         asked.write_bytes(gzip.compress(json.dumps(texts).encode(), 1))
         subprocess.run([peer, script, asked, answered, str(own_words)], check=True)
-        found: dict[str, Any] = json.loads(answered.read_text("utf-8"))
-        return found
+        answers: dict[str, Any] = json.loads(answered.read_text("utf-8"))
+        return answers
 
 
 def compare(name: str, ours: list[list[str | None]], theirs: list[list[str | None]], names: list[str] | None) -> float:
@@ -143,7 +143,7 @@ def compare(name: str, ours: list[list[str | None]], theirs: list[list[str | Non
     print(f"{name:34} {len(ours):9,} {dropped:8,} {len(ours) - len(differ):9,} {share:9.3%}")
     for at in differ if names else []:
         (a, a_text), (b, b_text) = ours[at], theirs[at]
-        what = "other text" if a == b and a_text != b_text else f"ours {a or 'stays'}, datatrove {b or 'stays'}"
+        what = "other text" if a == b and a_text != b_text else f"ours {a or 'kept'}, datatrove {b or 'kept'}"
         print(f"    {at} {names[at] if names else ''}: {what}")
     return share
 

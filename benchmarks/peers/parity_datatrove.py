@@ -2,7 +2,7 @@
 
     python parity_datatrove.py TEXTS.json.gz ANSWERS.json OWN_WORDS
 
-ANSWERS: family -> for each text the reason why it is dropped, null if it stays, and a hash of the text that is left.
+ANSWERS: family -> for each text the reason why it is dropped, null if it is kept, and a hash of the text that is left.
 """
 
 import gzip
@@ -47,7 +47,7 @@ def main(texts_file: str, answers_file: str, own_words: int) -> None:
 
 
 def judged(step: Any, texts: Iterable[str]) -> list[list[str | None]]:
-    found: list[list[str | None]] = []
+    answers: list[list[str | None]] = []
     for text in texts:
         document = Document(text=text, id="0")
         try:
@@ -55,8 +55,8 @@ def judged(step: Any, texts: Iterable[str]) -> list[list[str | None]]:
         except ArithmeticError as error:  # it divides by a number of words or lines that is 0
             answer = (False, type(error).__name__)
         left = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        found.append([None, left] if answer is True else [answer[1], None])
-    return found
+        answers.append([None, left] if answer is True else [answer[1], None])
+    return answers
 
 
 if __name__ == "__main__":

@@ -39,17 +39,17 @@ def run(
     Ours keeps every value of every document, datatrove's stops at the first rule that drops one.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    found = [samples.prose(workload), *([samples.crawled(data)] if data else [])]
+    measured = [samples.prose(workload), *([samples.crawled(data)] if data else [])]
     print(f"## rules beside datatrove's: CPU time of one thread, of ours the median of {runs}\n")
-    for sample in found:
+    for sample in measured:
         print(f"- {sample}")
     if peer is None:
         print("- **datatrove is left out**: `--peer PYTHON` names an environment that has it, as `make bench` does")
     print()
-    table("", "MB/s a core", "ours is faster", "kept", "both decide the same")
+    table("", "MB/s per core", "ours is faster", "kept", "both decide the same")
     figures = []
     seconds: dict[str, list[float]] = {key: [0.0, 0.0] for key in COMPARED}  # of all samples: theirs, ours
-    for sample in found:
+    for sample in measured:
         ours = sample.speed(lambda docs: judged(docs, AS_THEY_COME), runs)
         row(f"{sample.name}: corpusmill", f"{ours:,.1f}", "", f"{sum(decisions(sample, AS_THEY_COME)):,}", "")
         figures.append(Figure(f"rules with decisions, {sample.name}", ours, "MB/s"))
@@ -59,8 +59,8 @@ def run(
             seconds[key][0] += sample.size / speed
             seconds[key][1] += sample.size / ours
             kept = set(answers[key]["kept"])
-            stays = decisions(sample, steps)
-            same = 100 * sum(stay == (number in kept) for number, stay in enumerate(stays)) / len(stays)
+            decided = decisions(sample, steps)
+            same = 100 * sum(one == (number in kept) for number, one in enumerate(decided)) / len(decided)
             name = f"{sample.name}: datatrove {answers['version']}, {about}"
             row(name, f"{speed:,.2f}", f"{ours / speed:,.0f} times", f"{len(kept):,}", f"{same:.2f} %")
             figures.append(Figure(f"rules: faster than {name}", ours / speed, "times", times))
@@ -74,8 +74,8 @@ def run(
 
 
 def decisions(sample: samples.Sample, steps: dict[str, Any]) -> list[bool]:
-    """Which documents stay."""
-    return [stays for batch in sample.batches for stays in judged(batch, steps)]
+    """Which documents are kept."""
+    return [kept for batch in sample.batches for kept in judged(batch, steps)]
 
 
 def judged(docs: pa.RecordBatch, steps: dict[str, Any]) -> list[bool]:
@@ -85,8 +85,8 @@ def judged(docs: pa.RecordBatch, steps: dict[str, Any]) -> list[bool]:
         batch.apply(index, label, step)
     batch.finish()
     assert not batch.failed
-    stays: list[bool] = (batch.dropped == KEPT).tolist()
-    return stays
+    kept: list[bool] = (batch.dropped == KEPT).tolist()
+    return kept
 
 
 def ask_datatrove(peer: Path, texts: list[str], scratch: Path) -> dict[str, Any]:
@@ -94,5 +94,5 @@ def ask_datatrove(peer: Path, texts: list[str], scratch: Path) -> dict[str, Any]
     asked.write_bytes(gzip.compress(json.dumps(texts).encode(), 1))
     script = Path(__file__).with_name("rules_datatrove.py")
     subprocess.run([peer, script, asked, answered], check=True)
-    found: dict[str, Any] = json.loads(answered.read_text("utf-8"))
-    return found
+    answers: dict[str, Any] = json.loads(answered.read_text("utf-8"))
+    return answers

@@ -52,7 +52,7 @@ def timed(texts: list[str], sentences: int) -> dict[str, Any]:
 
 
 def chain(texts: list[str], sentences: int) -> list[int]:
-    """The numbers of the texts that stay."""
+    """The numbers of the kept texts."""
     documents = (Document(text=text, id=str(number)) for number, text in enumerate(texts))
     for step in (
         GopherQualityFilter(),

@@ -1,8 +1,8 @@
 """Is what the mill decides right? python -m benchmarks.quality [NAME …] --data DIR [--workload DIR]
 
 DIR holds real and labelled documents, see benchmarks/quality/copies.py; --workload adds the workload of the benchmarks,
-made by benchmarks/workload.py. Prints Markdown, as in RESULTS.md, and last what was measured beside what was wanted;
-exits with 1 if that was missed. The machine may be busy: nothing here is a time.
+made by benchmarks/workload.py. Prints Markdown, as in RESULTS.md, and last every figure beside its bar; exits with 1 if
+one was missed. The machine may be busy: nothing here is a time.
 """
 
 import argparse

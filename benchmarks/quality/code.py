@@ -1,10 +1,10 @@
-"""How well and how fast filter/code tells code from prose.
+"""How well and how fast filter/code separates code from prose.
 
     python -m benchmarks.quality.code --data DIR
 
 DIR holds `code/code_files.jsonl.gz`, whose files name their language, and texts of many kinds, see `TEXTS`. Recall is
 that of files in a programming language or in HTML or CSS; precision counts what is dropped of them and of the texts;
-what mixes code and prose is told apart. Times are CPU seconds of one thread, best of three.
+mixtures of code and prose are counted apart. Times are CPU seconds of one thread, best of three.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Sets of documents with copies in them: real ones, planted ones, and pairs that people judged.
 
-The folder is that of the development data: `neardup/`, `warc/crawl`, `text/`, `bench/`. What is said there of a pair is
-only told; how alike it is, is always worked out anew from the texts, see slow_jaccard.py.
+The folder is that of the development data: `neardup/`, `warc/crawl`, `text/`, `bench/`. The labels of a
+pair are only reported; its similarity is always computed from the texts, see slow_jaccard.py.
 """
 
 import gzip
@@ -84,8 +84,8 @@ def crawl(folder: Path) -> Copies:
 
     def pair(one: str, other: str) -> Pairs:
         """The two pages of these addresses; none where several pages share an address, as it is not known which."""
-        found = [*at[one]] if one == other else [*at[one], *at[other]]
-        return [(found[0], found[1])] if len(found) == 2 else []
+        pages = [*at[one]] if one == other else [*at[one], *at[other]]
+        return [(pages[0], pages[1])] if len(pages) == 2 else []
 
     records = pq.read_table(folder / "records.parquet", columns=["url", "kind", "dup_of"]).to_pylist()
     labelled: dict[str, Pairs] = {"exact_dup": [], "near_dup": [], "natural": []}
@@ -98,18 +98,18 @@ def crawl(folder: Path) -> Copies:
 
 
 def boost(folder: Path) -> Copies:
-    found = rows(folder / "boost_1.74_vs_1.81_docs.jsonl.gz")
-    at = {row["id"]: number for number, row in enumerate(found)}
+    pages = rows(folder / "boost_1.74_vs_1.81_docs.jsonl.gz")
+    at = {row["id"]: number for number, row in enumerate(pages)}
     pairs = rows(folder / "boost_1.74_vs_1.81_same_page_pairs.jsonl.gz")
     same = [(at[pair["a"]], at[pair["b"]]) for pair in pairs]
-    return Copies("two versions of Boost's pages", [row["text"] for row in found], {"same page": same})
+    return Copies("two versions of Boost's pages", [row["text"] for row in pages], {"same page": same})
 
 
 def newsgroups(data: Path) -> Copies:
-    found = rows(data / "text/20newsgroups_train.jsonl.gz")
-    at = {row["id"]: number for number, row in enumerate(found)}
+    posts = rows(data / "text/20newsgroups_train.jsonl.gz")
+    at = {row["id"]: number for number, row in enumerate(posts)}
     pairs = [(at[pair["a"]], at[pair["b"]]) for pair in rows(data / "neardup/20newsgroups_train_pairs.jsonl.gz")]
-    return Copies("20 newsgroups", [row["text"] for row in found], {"joined by shingles": pairs})
+    return Copies("20 newsgroups", [row["text"] for row in posts], {"joined by shingles": pairs})
 
 
 def web46(folder: Path) -> Copies:
@@ -127,8 +127,8 @@ def planted(folder: Path) -> Copies:
 
 def said(truth: Path) -> dict[str, Pairs]:
     """The pairs that were planted, exact and near."""
-    found = json.loads(truth.read_bytes())
-    return {kind: [(pair[1], pair[0]) for pair in found[kind]] for kind in ("exact", "near")}
+    planted = json.loads(truth.read_bytes())
+    return {kind: [(pair[1], pair[0]) for pair in planted[kind]] for kind in ("exact", "near")}
 
 
 def judged(data: Path) -> list[Judged]:

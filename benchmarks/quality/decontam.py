@@ -82,8 +82,8 @@ class Found:
 
     @cached_property
     def overlap(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.batch["overlap"].to_numpy()
-        return found
+        overlaps: NDArray[np.float64] = self.batch["overlap"].to_numpy()
+        return overlaps
 
     def scores(self, bound: float) -> tuple[float, float]:
         """Precision and recall of dropping at this overlap."""
@@ -97,34 +97,34 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     if not path.is_file() or not items.is_dir():
         raise SystemExit(f"{path}, {items}: not there. Name the folder of labelled documents with --data.")
     pages, step = Pages.read(path), Ngrams(benchmarks=str(items))
-    found = Found(pages, step)
+    judged = Found(pages, step)
     known = len(step._items().id)
     print(f"## decontamination: {len(pages.modes):,} pages, {known:,} items, the step's defaults\n")
-    by_mode(found)
+    by_mode(judged)
     by_bound(pages, step)
     cutting(pages, replace(step, action="cut"))
-    wrong(found)
+    wrong(judged)
     if workload:
         ordinary(Workload.open(workload), step)
     assert step.min_overlap is not None
-    precision, recall = found.scores(step.min_overlap)
+    precision, recall = judged.scores(step.min_overlap)
     return [
         Figure("decontamination: precision", precision, "", PRECISION, digits=4),
         Figure("decontamination: recall", recall, "", RECALL, digits=4),
     ]
 
 
-def by_mode(found: Found) -> None:
+def by_mode(judged: Found) -> None:
     """How many pages of each mode are dropped, and how many of the items in them are named."""
     table("mode", "contaminated", "pages", "dropped", "share", "items", "named", "share")
-    hits = found.batch["hits"].to_pylist()
-    dropped = found.overlap >= (found.step.min_overlap or 0)
-    for mode, pages in sorted(Counter(found.pages.modes).items()):
-        here = [i for i, other in enumerate(found.pages.modes) if other == mode]
+    hits = judged.batch["hits"].to_pylist()
+    dropped = judged.overlap >= (judged.step.min_overlap or 0)
+    for mode, pages in sorted(Counter(judged.pages.modes).items()):
+        here = [i for i, other in enumerate(judged.pages.modes) if other == mode]
         gone = int(dropped[here].sum())
-        asked = sum(len(found.pages.asked[i]) for i in here)
-        named = sum(len(found.pages.asked[i] & {hit["item"] for hit in hits[i] or ()}) for i in here)
-        bad = "yes" if found.pages.bad[here[0]] else "no"
+        asked = sum(len(judged.pages.asked[i]) for i in here)
+        named = sum(len(judged.pages.asked[i] & {hit["item"] for hit in hits[i] or ()}) for i in here)
+        bad = "yes" if judged.pages.bad[here[0]] else "no"
         row(mode, bad, pages, gone, f"{gone / pages:.3f}", asked, named, f"{named / asked:.3f}" if asked else "")
     print()
 
@@ -134,8 +134,8 @@ def by_bound(pages: Pages, step: Ngrams) -> None:
     print("Precision / recall by `ngram` (`shortest` the same, but 8 at most) and `min_overlap`:\n")
     table("", *(f"{bound:g}" for bound in BOUNDS))
     for n in OTHERS:
-        found = Found(pages, replace(step, ngram=n, shortest=min(n, 8)))
-        row(f"{n} words", *said(found))
+        judged = Found(pages, replace(step, ngram=n, shortest=min(n, 8)))
+        row(f"{n} words", *said(judged))
     for common in (1, 3, 100, 10_000):
         row(f"8 words, `common` {common:,}", *said(Found(pages, replace(step, common=common))))
     row("8 words, `shortest` 5", *said(Found(pages, replace(step, shortest=5))))
@@ -149,9 +149,9 @@ def by_bound(pages: Pages, step: Ngrams) -> None:
     print()
 
 
-def said(found: Found) -> Iterator[str]:
+def said(judged: Found) -> Iterator[str]:
     for bound in BOUNDS:
-        precision, recall = found.scores(bound)
+        precision, recall = judged.scores(bound)
         yield f"{precision:.3f} / {recall:.3f}"
 
 
@@ -164,40 +164,40 @@ def cutting(pages: Pages, step: Ngrams) -> None:
         inside = rest = gone_inside = gone_rest = 0
         for text, after, (start, stop), bad in zip(pages.batch["text"].to_pylist(), left, pages.spans, pages.bad):
             if bad:
-                stays = kept(text, after or "")
+                mask = kept(text, after or "")
                 inside += stop - start
                 rest += len(text) - (stop - start)
-                gone_inside += int((~stays[start:stop]).sum())
-                gone_rest += int((~stays[:start]).sum() + (~stays[stop:]).sum())
+                gone_inside += int((~mask[start:stop]).sum())
+                gone_rest += int((~mask[:start]).sum() + (~mask[stop:]).sum())
         row(f"{margin} words", f"{inside:,}", f"{gone_inside / inside:.3f}", f"{rest:,}", f"{gone_rest / rest:.4f}")
     print()
 
 
 def kept(text: str, after: str) -> NDArray[np.bool_]:
-    """(characters,) which of a text stay: `after` is the text without a few spans, but for some characters either side
-    of one where the text before and behind it is alike."""
-    stays = np.zeros(len(text), bool)
+    """(characters,) which of a text are kept: `after` is the text without a few spans, but for some characters either
+    side of one where the text before and behind it is alike."""
+    mask = np.zeros(len(text), bool)
     start = at = 0
     while at < len(after):
         same = (one == other for one, other in zip(islice(text, start, None), islice(after, at, None)))
         size = sum(takewhile(bool, same))
-        stays[start : start + size] = True
+        mask[start : start + size] = True
         start, at = start + size, at + size
-        start = next(found for ahead in AHEAD if (found := text.find(after[at : at + ahead], start)) >= 0)
-    return stays
+        start = next(place for ahead in AHEAD if (place := text.find(after[at : at + ahead], start)) >= 0)
+    return mask
 
 
-def wrong(found: Found) -> None:
+def wrong(judged: Found) -> None:
     """The pages that are dropped and should not be, and those that should be and are not."""
-    dropped = found.overlap >= (found.step.min_overlap or 0)
-    rows = found.batch.select(["text", "overlap", "item", "passage"]).to_pylist()
+    dropped = judged.overlap >= (judged.step.min_overlap or 0)
+    rows = judged.batch.select(["text", "overlap", "item", "passage"]).to_pylist()
     print("Dropped, and not contaminated:\n")
-    for i in np.flatnonzero(dropped & ~found.pages.bad)[:SHOWN].tolist():
-        print(f"- {found.pages.modes[i]}, {rows[i]['item']}, {rows[i]['overlap']:.2f}: {one_line(rows[i]['passage'])}")
+    for i in np.flatnonzero(dropped & ~judged.pages.bad)[:SHOWN].tolist():
+        print(f"- {judged.pages.modes[i]}, {rows[i]['item']}, {rows[i]['overlap']:.2f}: {one_line(rows[i]['passage'])}")
     print("\nContaminated, and not dropped:\n")
-    for i in np.flatnonzero(~dropped & found.pages.bad)[:SHOWN].tolist():
-        start, stop = found.pages.spans[i]
-        about = f"{found.pages.modes[i]}, {', '.join(sorted(found.pages.asked[i]))}, {rows[i]['overlap']:.2f}"
+    for i in np.flatnonzero(~dropped & judged.pages.bad)[:SHOWN].tolist():
+        start, stop = judged.pages.spans[i]
+        about = f"{judged.pages.modes[i]}, {', '.join(sorted(judged.pages.asked[i]))}, {rows[i]['overlap']:.2f}"
         print(f"- {about}: {one_line(rows[i]['text'][start:stop])}")
     print()
 

@@ -8,11 +8,11 @@ similarity s there are
     pairs       with a similarity in the range
     met         of these, the share that shares a key of a band, and the share that 1 - (1 - s^rows)^bands expects
     settled     of these, the share of which at least one side is gone at the end. From the threshold on that is the
-                recall of the result; below it both should stay, but for those that go for another document
-    documents   with such a twin; the share of them that is gone, or whose twins of that range all are
+                recall of the result; below it both should be kept, except those that duplicate another document
+    documents   with such a duplicate; the share of them that is dropped, or all of whose duplicates in that range are
 
 For s = 1 pairs are copies: documents whose set another one has before them. A document that went as a near copy was
-rightly dropped if its similarity with the document that stays instead, and did stay, is at least the threshold.
+rightly dropped if its similarity with the document kept instead, which was in fact kept, is at least the threshold.
 """
 
 import shutil
@@ -47,14 +47,14 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 class Decided(NamedTuple):
     """What a run did with each document: (documents,) each.
 
-    step         that dropped it, 0 where it stays, 1 exact, 2 minhash
-    twin         the document that stays instead, -1 where it stays
+    step         that dropped it: 0 none, 1 exact, 2 minhash
+    kept         the document kept instead, -1 if it is kept itself
     similarity   with that, as the run says
-    cluster      the document that stands for its near copies, itself where it has none
+    cluster      the kept document of its cluster, itself if it has no near copies
     """
 
     step: NDArray[np.int8]
-    twin: NDArray[np.int64]
+    kept: NDArray[np.int64]
     similarity: NDArray[np.float64]
     cluster: NDArray[np.int64]
 
@@ -84,7 +84,7 @@ class Drops:
     near, true        documents dropped by `dedup/minhash`, and how many of these rightly
     error             the largest difference between a similarity that it states and the true one
     linked, far       documents that connected components of shared keys would drop, without a look at the texts, and
-                      how many of these are not even at the threshold with the one that stays
+                      how many of these are below the threshold with the kept one
     """
 
     copies: int
@@ -118,7 +118,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
         drops = judge(copies.texts, members, decided, keys[bands, rows], step.threshold)
         for b, r in SHAPES:
             shaped[b, r] += meetings(truth, keys[b, r], b, r)
-        labels += told(copies, members, decided, step.threshold)
+        labels += judged_pairs(copies, members, decided, step.threshold)
         all_counts[copies.name], all_drops[copies.name] = counts, drops
         size = sum(len(text.encode()) for text in copies.texts) / MB
         cells = (f"{len(copies.texts):,}", f"{size:.1f}", f"{drops.copies:,}", f"{drops.found:,}", f"{drops.near:,}")
@@ -147,10 +147,10 @@ def figures(counts: Counts, drops: list[Drops]) -> list[Figure]:
         "what exact drops, and is a copy": (1 - sum(d.unequal for d in drops) / sum(d.found for d in drops), 1.0),
         "pairs of 0.9 and more settled": (part(counts.settled, counts.pairs, slice(NEARER, None)), 0.999),
         "pairs of 0.9 and more that met": (part(counts.met, counts.pairs, slice(NEARER, None)), 0.999),
-        "documents with such a twin caught": (part(counts.caught, counts.documents, slice(NEARER, None)), 0.999),
+        "documents with such a duplicate caught": (part(counts.caught, counts.documents, slice(NEARER, None)), 0.999),
         "pairs of 0.8 to 0.9 settled": (part(counts.settled, counts.pairs, NEAR), 0.97),
         "pairs of 0.8 to 0.9 that met": (part(counts.met, counts.pairs, NEAR), 0.97),
-        "documents with a twin of 0.8 to 0.9 caught": (part(counts.caught, counts.documents, NEAR), 0.97),
+        "documents with a duplicate of 0.8 to 0.9 caught": (part(counts.caught, counts.documents, NEAR), 0.97),
         "near copies rightly dropped": (sum(d.true for d in drops) / near, 0.995),
     }
     return [Figure(f"dedup: {name}", value, "", bar, digits=4) for name, (value, bar) in named.items()]
@@ -175,7 +175,7 @@ def decide(texts: list[str], folder: Path, steps: str) -> Decided:
     tables = RunTables(folder / "out")
     columns = ["id", "dropped_by", *(f"{s}.{c}" for s in ("exact", "minhash") for c in ("twin_id", "similarity"))]
     paths = tables.paths("signals", len(tables.passes) - 1)
-    found = pa.concat_tables([pq.read_table(path, columns=[*columns, "minhash.cluster_id"]) for path in paths])
+    signals = pa.concat_tables([pq.read_table(path, columns=[*columns, "minhash.cluster_id"]) for path in paths])
     number = {document_id("docs", str(n)): n for n in range(len(texts))}
     decided = Decided(
         np.zeros(len(texts), np.int8),
@@ -183,42 +183,42 @@ def decide(texts: list[str], folder: Path, steps: str) -> Decided:
         np.full(len(texts), np.nan),
         np.arange(len(texts)),
     )
-    for said in found.to_pylist():
+    for said in signals.to_pylist():
         n = number[said["id"]]
         if step := said["dropped_by"]:
             decided.step[n] = ("", "exact", "minhash").index(step)
-            decided.twin[n] = number[said[f"{step}.twin_id"]]
+            decided.kept[n] = number[said[f"{step}.twin_id"]]
             decided.similarity[n] = said[f"{step}.similarity"]
         if step == "exact":
-            decided.cluster[n] = decided.twin[n]
+            decided.cluster[n] = decided.kept[n]
         elif said["minhash.cluster_id"]:
             decided.cluster[n] = number[said["minhash.cluster_id"]]
     shutil.rmtree(folder)
-    if len(found) != len(texts):
-        raise SystemExit(f"{len(texts) - len(found)} of {len(texts)} documents are not in the run")
+    if len(signals) != len(texts):
+        raise SystemExit(f"{len(texts) - len(signals)} of {len(texts)} documents are not in the run")
     return decided
 
 
 def band_keys(texts: list[str], step: Minhash) -> NDArray[np.uint64]:
     """(documents, bands) the keys by which the step brings documents together."""
-    found = []
+    bands = []
     for start in range(0, len(texts), 2048):
         part = pa.array(texts[start : start + 2048], pa.large_string())
         columns = {field.name: pa.nulls(len(part), field.type) for field in DOCUMENT}
         ids = pa.array([document_id("docs", str(n)) for n in range(start, start + len(part))])
         batch = pa.RecordBatch.from_pydict({**columns, "text": part, "id": ids}, schema=DOCUMENT)
-        found.append(step.keys(batch, {}).bands)
-    return np.concatenate(found)
+        bands.append(step.keys(batch, {}).bands)
+    return np.concatenate(bands)
 
 
 # --- what it should have done
 
 
 def count(truth: Alike, decided: Decided, keys: NDArray[np.uint64], step: Minhash) -> Counts:
-    stays = np.zeros(len(truth.first), bool)
-    stays[truth.group[decided.step == 0]] = True
+    kept = np.zeros(len(truth.first), bool)
+    kept[truth.group[decided.step == 0]] = True
     ranges = range_of(truth.similarity)
-    left = stays[truth.left] & stays[truth.right]
+    left = kept[truth.left] & kept[truth.right]
     brought = shared(truth, keys)
     met, expected = meetings(truth, keys, *step.shape)[1:]
     pairs, settled, passed, documents, caught = (np.zeros(len(RANGES)) for _ in range(5))
@@ -242,17 +242,17 @@ def meetings(truth: Alike, keys: NDArray[np.uint64], bands: int, rows: int) -> N
     met = shared(truth, keys)
     expected = 1 - (1 - truth.similarity**rows) ** bands
     weights = (np.ones(len(met)), met, expected)
-    found = np.stack([np.bincount(ranges, weight, len(RANGES)) for weight in weights]).astype(np.float64)
+    counts = np.stack([np.bincount(ranges, weight, len(RANGES)) for weight in weights]).astype(np.float64)
     copies = np.setdiff1d(np.arange(len(truth.group)), truth.first)
     same = (keys[copies] == keys[truth.first[truth.group[copies]]]).any(axis=1)
-    found[:, SAME] = len(copies), same.sum(), len(copies)
-    return found
+    counts[:, SAME] = len(copies), same.sum(), len(copies)
+    return counts
 
 
 def shared(truth: Alike, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """(pairs,) whether a key of a band is that of both."""
-    found: NDArray[np.bool_] = (keys[truth.first[truth.left]] == keys[truth.first[truth.right]]).any(axis=1)
-    return found
+    meet: NDArray[np.bool_] = (keys[truth.first[truth.left]] == keys[truth.first[truth.right]]).any(axis=1)
+    return meet
 
 
 def range_of(similarity: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -261,15 +261,15 @@ def range_of(similarity: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def judge(texts: list[str], members: Sets, decided: Decided, keys: NDArray[np.uint64], threshold: float) -> Drops:
     exact, near = np.flatnonzero(decided.step == 1), np.flatnonzero(decided.step == 2)
-    true = np.array([jaccard(members[n], members[decided.twin[n]]) for n in near.tolist()])
-    rightly = (true >= threshold) & (decided.step[decided.twin[near]] == 0)
+    true = np.array([jaccard(members[n], members[decided.kept[n]]) for n in near.tolist()])
+    rightly = (true >= threshold) & (decided.step[decided.kept[near]] == 0)
     before = np.flatnonzero(decided.step != 1)
     heads = before[components(keys[before])]
     linked = [jaccard(members[n], members[head]) for n, head in zip(before.tolist(), heads.tolist()) if n != head]
     return Drops(
         copies=len(texts) - len(set(texts)),
         found=len(exact),
-        unequal=sum(texts[n] != texts[decided.twin[n]] for n in exact),
+        unequal=sum(texts[n] != texts[decided.kept[n]] for n in exact),
         near=len(near),
         true=int(rightly.sum()),
         error=float(np.abs(true - decided.similarity[near]).max(initial=0)),
@@ -292,7 +292,7 @@ def components(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
             return head
 
 
-def told(copies: Copies, members: Sets, decided: Decided, threshold: float) -> Iterator[tuple[str, ...]]:
+def judged_pairs(copies: Copies, members: Sets, decided: Decided, threshold: float) -> Iterator[tuple[str, ...]]:
     """Of the pairs that somebody calls copies: how many are, and of how many one side is gone."""
     gone = decided.step > 0
     for label, pairs in copies.labelled.items():
@@ -321,12 +321,12 @@ def compare(pairs: Judged, folder: Path) -> list[dict[str, int]]:
     """For each threshold and label, how many pairs end as one document."""
     texts = list(dict.fromkeys(text for pair in pairs.pairs for text in pair))
     at = {text: number for number, text in enumerate(texts)}
-    found = []
+    joined = []
     for value in THRESHOLDS:
         cluster = decide(texts, folder, near_steps(value)).cluster
         one = [cluster[at[a]] == cluster[at[b]] for a, b in pairs.pairs]
-        found.append({label: sum(o for o, said in zip(one, pairs.labels) if said == label) for label in pairs.order})
-    return found
+        joined.append({label: sum(o for o, said in zip(one, pairs.labels) if said == label) for label in pairs.order})
+    return joined
 
 
 # --- printing
@@ -340,13 +340,14 @@ def print_counts(counts: Counts, bands: int, rows: int) -> None:
         cells = share(counts.met[k], n), share(counts.expected[k], n), share(counts.settled[k], n)
         row(name, f"{n:,.0f}", *cells, f"{documents:,.0f}", share(counts.caught[k], documents))
     left = (counts.pairs - counts.settled)[NEAR:].sum()
-    print(f"\nOf the {left:,.0f} pairs of 0.8 and more that both stay, {counts.passed[NEAR:].sum():,.0f} had met.\n")
+    met = counts.passed[NEAR:].sum()
+    print(f"\nOf the {left:,.0f} pairs of 0.8 and more of which both are kept, {met:,.0f} had met.\n")
 
 
-def print_sets(found: dict[str, Counts]) -> None:
+def print_sets(by_name: dict[str, Counts]) -> None:
     print("Pairs settled, of how many, in each set:\n")
     table("documents", *RANGES[NEAR:])
-    for name, counts in found.items():
+    for name, counts in by_name.items():
         row(name, *(f"{counts.settled[k]:,.0f} of {counts.pairs[k]:,.0f}" for k in range(NEAR, len(RANGES))))
     print()
 
@@ -372,15 +373,15 @@ def print_thresholds(kept: list[tuple[str, list[int]]], human: list[tuple[Judged
     print("Near copies dropped at other thresholds, bands and rows solved:\n")
     table("threshold", "bands × rows", *(name for name, _ in kept))
     for k, value in enumerate(THRESHOLDS):
-        row(value, "{} × {}".format(*solve(value)), *(f"{found[k]:,}" for _, found in kept))
+        row(value, "{} × {}".format(*solve(value)), *(f"{counts[k]:,}" for _, counts in kept))
     print(
         "\nPairs that people judged, and how many of each label end as one document (no bar). Copies to people "
         f"are, here, the labels {', '.join(label for pairs, _ in human for label in pairs.copies)}.\n"
     )
-    for pairs, found in human:
+    for pairs, joined in human:
         total = {label: pairs.labels.count(label) for label in pairs.order}
         table("threshold", *(f"{pairs.name}, {label}: of {n}" for label, n in total.items()), "as people say")
-        for value, one in zip(THRESHOLDS, found):
+        for value, one in zip(THRESHOLDS, joined):
             agree = sum(n if label in pairs.copies else total[label] - n for label, n in one.items())
             row(value, *one.values(), share(agree, sum(total.values())))
         print()

@@ -93,10 +93,10 @@ def pages_with_gold(folder: Path, gold: dict[str, Any], limit: int) -> Iterator[
     for file in storage.expand(str(folder / "*.warc.gz")):
         for batch in reader.read(read.whole(file), "benchmark", read.Tally()):
             ids = [json.loads(row)["warc_record_id"] for row in batch["metadata"].to_pylist()]
-            found = batch.filter(pa.array([name in gold for name in ids], pa.bool_())).slice(0, left)
-            left -= len(found)
-            if len(found):
-                yield found
+            known = batch.filter(pa.array([name in gold for name in ids], pa.bool_())).slice(0, left)
+            left -= len(known)
+            if len(known):
+                yield known
 
 
 def extracted(step: Any, batches: list[pa.RecordBatch]) -> tuple[dict[str, str], float]:
@@ -114,13 +114,13 @@ def extracted(step: Any, batches: list[pa.RecordBatch]) -> tuple[dict[str, str],
 
 def scores(gold: dict[str, list[dict[str, Any]]], texts: dict[str, str]) -> dict[str, tuple[float, int, str]]:
     """group -> (mean score, pages, what the score is)."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    results: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record, text in texts.items():
         for entry in gold[record]:
             score, unit = KINDS[entry["kind"]]
             if (value := score(entry, text)) is not None:
-                found[f"{entry['source']} ({entry['kind']})", unit].append(value)
-    return {group: (sum(values) / len(values), len(values), unit) for (group, unit), values in sorted(found.items())}
+                results[f"{entry['source']} ({entry['kind']})", unit].append(value)
+    return {group: (sum(values) / len(values), len(values), unit) for (group, unit), values in sorted(results.items())}
 
 
 def f1(entry: dict[str, Any], text: str) -> float | None:

@@ -49,10 +49,10 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
         if not path.is_file():
             raise SystemExit(f"{path}: not there. Name the folder of labelled documents with --data.")
         by_language, strangers = judge(path)
-        scored[file] = [judged for found in by_language.values() for judged in found], strangers
-        known = {language: found for language, found in by_language.items() if found}
-        strict = {language: mean(exact for exact, *_ in found) for language, found in known.items()}
-        merged = mean(mean(near for _, near, _ in found) for found in known.values())
+        scored[file] = [judged for scores in by_language.values() for judged in scores], strangers
+        known = {language: scores for language, scores in by_language.items() if scores}
+        strict = {language: mean(exact for exact, *_ in scores) for language, scores in known.items()}
+        merged = mean(mean(near for _, near, _ in scores) for scores in known.values())
         said = ", ".join(f"{name} {share:.2f}" for name, share in sorted(strict.items()) if share < FAILS) or "none"
         texts = sum(map(len, known.values()))
         row(file, len(by_language), len(known), f"{texts:,}", f"{mean(strict.values()):.4f}", f"{merged:.4f}", said)
@@ -83,10 +83,10 @@ def judge(path: Path) -> tuple[dict[str, list[tuple[bool, bool, float]]], list[f
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
     records = [record for record in records if any(map(str.isalpha, record["text"]))]
-    found = identifier.columns(pa.array([record["text"] for record in records], pa.large_string()))
+    identified = identifier.columns(pa.array([record["text"] for record in records], pa.large_string()))
     by_language: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
     strangers = []
-    for record, label, score in zip(records, found["label"].to_pylist(), found["score"].to_pylist()):
+    for record, label, score in zip(records, identified["label"].to_pylist(), identified["score"].to_pylist()):
         code = record["lang"].partition("-")[0]
         wanted = set(names.get(code, (code,))) & labels
         judged = by_language[record["lang"]]

@@ -81,8 +81,8 @@ def email(random: Random) -> str:
     one, two = pick(random, WORDS), pick(random, WORDS)
     local = pick(random, [one, f"{one}.{two}", f"{one[0]}{two}", f"{one}_{digits(random, 2)}", f"{one}+{two}"])
     host = pick(random, [two, f"mail.{one}", f"{one}-{two}", f"a.b.{two}"])
-    found = f"{local}@{host}.{pick(random, ['com', 'org', 'co.uk', 'de', 'edu', 'io', 'museum'])}"
-    return found.upper() if random.random() < 0.05 else found
+    address = f"{local}@{host}.{pick(random, ['com', 'org', 'co.uk', 'de', 'edu', 'io', 'museum'])}"
+    return address.upper() if random.random() < 0.05 else address
 
 
 def ipv4(random: Random) -> str:
@@ -175,8 +175,8 @@ def iban(random: Random, wrong: int = 0) -> str:
 
 def mac(random: Random) -> str:
     pairs = [f"a{chars(random, HEX, 1)}", *(chars(random, HEX, 2) for _ in range(5))]
-    found = pick(random, [":", "-"]).join(pairs)
-    return found.upper() if random.random() < 0.5 else found
+    address = pick(random, [":", "-"]).join(pairs)
+    return address.upper() if random.random() < 0.5 else address
 
 
 def jwt(random: Random) -> str:
@@ -200,11 +200,11 @@ def bitcoin(random: Random, wrong: bool = False) -> str:
     payload = bytes([pick(random, [0, 5])]) + random.bytes(20)
     checked = payload if not wrong else payload[:-1] + bytes([payload[-1] ^ 1])
     whole = payload + hashlib.sha256(hashlib.sha256(checked).digest()).digest()[:4]
-    number, found = int.from_bytes(whole, "big"), ""
+    number, digits = int.from_bytes(whole, "big"), ""
     while number:
         number, digit = divmod(number, 58)
-        found = BASE58[digit] + found
-    return "1" * (len(whole) - len(whole.lstrip(b"\0"))) + found
+        digits = BASE58[digit] + digits
+    return "1" * (len(whole) - len(whole.lstrip(b"\0"))) + digits
 
 
 VALUES: dict[str, list[Maker]] = {

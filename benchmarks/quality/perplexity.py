@@ -44,9 +44,9 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
         ("one letter in ten gone", [lose(text, random, 0.1) for text in clean]),
         ("spam", spam(data)),
     ):
-        found = values(step, texts)
-        auc = area(base, found)
-        row(name, f"{len(texts):,}", f"{auc:.4f}", f"{np.median(base):,.0f}", f"{np.median(found):,.0f}")
+        perplexities = values(step, texts)
+        auc = area(base, perplexities)
+        row(name, f"{len(texts):,}", f"{auc:.4f}", f"{np.median(base):,.0f}", f"{np.median(perplexities):,.0f}")
         figures.append(Figure(f"perplexity, clean against {name}: AUC", auc, "", BAR, digits=4))
     print()
     return figures
@@ -86,8 +86,8 @@ def values(step: Perplexity, texts: list[str]) -> NDArray[np.float64]:
     columns = {name: pa.nulls(len(texts), DOCUMENT.field(name).type) for name in DOCUMENT.names}
     columns["id"] = pa.array([document_id("made", str(i)) for i in range(len(texts))])
     columns["text"] = pa.array(texts, pa.large_string())
-    found = step.signals(pa.RecordBatch.from_pydict(columns, schema=DOCUMENT))["value"]
-    return np.asarray(found.drop_null().to_numpy(zero_copy_only=False))
+    perplexities = step.signals(pa.RecordBatch.from_pydict(columns, schema=DOCUMENT))["value"]
+    return np.asarray(perplexities.drop_null().to_numpy(zero_copy_only=False))
 
 
 def area(low: NDArray[np.float64], high: NDArray[np.float64]) -> float:

@@ -48,11 +48,11 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     return figures
 
 
-def scores(name: str, wanted: Spans, found: Spans, barred: tuple[str, ...] = ()) -> list[Figure]:
+def scores(name: str, wanted: Spans, reported: Spans, barred: tuple[str, ...] = ()) -> list[Figure]:
     table("kind", "labelled", "found", "precision", "recall")
     figures = []
     for kind in sorted({kind for kind, *_ in wanted}):
-        these, those = ({span for span in spans if span[0] == kind} for spans in (wanted, found))
+        these, those = ({span for span in spans if span[0] == kind} for spans in (wanted, reported))
         precision, recall = len(these & those) / max(1, len(those)), len(these & those) / len(these)
         row(kind, f"{len(these):,}", f"{len(those):,}", f"{precision:.4f}", f"{recall:.4f}")
         for what, value in (("precision", precision), ("recall", recall)):
@@ -97,20 +97,20 @@ def names(data: Path) -> None:
     for name, sentences in (("presidio", presidio(data, NAME_OF)), ("Reuters news, CoNLL-2003", conll(data))):
         texts, wanted = made_pii.labelled(sentences)
         print(f"## names: {name}, {ENGLISH}\n")
-        found = of_names(find(pa.array(texts, pa.large_string()), ("person", "place"), ENGLISH))
-        scores(name, wanted, found)
+        reported = of_names(find(pa.array(texts, pa.large_string()), ("person", "place"), ENGLISH))
+        scores(name, wanted, reported)
         table("kind", "labelled and touched by a found one", "found and touching a labelled one")
         for kind in ("person", "place"):
-            these, those = ({span for span in spans if span[0] == kind} for spans in (wanted, found))
+            these, those = ({span for span in spans if span[0] == kind} for spans in (wanted, reported))
             row(kind, f"{touched(these, those):.4f}", f"{touched(those, these):.4f}")
         print()
 
 
-def of_names(found: Found) -> Spans:
-    texts = found.texts.to_pylist()
+def of_names(names: Found) -> Spans:
+    texts = names.texts.to_pylist()
     return {
-        (found.kinds[kind], number, *characters(texts[number], start, end))
-        for number, kind, start, end in found.spans.tolist()
+        (names.kinds[kind], number, *characters(texts[number], start, end))
+        for number, kind, start, end in names.spans.tolist()
     }
 
 

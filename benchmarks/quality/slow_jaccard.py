@@ -33,7 +33,7 @@ def folded(text: str) -> str:
 
 
 def shingles(text: str, n: int = 5) -> Set:
-    """The set of a document, sorted; its members stand as 64-bit hashes."""
+    """The set of a document, sorted; its members are 64-bit hashes."""
     words = folded(text).split(" ")
     if words == [""]:
         return np.empty(0, np.uint64)
@@ -90,17 +90,17 @@ def alike(sets: Iterable[Set], least: float) -> Alike:
     similarity search", 2007; Xiao et al., "Efficient similarity joins", 2008). Those that do are counted out.
     """
     groups: dict[bytes, int] = {}
-    found: list[Set] = []
+    distinct: list[Set] = []
     first: list[int] = []
     group: list[int] = []
     for number, members in enumerate(sets):
         name = members.tobytes() or number.to_bytes(4)  # an empty one is alone
         if name not in groups:
-            groups[name] = len(found)
-            found.append(members)
+            groups[name] = len(distinct)
+            distinct.append(members)
             first.append(number)
         group.append(groups[name])
-    return _alike(group, first, list(_pairs(found, least)))
+    return _alike(group, first, list(_pairs(distinct, least)))
 
 
 def among(sets: Sets, pairs: Iterable[tuple[int, int]], least: float) -> Alike:
@@ -113,8 +113,8 @@ def among(sets: Sets, pairs: Iterable[tuple[int, int]], least: float) -> Alike:
             group[number] = same.setdefault(sets[number].tobytes(), number)
     _, first, group = np.unique(group, return_index=True, return_inverse=True)
     met = {(min(a, b), max(a, b)) for a, b in ((int(group[a]), int(group[b])) for a, b in pairs) if a != b}
-    found = [(a, b, value) for a, b in sorted(met) if (value := jaccard(sets[first[a]], sets[first[b]])) >= least]
-    return _alike(group.tolist(), first.tolist(), found)
+    near = [(a, b, value) for a, b in sorted(met) if (value := jaccard(sets[first[a]], sets[first[b]])) >= least]
+    return _alike(group.tolist(), first.tolist(), near)
 
 
 def _alike(group: list[int], first: list[int], pairs: list[tuple[int, int, float]]) -> Alike:

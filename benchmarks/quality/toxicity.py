@@ -1,10 +1,10 @@
 """Do the model of words and the list of filter/toxicity see what people call toxic, and do they leave the rest alone?
 
 Labelled texts, all short: tweets (Davidson et al. 2017; the model that ships was trained on them, so its figure there
-is no proof), comments of which most are toxic (SemEval 2021 task 5, "toxic spans"), comments half of which are (Surge
-AI), and made cases in which words mislead (HateCheck). Ordinary text: pages of a crawl that lid.176 calls English, and
-passages of novels. What the list finds in pages is there, and mostly meant as such; a high score of a passage of a
-novel is an error.
+proves nothing), comments of which most are toxic (SemEval 2021 task 5, "toxic spans"), comments half of which are
+(Surge AI), and made cases in which words mislead (HateCheck). Ordinary text: pages of a crawl that lid.176 calls
+English, and passages of novels. What the list finds in pages is there, and mostly meant as such; a high score of a
+passage of a novel is an error.
 """
 
 import csv
@@ -54,8 +54,8 @@ class Labelled:
 
     @cached_property
     def signals(self) -> dict[str, NDArray[np.float64]]:
-        found = Rater().columns(pa.array(self.texts, pa.large_string()), spans=False)
-        return {name: pc.fill_null(pc.cast(column, pa.float64()), 0.0).to_numpy() for name, column in found.items()}
+        signals = Rater().columns(pa.array(self.texts, pa.large_string()), spans=False)
+        return {name: pc.fill_null(pc.cast(column, pa.float64()), 0.0).to_numpy() for name, column in signals.items()}
 
     def caught(self, signal: str, bound: float) -> NDArray[np.bool_]:
         return self.signals[signal] > bound
@@ -64,8 +64,8 @@ class Labelled:
         step = Toxicity()
         bounds = [(rule.signal, getattr(step, rule.parameter)) for rule in step.RULES]
         hits = [self.caught(name, bound) for name, bound in bounds if bound is not None]
-        found: NDArray[np.bool_] = np.logical_or.reduce(hits)
-        return found
+        hit: NDArray[np.bool_] = np.logical_or.reduce(hits)
+        return hit
 
 
 def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
@@ -84,10 +84,10 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     table("case", "texts", f"share > {SHARE}", f"score > {SCORE}", "either")
     print_cases(labelled[-1])
     print()
-    found = {of.name: of for of in (*labelled, *ordinary)}
+    by_name = {of.name: of for of in (*labelled, *ordinary)}
     figures = [Figure(f"toxicity: F1 on {of.name}", measure(of, of.by_default())[2], "", digits=3) for of in labelled]
-    harmless = ~found["HateCheck"].toxic
-    alarms = float(found["HateCheck"].by_default()[harmless].mean())
+    harmless = ~by_name["HateCheck"].toxic
+    alarms = float(by_name["HateCheck"].by_default()[harmless].mean())
     figures.append(Figure("toxicity: false alarms on HateCheck's cases that are not hateful", 100 * alarms, "%"))
     for of in ordinary:
         figures.append(Figure(f"toxicity: {of.name} that would go", 100 * float(of.by_default().mean()), "%"))
@@ -122,29 +122,29 @@ def print_cases(of: Labelled) -> None:
 
 
 def tweets(data: Path) -> Labelled:
-    found = list(records(data / "toxicity/davidson_tweets.jsonl.gz"))
-    toxic = [record["label"] != "neither" for record in found]
-    return Labelled("tweets", [record["text"] for record in found], np.array(toxic))
+    rows = list(records(data / "toxicity/davidson_tweets.jsonl.gz"))
+    toxic = [record["label"] != "neither" for record in rows]
+    return Labelled("tweets", [record["text"] for record in rows], np.array(toxic))
 
 
 def spans(data: Path) -> Labelled:
     with gzip.open(data / "toxicity/toxic_spans_train.csv.gz", "rt", encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    toxic = [record["spans"].strip() != "[]" for record in found]
-    return Labelled("toxic spans", [record["text"] for record in found], np.array(toxic))
+        rows = list(csv.DictReader(file))
+    toxic = [record["spans"].strip() != "[]" for record in rows]
+    return Labelled("toxic spans", [record["text"] for record in rows], np.array(toxic))
 
 
 def comments(data: Path) -> Labelled:
-    found = list(records(data / "toxicity/surge_toxicity_en.jsonl.gz"))
-    toxic = [record["is_toxic"] == "Toxic" for record in found]
-    return Labelled("Surge", [record["text"] for record in found], np.array(toxic))
+    rows = list(records(data / "toxicity/surge_toxicity_en.jsonl.gz"))
+    toxic = [record["is_toxic"] == "Toxic" for record in rows]
+    return Labelled("Surge", [record["text"] for record in rows], np.array(toxic))
 
 
 def hatecheck(data: Path) -> Labelled:
-    found = list(records(data / "toxicity/hatecheck.jsonl.gz"))
-    toxic = [record["label_gold"] == "hateful" for record in found]
-    kinds = tuple(record["functionality"] for record in found)
-    return Labelled("HateCheck", [record["test_case"] for record in found], np.array(toxic), kinds)
+    rows = list(records(data / "toxicity/hatecheck.jsonl.gz"))
+    toxic = [record["label_gold"] == "hateful" for record in rows]
+    kinds = tuple(record["functionality"] for record in rows)
+    return Labelled("HateCheck", [record["test_case"] for record in rows], np.array(toxic), kinds)
 
 
 def pages(data: Path) -> Labelled:

@@ -1,4 +1,5 @@
-"""The loader from the page cache: tokens a second with all fields, beside what others do; memory; the order of 10**12.
+"""The loader from the page cache: tokens per second with all fields, beside what others do; memory; the order of
+10**12.
 
 --formats names the python of an environment with mosaicml-streaming, litdata and datasets, which `make interop` makes.
 """
@@ -29,7 +30,7 @@ TOKENS, PER_SHARD = 200_000_000, 50_000_000
 LENGTH, BATCH = 2048, 8
 READ = 50_000_000  # tokens a measurement
 PEER_READ = 20_000_000
-BAR = 150.0  # million tokens a second
+BAR = 150.0  # million tokens per second
 FEW = ("tokens", "targets")
 PEERS = ("litdata", "streaming", "datasets")
 
@@ -58,11 +59,11 @@ def run(workload: Workload, runs: int, scratch: Path, formats: Path | None = Non
         row(name, fields, f"{speeds[name, fields]:,.0f}")
     figures.append(Figure("loader: all fields", speeds["TokenLoader", "all of concat"], "M tokens/s", BAR, digits=0))
     for peer in PEERS if formats else ():
-        found = of_peer(formats, peer, flat, scratch / peer)
+        answer = of_peer(formats, peer, flat, scratch / peer)
         row(
-            f"{peer} {found.get('version', '')}",
+            f"{peer} {answer.get('version', '')}",
             "tokens",
-            f"{found['cpu'] / 1e6:,.1f}" if "cpu" in found else found["why"],
+            f"{answer['cpu'] / 1e6:,.1f}" if "cpu" in answer else answer["why"],
         )
     print()
     return [*figures, *memory(scratch), *order()]
@@ -111,8 +112,8 @@ def of_peer(python: Path | None, which: str, flat: Path, folder: Path) -> dict[s
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"why": "could not be run: " + (done.stderr.strip().splitlines() or ["no message"])[-1][:100]}
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer
 
 
 def memory(scratch: Path) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""The first pass of a recipe, where the whole input is read: MB/s of input, with a worker a core."""
+"""The first pass of a recipe, where the whole input is read: MB/s of input, with a worker per core."""
 
 import os
 import shutil

@@ -26,20 +26,20 @@ OF_ORDINARY_TEXT = {PERSONAL: 500.0}  # MB/s; most of the workload of all kinds 
 
 def run(workload: Workload, runs: int, scratch: Path, data: Path | None = None) -> list[Figure]:
     mixed = samples.all_kinds(workload)
-    found = [mixed, samples.prose(workload), *([samples.crawled(data)] if data else [])]
+    measured = [mixed, samples.prose(workload), *([samples.crawled(data)] if data else [])]
     print(f"## measures: CPU time of one thread, median of {runs}\n")
-    for sample in found:
+    for sample in measured:
         print(f"- {sample}")
     print()
-    table("MB/s a core", *(sample.name for sample in found))
+    table("MB/s per core", *(sample.name for sample in measured))
     figures = []
     bars = BARS | OF_ORDINARY_TEXT
     for name, work in WORK.items():
-        speeds = [sample.speed(work, runs) for sample in found]
+        speeds = [sample.speed(work, runs) for sample in measured]
         row(name, *(f"{speed:,.0f}" for speed in speeds))
         figures += [
             Figure(f"measures: {name}, {sample.name}", speed, "MB/s", (BARS if sample is mixed else bars).get(name))
-            for sample, speed in zip(found, speeds)
+            for sample, speed in zip(measured, speeds)
         ]
     print()
     return figures

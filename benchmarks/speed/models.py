@@ -23,10 +23,10 @@ from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.text.lexicon import find_words, read_words
 from corpusmill.train.lm import Settings, train
 
-ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s a core
-QUALITY = 50.0  # MB/s a core
-LEXICON = 100.0  # MB/s a core
-LANGUAGE, CHARACTERS = 25_000.0, 1000  # texts/s a core, of so many characters
+ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s per core
+QUALITY = 50.0  # MB/s per core
+LEXICON = 100.0  # MB/s per core
+LANGUAGE, CHARACTERS = 25_000.0, 1000  # texts/s per core, of so many characters
 
 
 def run(workload: Workload, runs: int, scratch: Path, data: Path | None = None) -> list[Figure]:
@@ -43,7 +43,7 @@ def labelled(data: Path) -> list[str]:
 
 
 def language(texts: list[str], runs: int) -> list[Figure]:
-    """Texts of 1,000 characters a second, by our scorer and by the fastText library; and whether they agree."""
+    """Texts of 1,000 characters per second, by our scorer and by the fastText library; and whether they agree."""
     texts = [text[:CHARACTERS] for text in texts if len(text) >= CHARACTERS]
     column = pa.array(texts, pa.large_string())
     model = assets.load(LID_176, FastText.load)
@@ -52,12 +52,12 @@ def language(texts: list[str], runs: int) -> list[Figure]:
     ours = len(texts) / thread_seconds(lambda: model.predict(column, 1), runs)
     whole = len(texts) / thread_seconds(lambda: Identifier().columns(column), runs)
     theirs = len(texts) / thread_seconds(lambda: [library.predict(line) for line in lines], 1)
-    label, score = (found[:, 0] for found in model.predict(column, 1))
+    label, score = (part[:, 0] for part in model.predict(column, 1))
     expected = [library.predict(line) for line in lines]
     known = np.flatnonzero(label >= 0)
     same = np.mean([model.labels[label[i]] == expected[i][0][0].removeprefix("__label__") for i in known])
     apart = max(abs(float(score[i]) - float(expected[i][1][0])) for i in known)
-    table(f"lid.176.ftz, {len(texts):,} texts of {CHARACTERS:,} characters", "texts/s a core")
+    table(f"lid.176.ftz, {len(texts):,} texts of {CHARACTERS:,} characters", "texts/s per core")
     row("scores", f"{ours:,.0f}")
     row("with windows and runner-up, as the steps do", f"{whole:,.0f}")
     row("the fastText library", f"{theirs:,.0f}")
@@ -81,7 +81,7 @@ def decontamination(workload: Workload, runs: int, scratch: Path) -> list[Figure
             question = " ".join(words[random.integers(0, len(words), length)])
             file.write(orjson.dumps({"id": number, "question": question, "answer": None}) + b"\n")
     print(f"- {sample}\n- {ITEMS:,} items of {lengths.sum():,} words\n")
-    table("decontaminate/ngrams", "MB/s a core")
+    table("decontaminate/ngrams", "MB/s per core")
     figures = []
     for ngram, shortest in ((8, 8), (8, 5), (13, 8)):
         step = Ngrams(benchmarks=str(path), ngram=ngram, shortest=shortest)
@@ -120,7 +120,7 @@ def perplexity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
         f"{seconds:.1f} s",
         f"{(scratch / 'workload.lm').stat().st_size / 1e6:,.0f} MB",
     )
-    row("score", f"{speed:.0f} MB/s a core", "")
+    row("score", f"{speed:.0f} MB/s per core", "")
     print()
     return [
         Figure("models: train lm on 100 MB", seconds, "s", 60.0, "below"),
@@ -133,7 +133,7 @@ def quality(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     sample = samples.all_kinds(workload)
     speed = sample.speed(Quality().signals, runs)
     fasttext = sample.speed(Quality(model=LID_176, good="en").signals, 1)
-    table("annotate/quality", "MB/s a core")
+    table("annotate/quality", "MB/s per core")
     row("the model that ships", f"{speed:,.0f}")
     row("a fastText model of 176 labels and character n-grams", f"{fasttext:,.0f}")
     print()
@@ -147,7 +147,7 @@ def toxicity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     lexicon = sample.speed(lambda batch: find_words(batch["text"], words), runs)
     scored = sample.speed(lambda batch: model.score(batch["text"]), runs)
     both = sample.speed(Toxicity().signals, runs)
-    table("annotate/toxicity", "MB/s a core")
+    table("annotate/toxicity", "MB/s per core")
     row(f"the list of {len(words.start) - 1} words, written forms too", f"{lexicon:,.0f}")
     row("the model, by document and by sentence", f"{scored:,.0f}")
     row("all signals", f"{both:,.0f}")

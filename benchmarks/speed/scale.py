@@ -1,14 +1,14 @@
 """Near deduplication by number of documents, up to 10 million: python -m benchmarks.speed.scale
 
 What is made, and not timed: for every unit of documents the file of keys as a pass writes it (14 bands, sketches of 112
-lanes), and the table of documents. Of every five documents one is in a pair, or is lonely where its pair would stand:
-the second of a pair stands half the corpus behind the first and is the same text with 0, 1 or 2 of its 60 words
+lanes), and the table of documents. Every fifth document is in a pair, or is unique where a pair would have no partner:
+the second of a pair follows half a corpus behind the first and is the same text with 0, 1 or 2 of its 60 words
 exchanged (similarity 1, 0.84, 0.70). Its keys are computed. The other four have keys and sketches drawn at random and
 no text.
 
-What is timed: all stages of dedup/minhash as in every run, in a process of their own, by two workers: grouping, the
-n-grams of candidates, verdicts. Not as in a crawl are the texts, which are shorter (of a document that is no candidate
-nothing is read there, either, but it must be skipped), and that there are no crowds of documents that are all alike.
+Timed are all stages of dedup/minhash as in every run, in a process of their own, by two workers: grouping, the
+n-grams of candidates, verdicts. Unlike in a crawl, texts are shorter (a document that is not a
+candidate is not read in a crawl either, but skipped), and there are no large clusters.
 """
 
 import argparse
@@ -145,32 +145,32 @@ def measure(documents: int, root: Path) -> tuple[float, int, int]:
     row("**all, with start**", f"**{wall:.1f}**", "", "")
     gone, candidates = check(documents, root)
     print(
-        f"\n{candidates:,} candidates compared exactly, {gone:,} documents go; {watch.cpu:.0f} CPU s; peak over all "
-        f"processes {watch.rss / GIB:.2f} GiB resident, {watch.pss / GIB:.2f} GiB proportional\n"
+        f"\n{candidates:,} candidates compared exactly, {gone:,} documents dropped; {watch.cpu:.0f} CPU s; "
+        f"peak over all processes {watch.rss / GIB:.2f} GiB resident, {watch.pss / GIB:.2f} GiB proportional\n"
     )
     return wall, watch.rss, watch.pss
 
 
 def check(documents: int, root: Path) -> tuple[int, int]:
-    """How many go, and how many pairs were compared. Raises SystemExit unless those go that must."""
+    """How many are dropped, and how many pairs were compared. Raises SystemExit if the wrong ones are dropped."""
     (verdicts,) = root.glob("*-minhash-verdicts-*/verdicts/*.parquet")
     (commit,) = root.glob("*-minhash-verdicts-*/commits/*.json")
-    found = pq.read_table(verdicts, columns=["document", "reason"])
-    gone = found["document"].filter(found["reason"].is_valid()).to_numpy()
+    rows = pq.read_table(verdicts, columns=["document", "reason"])
+    gone = rows["document"].filter(rows["reason"].is_valid()).to_numpy()
     pairs = documents // PAIRED // 2
     kind = (gone // PAIRED - pairs) % 3  # words exchanged
     equal, near = -(-pairs // 3), -(-(pairs - 1) // 3)
     right = (gone % PAIRED == 0).all() and (gone // PAIRED >= pairs).all()
     # At 0.836 a pair meets with probability 0.978.
     if not right or (kind == 0).sum() != equal or not 0.96 < (kind == 1).sum() / near < 0.99 or (kind == 2).any():
-        raise SystemExit(f"the wrong documents go: {np.bincount(kind)} of {equal}, {near}, 0")
+        raise SystemExit(f"the wrong documents are dropped: {np.bincount(kind)} of {equal}, {near}, 0")
     return len(gone), json.loads(commit.read_bytes())["facts"]["candidates"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, nargs="+", default=SIZES, help="multiples of 10, rising")
-    parser.add_argument("--scratch", type=Path, help="folder for what is made, 5 GB; a temporary one if not given")
+    parser.add_argument("--scratch", type=Path, help="folder for the made data, 5 GB; a temporary one if not given")
     parser.add_argument("--part", choices=("make", "stages"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -181,23 +181,23 @@ def main() -> int:
         )
         return 0
     heading("made: keys and sketches by number of documents", "benchmarks.speed.scale")
-    found = []
+    measured = []
     for documents in options.documents:
         root = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
         try:
-            found.append(measure(documents, root))
+            measured.append(measure(documents, root))
         finally:
             shutil.rmtree(root, ignore_errors=True)
     largest = f"{options.documents[-1] / 1e6:g} M documents"
-    seconds, memory, _ = found[-1]
+    seconds, memory, _ = measured[-1]
     figures = [
         Figure(f"{largest}: wall", seconds, "s", MOST_SECONDS, "below"),
         Figure(f"{largest}: peak memory, all processes", memory / GIB, "GiB", MOST_MEMORY, "below"),
     ]
-    if len(found) > 1:
+    if len(measured) > 1:
         # Proportional: a page that two processes share, as of a file that is mapped, does not grow twice.
         for place, name in ((1, "resident"), (2, "proportional")):
-            growth = float(np.polyfit(options.documents, [one[place] for one in found], 1)[0])
+            growth = float(np.polyfit(options.documents, [one[place] for one in measured], 1)[0])
             figures.append(
                 Figure(f"{name} memory by document, by least squares", growth, "bytes", MOST_GROWTH, "below")
             )

@@ -29,7 +29,7 @@ SHARE, MAP = 0.8, 8.0  # of the bare engine's speed; times that of datasets.map 
 BATCH = 2048  # documents that a run tokenises at a time
 TOKENIZER = "gpt2"
 
-# Two processes, as many as this machine has cores; `tokenizers` is told not to make threads in each.
+# Two processes, as many as this machine has cores; `tokenizers` makes no threads in them.
 PEER = """
 import json, sys, time
 from datasets import load_dataset
@@ -90,15 +90,15 @@ def together(works: tuple[Callable[[], None], ...], runs: int, clear: Callable[[
 
     clear   removes what they wrote; not counted
     """
-    found: list[list[float]] = [[] for _ in works]
+    times: list[list[float]] = [[] for _ in works]
     for number in range(runs + 1):
-        for work, seconds in zip(works, found):
+        for work, seconds in zip(works, times):
             start = time.process_time()
             work()
             if number:
                 seconds.append(time.process_time() - start)
             clear()
-    return [median(seconds) for seconds in found]
+    return [median(seconds) for seconds in times]
 
 
 def of_map(python: Path, texts: list[str], scratch: Path) -> float:
