@@ -61,7 +61,7 @@ def api_page() -> str:
     """
     parts = [WRITTEN, "# Python API", *prose(inspect.cleandoc(about))]
     names = set(corpusmill.__all__) - {"__version__"}
-    for name in sorted(names - PUBLIC.keys(), key=str.lower):
+    for name in sorted(names - PUBLIC.keys(), key=lambda name: (name.lower(), name)):
         parts += described(f"corpusmill.{name}", getattr(corpusmill, name), 2)
     for name in sorted(names & PUBLIC.keys()):
         module = getattr(corpusmill, name)
