@@ -7,6 +7,7 @@ import pytest
 
 import corpusmill
 from corpusmill import Recipe, Source
+from corpusmill.engine.inputs import measured
 from corpusmill.estimate import estimate, sample
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
@@ -73,7 +74,7 @@ def test_a_part_says_nearly_the_same(tmp_path):
 
 def test_a_sample_comes_from_all_over_the_files(tmp_path):
     path = corpus(tmp_path, "web", 4000, 4)
-    pieces = sample(Jsonl(), expand((str(path),), ()), 0.25)
+    pieces = sample(Jsonl(), measured(tuple(expand((str(path),), ()))), 0.25)
     assert len(pieces) > 1 and len({str(piece) for piece in pieces}) == len(pieces)
     starts = [piece.start for piece in pieces]
     assert starts == sorted(starts) and starts[-1] > 0.75 * path.stat().st_size and starts[0] < starts[-1] / 2

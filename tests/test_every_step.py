@@ -255,7 +255,7 @@ def test_keys_depend_on_each_document_alone(step, first, second):
     whole, cut = keys(both), [keys(both.slice(0, len(first))), keys(both.slice(len(first)))]
     assert whole.bands.dtype == np.uint64
     np.testing.assert_array_equal(whole.bands, np.concatenate([part.bands for part in cut]))
-    for arrays, rows in ((lambda found: found.arrays, len(both)), (lambda found: found.riders, len(whole.bands))):
+    for arrays, rows in ((lambda found: found.arrays, len(both)), (lambda found: found.payload, len(whole.bands))):
         for name, array in arrays(whole).items():
             assert len(array) == rows
             np.testing.assert_array_equal(array, np.concatenate([arrays(part)[name] for part in cut]))

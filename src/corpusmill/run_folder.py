@@ -380,9 +380,11 @@ class Collected:
             self.times[key] = self.times.get(key, 0) + 1
         self.units: dict[str, bytes] = {}
         self.facts: Facts = {}
+        self._count = 0
 
     def __len__(self) -> int:
-        return sum(self.times[key] for key in self.units)
+        """Units of the plan that are done."""
+        return self._count
 
     def add(self, commit: Commit) -> None:
         if commit.key in self.units:
@@ -393,6 +395,7 @@ class Collected:
         }
         self.units[commit.key] = json.dumps([commit.attempt, outputs, commit.notes, commit.seconds]).encode()
         merge(self.facts, commit.facts, self.times[commit.key])
+        self._count += self.times[commit.key]
 
     def attempts(self) -> dict[str, str]:
         """key -> the attempt that counts."""

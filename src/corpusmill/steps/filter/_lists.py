@@ -69,8 +69,9 @@ class Address:
     def site(self) -> str | None:
         """The registered domain, one label below a public suffix; None for an IP address and a bare suffix.
 
-        >>> [Address.of(url).site for url in ("http://www.shop.example.co.uk/", "http://me.github.io",
-        "http://10.0.0.7")] ['example.co.uk', 'me.github.io', None]
+            >>> urls = ("http://www.shop.example.co.uk/", "http://me.github.io", "http://10.0.0.7")
+        >>> [Address.of(url).site for url in urls]
+        ['example.co.uk', 'me.github.io', None]
         """
         return None if not self.host or _ADDRESS.fullmatch(self.host) else _site(self.host)
 
