@@ -27,8 +27,9 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +86,18 @@ class RunFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def keep(self, relative: str) -> None:
-        """Make a file of `new_file` survive a loss of power, or of this machine. Its folder is synced with the
-        commit."""
+    def keep(self, relative: Sequence[str]) -> None:
+        """Make files of `new_file` survive a loss of power, with their names, or the loss of this machine."""
         if self.is_local:
-            with (self.path / relative).open("rb") as file:
-                os.fsync(file.fileno())
+            paths = [self.path / name for name in relative]
+            folders = {path.parent for path in paths} if os.name != "nt" else ()
+            waits = [partial(_sync, path) for path in (*paths, *folders)]
         else:
-            self._cache.upload(self.name_of(relative))
+            waits = [partial(self._cache.upload, self.name_of(name)) for name in relative]
+        # Together: a file system with a journal writes it once for all who wait, and a store answers in parallel.
+        with ThreadPoolExecutor(max(len(waits), 1)) as pool:
+            for done in [pool.submit(wait) for wait in waits]:
+                done.result()
 
     @cached_property
     def _cache(self) -> NodeCache:
@@ -303,9 +308,7 @@ class StageFolder:
         return Commit.from_json(json.loads(storage.read_bytes(self._name(f"commits/{key}.json"))))
 
     def commit(self, commit: Commit) -> bool:
-        """Make a unit count. False if another attempt was first: then this one's files are orphans."""
-        for parent in {output.path.rpartition("/")[0] for output in commit.outputs.values()}:
-            storage.fsync_dir(self.run.name_of(parent))
+        """Make a unit count; its outputs are safe. False if another attempt was first: then these are orphans."""
         record = json.dumps(commit.to_json(), sort_keys=True).encode()
         return storage.create_once(self._name(f"commits/{commit.key}.json"), record)
 
@@ -500,6 +503,14 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "surrogateescape")
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _is_full(name: str) -> bool:

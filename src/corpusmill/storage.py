@@ -440,7 +440,7 @@ def remove_tree(path: str) -> None:
 
 def fsync_dir(path: str) -> None:
     """Make the names in a local folder survive a loss of power; nothing to do in an object store."""
-    if not is_local(path):
+    if not is_local(path) or os.name == "nt":  # Windows opens no folders
         return
     with _errors_of(path):
         handle = os.open(local_path(path), os.O_RDONLY)

@@ -132,7 +132,7 @@ class UnitIO(Upstream):
         for name, (path, rows) in sorted(self._files.items()):
             here = self.run.new_file(path)
             outputs[name] = Output(path, rows, here.stat().st_size, storage.checksum(here))
-            self.run.keep(path)
+        self.run.keep([output.path for output in outputs.values()])
         return outputs
 
     def text_groups(self, name: str) -> list[int]:

@@ -43,9 +43,9 @@ def source(*sizes: int, expands: float = 1.0) -> SourceFiles:
     ("megabytes", "unit_mb", "expected"),
     [
         (100_000, 128, 128),
-        (32 * 128, 128, 128),
-        (32 * 128 - 1, 128, 32),
-        (475, 128, 8),
+        (24 * 128, 128, 128),
+        (24 * 128 - 1, 128, 64),
+        (475, 128, 16),
         (90, 128, 8),  # none below 4 MB of text, if there are fewer units then
         (1, 128, 8),
         (475, 2, 2),  # asked for
@@ -58,7 +58,7 @@ def test_a_small_input_makes_many_units_and_a_large_one_large_ones(megabytes, un
 
 def test_sizes_are_those_of_the_text_in_compressed_files():
     assert unit_bytes([source(1024 * MEGABYTE, expands=4.0)], 128) == 128 * MEGABYTE
-    assert unit_bytes([source(1024 * MEGABYTE, expands=3.9)], 128) == 32 * MEGABYTE
+    assert unit_bytes([source(1024 * MEGABYTE, expands=2.9)], 128) == 64 * MEGABYTE
 
 
 @pytest.mark.parametrize(

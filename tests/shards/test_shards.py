@@ -20,7 +20,7 @@ from corpusmill.shards import pack as pack_module
 from corpusmill.shards.layout import Entry
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import plan_shards
-from corpusmill.shards.writer import make_index, write_documents, write_folder, write_shard
+from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents, write_folder, write_shard
 from corpusmill.tokens.packing import Report, best_fit_rows, concat
 
 EOS = 50_256
@@ -180,7 +180,7 @@ def folder(tmp_path):
         )
         table = write_documents([batch], shard.first_document, packed.lengths, tmp_path / f"documents/{name}.parquet")
         entries.append(Entry(**{**entry.__dict__, "table_xxh3_128": table}))
-    index = make_index(plan.cuts, plan.documents, plan.tokens, load("gpt2"), EOS, reversed(entries))
+    index = make_index(plan.cuts, plan.documents, plan.tokens, TokenizerFacts.of(load("gpt2")), EOS, reversed(entries))
     (tmp_path / "index.json").write_bytes(index.to_bytes())
     return tmp_path
 
@@ -327,7 +327,7 @@ def test_the_index_wants_every_planned_shard():
     units = cut(LINES, [])
     plan = planned(units, "concat", 8, 16)
     with pytest.raises(ShardError, match=r"shards of 65 tokens were planned, and .* 0 were written"):
-        make_index(plan.cuts, plan.documents, plan.tokens, load("gpt2"), EOS, [])
+        make_index(plan.cuts, plan.documents, plan.tokens, TokenizerFacts.of(load("gpt2")), EOS, [])
 
 
 def test_a_table_wants_every_document(tmp_path):

@@ -3,7 +3,7 @@
 A unit has at most so many megabytes of text, and half as many at least. They are estimated: bytes of a file times how
 much its kind expands, which is measured on a sample. How many follows from the input alone and never from the number of
 workers, so that the same input makes the same files: `unit_mb` where there is enough text for LEAST_UNITS of that size,
-else a quarter of it, a sixteenth, and so on, and never less than SMALLEST.
+else a half of it, a quarter, and so on, and never less than SMALLEST.
 
 Units are cut so that one file more or less moves only its neighbourhood: a file of half a unit or more is in no unit
 with others, and smaller ones are grouped up to a file whose name's hash says so (content-defined chunking:
@@ -25,9 +25,9 @@ from corpusmill.storage import FileInfo, expand
 from corpusmill.units import Planned
 
 MEGABYTE = 1 << 20
-LEAST_UNITS = 32  # where the text is enough for units of SMALLEST, so that many cores have work
+LEAST_UNITS = 24  # of full size, so some 32 as they come, where the text is enough for that many of SMALLEST
 SMALLEST = 8 * MEGABYTE  # of text, so none is below 4: there the work around a unit shows
-STEP = 4  # from one size of units to the next smaller: few steps, so that a growing input seldom crosses one
+STEP = 2  # from one size of units to the next smaller
 SAMPLE = 8  # files of each kind on which expansion is measured
 GROUP = 4  # a group of small files ends after one in so many, once it is large enough
 

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from corpusmill.engine.documents import ROWS
 from corpusmill.engine.outputs import check_writer, link_all, publish_files
 from corpusmill.engine.tokens import EPOCHS, IDENTITY
-from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards.layout import INDEX, Entry, table_name
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange, Totals
-from corpusmill.shards.writer import make_index, write_documents
+from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.sums import sha256
 from corpusmill.unit_io import UnitIO, Upstream
@@ -103,6 +102,7 @@ class PackRows:
             batches = _documents(plan, self.stream, io)
             checksum = write_documents(batches, plan.first_document, packed.lengths, table)
             io.notes["entry"] = json.dumps(asdict(replace(written, table_xxh3_128=checksum)))
+            io.notes["tokenizer"] = json.dumps(TokenizerFacts.of(self.tokenize.open()))
             return
         for suffix, path in files.items():
             io.notes[f"sha256{suffix}"] = sha256(path)
@@ -123,7 +123,9 @@ class PackRows:
         for unit in range(len(shards)):
             run.publish(shards["documents"].path(unit), name, table_name(unit))
         entries = [Entry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
-        tokenizer: Tokenizer = self.tokenize.open()
+        # The driver need not load the tokenizer for what its workers know: that takes half a second.
+        known = shards.notes.get("tokenizer")
+        tokenizer = TokenizerFacts(*json.loads(known[0])) if known else TokenizerFacts.of(self.tokenize.open())
         totals = [results[stage] for stage in self.stream.stages]
         documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))
         tokens = sum(int(part.numbers("tokens").sum()) for part in totals if len(part))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import xxhash
@@ -77,8 +77,26 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
     return checksum(path)
 
 
+class TokenizerFacts(NamedTuple):
+    """What an index says of a tokenizer."""
+
+    spec: str
+    fingerprint: str
+    vocab_size: int
+    eos: str
+    eos_id: int
+    dtype: str
+    bos: str | None
+    bos_id: int | None
+
+    @staticmethod
+    def of(tokenizer: Tokenizer) -> "TokenizerFacts":
+        known = tokenizer.spec, tokenizer.fingerprint, tokenizer.vocab_size, tokenizer.eos, tokenizer.eos_id
+        return TokenizerFacts(*known, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id)
+
+
 def make_index(
-    cuts: ShardCuts, documents: int, tokens: int, tokenizer: Tokenizer, pad_id: int, entries: Iterable[Entry]
+    cuts: ShardCuts, documents: int, tokens: int, tokenizer: TokenizerFacts, pad_id: int, entries: Iterable[Entry]
 ) -> Index:
     """The index of shards that were written, in any order.
 
@@ -101,7 +119,7 @@ def make_index(
         eos=tokenizer.eos,
         eos_id=tokenizer.eos_id,
         pad_id=pad_id,
-        dtype=tokenizer.dtype.name,
+        dtype=tokenizer.dtype,
         packing=cuts.method,
         sequence_length=cuts.row,
         remainder=cuts.remainder,
@@ -129,7 +147,8 @@ def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Tokenizer, p
             with tokens.open("wb") as token_file, spans.open("wb") as span_file:
                 yield write_shard(pack(shard, units, pad), token_file, span_file)
 
-    index = make_index(plan.cuts, plan.documents, plan.tokens, tokenizer, pad, written())
+    facts = TokenizerFacts.of(tokenizer)
+    index = make_index(plan.cuts, plan.documents, plan.tokens, facts, pad, written())
     (folder / INDEX_NAME).write_bytes(index.to_bytes())
     return index
 
