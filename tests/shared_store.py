@@ -1,6 +1,5 @@
 """An object store for several processes: a folder of this machine, without anything that object stores do not have."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,16 @@ from corpusmill.run_folder import RunFolder
 
 
 class SharedStore(LocalFileSystem):  # type: ignore[misc]
-    """Names are `shared://bucket/key`; the folder is $SHARED_STORE. Files are created once by O_EXCL."""
+    """`shared:///folder/key` is the file /folder/key. Files are created once by O_EXCL."""
 
     protocol = ("shared",)
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
-        root = os.environ["SHARED_STORE"]
-        below = str(path).removeprefix("shared://").removeprefix(root).strip("/")
-        return f"{root}/{below}".rstrip("/")
+        return "/" + str(path).removeprefix("shared://").strip("/")
 
     def unstrip_protocol(self, name: str) -> str:
-        return "shared://" + self._strip_protocol(name).removeprefix(os.environ["SHARED_STORE"]).strip("/")
+        return f"shared://{self._strip_protocol(name)}"
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
         file = Path(self._strip_protocol(path))

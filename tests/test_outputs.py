@@ -20,7 +20,8 @@ from corpusmill.errors import InputError, MissingExtraError, RecipeError, ShardE
 from corpusmill.execute.serial import Serial
 from corpusmill.export import chance, export, formats
 from corpusmill.models.tokenizer import load
-from corpusmill.verify import verify, verify_folder
+from corpusmill.run_folder import RunFolder
+from corpusmill.verify import verify, verify_folder, verify_place
 from made_run import prose
 
 RECIPE = """
@@ -213,7 +214,7 @@ def test_tokens_need_a_tokenizer_and_no_packing(tmp_path):
 
 
 def test_everything_that_a_run_wrote_is_as_it_was_written(done):
-    checked = {found.folder.name: found for found in verify(done.folder)}
+    checked = {found.folder.name: found for found in verify(RunFolder(str(done.folder)))}
     assert {name: found.problems for name, found in checked.items()} == dict.fromkeys(checked, ())
     assert set(checked) == {"shards", "megatron", "parquet_tokens", "jsonl", "parquet"}
     assert checked["megatron"].tokens == sum(map(len, expected(done)))
@@ -335,13 +336,13 @@ def test_an_index_of_another_library_is_compared_with_the_files(tmp_path, format
 
 def test_a_folder_that_is_not_an_output_is_reported(tmp_path):
     with pytest.raises(ShardError, match=r"index\.json"):
-        list(verify(tmp_path / "nowhere"))
+        list(verify_place(str(tmp_path / "nowhere")))
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="holds no shards, and nothing else"):
-        list(verify(tmp_path))
-    (tmp_path / "output").mkdir()
+        list(verify_place(str(tmp_path)))
+    (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InputError, match="no output yet"):
-        list(verify(tmp_path))
+        list(verify_place(str(tmp_path)))
 
 
 def test_the_verbs_speak_json(done, tmp_path, corpusmill):

@@ -140,8 +140,7 @@ def test_names_of_local_places(place, monkeypatch):
 def test_workers_reach_an_object_store(recipe, tmp_path, monkeypatch):
     """By processes, which share nothing but the store: here a folder behind a file system that is not local."""
     monkeypatch.setenv("CORPUSMILL_NODE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("SHARED_STORE", str(tmp_path / "store"))
     here = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial())
     executor = Processes(2, preload=("corpusmill.engine.preload",))
-    corpusmill.run(recipe, folder=SharedRun("shared://bucket/run"), executor=executor)
-    assert local_output(tmp_path / "store" / "bucket" / "run") == local_output(here.folder)
+    corpusmill.run(recipe, folder=SharedRun(f"shared://{tmp_path}/store"), executor=executor)
+    assert local_output(tmp_path / "store") == local_output(here.folder)

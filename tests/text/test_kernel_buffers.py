@@ -83,13 +83,11 @@ GUARDED = """
 
     room = page - PAD
     endings = ["word", "é", "…", "😀", ".", "...", "\\u3000", "\\n", "\\r", "[", "[1", "[edit", "1.2.3.4", "a@b.c", "a@",
-               "2001:", "2001::", "+4", "(555", "DE8", "DE89", "4111 1111", "123-45-", "Σ", "1,", "x" * 70, "lorem
-               ipsu"]
+               "2001:", "2001::", "+4", "(555", "DE8", "DE89", "4111 1111", "123-45-", "Σ", "1,", "x" * 70, "lorem ipsu"]
     contents = [("A b. " * room).encode()[: room - len(e.encode())] + e.encode() for e in endings]
     contents += [e.encode() + ("A b. " * room).encode()[: room - len(e.encode())] for e in endings]
     contents += [random.Random(seed).randbytes(room) for seed in range(20)]  # not UTF-8
-    contents += [(half * room)[:room] for half in (b"\\xed\\xa0\\xbd", b"\\xed\\xb8\\x80 ")]  # halves of surrogate
-                                                                                              pairs
+    contents += [(half * room)[:room] for half in (b"\\xed\\xa0\\xbd", b"\\xed\\xb8\\x80 ")]  # half surrogates
     contents += [bytes([b]) * room for b in (0x20, 0x0A, 0x40, 0x80, 0xBF, 0xC2, 0xE2, 0xF0, 0xFF)]
     for content in contents:
         texts = guarded(content)

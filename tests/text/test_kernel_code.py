@@ -33,8 +33,8 @@ def is_code(line):
 
 
 ATOMS = """
-if for return constexpr synchronized returned Return été int8 _int { } ( ) [ ] ; : ): // /* */ #include #define
-#includes @app @ </p </ <b < = ,"""
+if for return constexpr synchronized returned Return été int8 _int { } ( ) [ ] ; : ): // /* */ #include #define #includes
+@app @ </p </ <b < = ,"""
 codes = st.lists(st.sampled_from([*ATOMS.split(), *" \n\n\t\r,"]), max_size=40)
 
 

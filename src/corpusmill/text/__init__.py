@@ -15,6 +15,7 @@ Kit, on which all others are built:
     runs           runs of letters, digits and given characters
     plain_tokens   tokens without a model: words, and single characters of scripts without spaces
     replace        documents with spans replaced by other text
+    rewrite        changes the texts that need it, and leaves the bytes of the others alone
 
 Measures of a document:
 
