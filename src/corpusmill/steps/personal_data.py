@@ -62,14 +62,44 @@ class PersonalData:
 
 
 def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], public_only: bool) -> PersonalData:
-    """The personal data of these kinds; with `public_only`, without the IP addresses that are not public."""
-    spans = pii_spans(texts, [name for name in KINDS if KIND_OF[name] in kinds])
-    if public_only:
-        spans = spans[~not_public(texts, spans)]
+    """The personal data of these kinds; with `public_only`, without the IP addresses that are not public.
+
+    What is found is blanked and the rest searched again, until nothing more is found: in "a@host.example.8.8.8.8" the
+    e-mail address ends where the IP address begins, and is seen once that is out of the way.
+    """
+    names = [name for name in KINDS if KIND_OF[name] in kinds]
+    spans = _search(texts, names, public_only)
+    more = spans
+    while len(more):
+        rows = np.unique(more[:, 0])
+        in_rows = spans[np.isin(spans[:, 0], rows)]
+        in_rows[:, 0] = np.searchsorted(rows, in_rows[:, 0])
+        more = _search(_blanked(texts.take(pa.array(rows)), in_rows), names, public_only)
+        more[:, 0] = rows[more[:, 0]]
+        spans = np.concatenate([spans, more])
+    spans = spans[np.lexsort((spans[:, 2], spans[:, 0]))]
     wanted = tuple(kind for kind in NAMED if kind in kinds)
     number = [wanted.index(KIND_OF[name]) if KIND_OF[name] in wanted else -1 for name in KINDS]
     spans[:, 1] = np.array(number, np.int64)[spans[:, 1]]
     return PersonalData(texts, spans, wanted)
+
+
+def _search(texts: pa.LargeStringArray, names: list[str], public_only: bool) -> NDArray[np.int64]:
+    spans = pii_spans(texts, names)
+    return spans[~not_public(texts, spans)] if public_only else spans
+
+
+def _blanked(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeStringArray:
+    """The texts with each span overwritten by "<>>>…" of the same length, which like a placeholder is no data."""
+    data, offsets = view(texts)
+    blanked = data.copy()
+    for document, _, start, end in spans.tolist():
+        base = int(offsets[document])
+        blanked[base + start : base + end] = ord(">")
+        blanked[base + start] = ord("<")
+    return pa.LargeStringArray.from_buffers(
+        len(texts), pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(blanked)
+    )
 
 
 def check_kinds(step: str, known: tuple[str, ...], kinds: tuple[str, ...]) -> None:
