@@ -1,4 +1,4 @@
-"""What a run will take is told from a sample: as it is if the sample is everything, and nearly so if it is a part."""
+"""What a run will take is estimated from a sample: as it is if the sample is everything, and nearly so if it is a part."""
 
 import json
 

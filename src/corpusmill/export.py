@@ -39,7 +39,7 @@ from corpusmill.write import DocumentTokens, DocumentWriter, Indexed, RowWriter,
 NANOGPT = "nanogpt"
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
 
-Progress = Callable[[int, int], None]  # is told what is done, and what there is to do: tokens, or documents of text
+Progress = Callable[[int, int], None]  # called with what is done and what there is to do: tokens, or documents of text
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def run(
     folder      instead of the recipe's run.folder: a path, or a URL such as s3://bucket/run
     workers     instead of the recipe's run.workers
     executor    instead of the recipe's run.executor
-    listener    is told of the progress
+    listener    is called as the run makes progress
 
     Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a
     unit fails in every attempt (the others are committed); StorageError if the disk is full; RunError if what was

@@ -19,7 +19,7 @@ EARLY = 10_000  # records after which a run that loses too many stops at once, n
 
 
 class ProgressListener(Protocol):
-    """Is told what happens, to show it. Every method is called from the driver only.
+    """Called as a run goes on, to show its progress. Every method is called from the driver only.
 
     compiling   kernels are compiled now, which takes up to a minute
     stage       a stage begins: it has so many units, of which some are done already
