@@ -57,6 +57,7 @@ class RunFiles:
             (entry["stage"], tuple(entry["labels"])) for entry in record["passes"] if self._begun(entry["stage"])
         ]
         self._waterfall: Waterfall | None = None
+        self._outputs: dict[tuple[str, str], list[str]] = {}
 
     def _begun(self, stage: str) -> bool:
         return stage in self.stages and len(self.stages[stage]) > 0
@@ -110,10 +111,12 @@ class RunFiles:
 
     def outputs(self, stage: str, name: str) -> list[str]:
         """The files `name` that the units of a stage wrote, by unit, as files of this machine."""
-        results = self.stages.get(stage)
-        if results is None or name not in results.outputs:
-            return []
-        return [str(self.folder.file(path)) for path in results[name].paths.to_pylist()]
+        if (stage, name) not in self._outputs:
+            results = self.stages.get(stage)
+            there = results is not None and name in results.outputs
+            paths = results[name].paths.to_pylist() if results and there else []
+            self._outputs[stage, name] = [str(self.folder.file(path)) for path in paths]
+        return self._outputs[stage, name]
 
     def paths(self, kind: str, number: int) -> list[str]:
         """The files of a pass, one per unit: "docs", "signals", "dropped" or "dead"."""

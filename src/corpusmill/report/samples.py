@@ -4,7 +4,8 @@ Every draw takes the documents with the smallest ids. An id is a hash, so this i
 draw. Of a run that is not finished, the kept documents are those kept by the last pass that has begun.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, identifier,
 Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`
 Place = tuple[str, int]  # a file and a row of it
 SAME_NAME = 100  # documents with one url at most
+READERS = 4  # files read at once
 
 
 def kept(tables: RunTables, n: int) -> list[Document]:
@@ -135,28 +137,44 @@ def _all(tables: RunTables) -> range:
 
 
 def _read(tables: RunTables, places: Sequence[Place]) -> dict[Place, Document]:
-    """Whole documents from rows of files: a row group is read once, and only if it holds one of the documents."""
+    """Whole documents from rows of files."""
+    wanted: dict[str, set[int]] = {}
+    for path, row in places:
+        wanted.setdefault(path, set()).add(row)
     rows: dict[Place, dict[str, Any]] = {}
-    for path in sorted({path for path, _ in places}):
-        wanted = sorted({row for other, row in places if other == path})
-        with pq.ParquetFile(path) as file:
-            start = 0
-            for group in range(file.metadata.num_row_groups):
-                stop = start + file.metadata.row_group(group).num_rows
-                here = [row for row in wanted if start <= row < stop]
-                if here:
-                    table = file.read_row_group(group, use_threads=False).take([row - start for row in here])
-                    rows |= {(path, row): entry for row, entry in zip(here, table.to_pylist())}
-                start = stop
-    signals = _signals_of(tables, {row["id"] for row in rows.values()})
+    with ThreadPoolExecutor(READERS) as pool:
+        for path, entries in zip(wanted, pool.map(_rows, wanted, wanted.values())):
+            rows |= {(path, row): entry for row, entry in entries.items()}
+    signals = _signals_of(tables, {row["id"] for row in rows.values()}, _units_of(tables, wanted))
     return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
 
 
-def _signals_of(tables: RunTables, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """id -> all that was measured of a document, in whichever pass."""
+def _rows(path: str, wanted: Collection[int]) -> dict[int, dict[str, Any]]:
+    """Rows of a file: a row group is read once, and only if it holds one of them."""
+    rows: dict[int, dict[str, Any]] = {}
+    with pq.ParquetFile(path) as file:
+        start = 0
+        for group in range(file.metadata.num_row_groups):
+            stop = start + file.metadata.row_group(group).num_rows
+            here = [row for row in sorted(wanted) if start <= row < stop]
+            if here:
+                table = file.read_row_group(group, use_threads=False).take([row - start for row in here])
+                rows |= dict(zip(here, table.to_pylist()))
+            start = stop
+    return rows
+
+
+def _units_of(tables: RunTables, paths: Collection[str]) -> set[int]:
+    """The units that wrote these files. A document is in the same unit of every pass."""
+    kinds = ((kind, number) for number in _all(tables) for kind in ("docs", "dropped"))
+    return {unit for kind in kinds for unit, path in enumerate(tables.files.paths(*kind)) if path in paths}
+
+
+def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dict[str, dict[str, Any]]:
+    """id -> all that was measured of a document, in whichever pass. `units` are those that the documents are in."""
     signals: dict[str, dict[str, Any]] = {}
     for number in _all(tables) if ids else ():
-        query = f"SELECT * FROM ({tables.table('signals', number)}) WHERE id IN {placeholders(ids)}"
+        query = f"SELECT * FROM ({tables.table('signals', number, units=units)}) WHERE id IN {placeholders(ids)}"
         for row in tables.rows(query, sorted(ids)):
             signals.setdefault(row["id"], {}).update({k: v for k, v in row.items() if k not in ABOUT})
     return signals

@@ -1,7 +1,7 @@
 """The files of a run as tables, asked in SQL."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -47,12 +47,14 @@ class RunTables:
         except (RecipeError, AssetError):
             return {}
 
-    def table(self, kind: str, number: int, place: bool = False) -> str:
+    def table(self, kind: str, number: int, place: bool = False, units: Collection[int] | None = None) -> str:
         """A table of a pass, as SQL.
 
         place   add the columns of PLACE, which say where each row is stored
+        units   only what these units of the pass wrote; all of them if not given
         """
-        files = ", ".join(literal(path) for path in self.files.paths(kind, number))
+        paths = self.files.paths(kind, number)
+        files = ", ".join(literal(path) for unit, path in enumerate(paths) if units is None or unit in units)
         where = ", filename = true, file_row_number = true" if place else ""
         return f"SELECT * FROM read_parquet([{files}]{where})"
 
