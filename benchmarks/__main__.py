@@ -14,7 +14,18 @@ from pathlib import Path
 
 from benchmarks.common import Figure, Workload, heading, verdict
 from benchmarks.peers import dedup, rules
-from benchmarks.speed import loader, map_pass, measures, models, more_input, startup, tokens, what_if, whole_run
+from benchmarks.speed import (
+    loader,
+    map_pass,
+    measures,
+    models,
+    more_input,
+    small_input,
+    startup,
+    tokens,
+    what_if,
+    whole_run,
+)
 from corpusmill.text import compile as kernels
 
 NAMES = (
@@ -28,6 +39,7 @@ NAMES = (
     "map_pass",
     "whole_run",
     "more_input",
+    "small_input",
     "startup",
 )
 
@@ -79,6 +91,8 @@ def main() -> int:
                     figures += whole_run.run(workload, options.runs, folder, big)
                 case "more_input":
                     figures += more_input.run(workload, options.runs, folder)
+                case "small_input":
+                    figures += small_input.run(workload, options.runs, folder)
                 case "startup":
                     figures += startup.run(workload, options.runs, folder)
     finally:
