@@ -92,20 +92,29 @@ def test_a_long_document_is_read_in_the_middle_and_at_its_end_too():
     assert signals["runner_up_score"][0] == pytest.approx(1 / 3, abs=0.02)
 
 
+def test_a_window_can_leave_out_the_head_of_a_document():
+    text = "Home About us Contact Privacy policy Search this site. " * 20 + GERMAN * 100
+    assert columns(AnnotateLanguage(windows=1), text)["label"] == ["en"]
+    assert columns(AnnotateLanguage(windows=1, offset=0.25), text)["label"] == ["de"]
+    with pytest.raises(RecipeError, match="offset is a share of the document, from 0 to 1, got 25"):
+        AnnotateLanguage(offset=25)
+
+
 def test_windows_without_a_word_do_not_count():
     text = GREEK * 40 + " " * 10_000
     signals = columns(AnnotateLanguage(), text)
     assert signals["label"] == ["el"] and signals["score"][0] > 0.9
 
 
-def slow_windows(text: str, windows: int, window_chars: int) -> list[str]:
+def slow_windows(text: str, windows: int, window_chars: int, offset: float) -> list[str]:
     """The definition: whole, or stretches that begin at equal distances in bytes, moved back to a character."""
     if len(text) <= windows * window_chars:
         return [text] + [""] * (windows - 1)
     final = len(text[:-window_chars].encode())
+    start = min(int(offset * len(text.encode())), final)
     pieces = []
     for w in range(windows):
-        at = final * w // max(windows - 1, 1)
+        at = start + (final - start) * w // max(windows - 1, 1)
         begun = next(i for i in range(len(text), -1, -1) if len(text[:i].encode()) <= at)
         pieces.append(text[begun : begun + window_chars])
     return pieces
@@ -116,13 +125,14 @@ def slow_windows(text: str, windows: int, window_chars: int) -> list[str]:
     texts=st.lists(st.text(alphabet="a é水🌊", max_size=400), min_size=1, max_size=3),
     windows=st.integers(1, 4),
     window_chars=st.integers(1, 150),
+    offset=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
 )
-def test_windows_are_where_the_definition_says(texts, windows, window_chars):
+def test_windows_are_where_the_definition_says(texts, windows, window_chars, offset):
     text = view(pa.array(["x", *texts], pa.large_string())[1:])
     first, last = (np.empty(len(texts) * windows, np.int64) for _ in range(2))
-    cut_windows(text.data, text.offsets, windows, window_chars, first, last)
+    cut_windows(text.data, text.offsets, windows, window_chars, offset, first, last)
     actual = [text.data[a:b].tobytes().decode() for a, b in zip(first, last, strict=True)]
-    assert actual == [window for text in texts for window in slow_windows(text, windows, window_chars)]
+    assert actual == [window for text in texts for window in slow_windows(text, windows, window_chars, offset)]
 
 
 def test_a_window_ends_where_64_bytes_hold_its_last_character_exactly():
@@ -130,7 +140,7 @@ def test_a_window_ends_where_64_bytes_hold_its_last_character_exactly():
     one = view(pa.array([text], pa.large_string()))
     first, last = np.empty(1, np.int64), np.empty(1, np.int64)
     for window_chars in range(1, 220):
-        cut_windows(one.data, one.offsets, 1, window_chars, first, last)
+        cut_windows(one.data, one.offsets, 1, window_chars, 0.0, first, last)
         assert one.data[first[0] : last[0]].tobytes().decode() == text[:window_chars]
 
 

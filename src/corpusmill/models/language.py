@@ -26,19 +26,22 @@ class Identifier:
     """Identifies the language of each text.
 
     A text of at most `windows` x `window_chars` characters is read whole. Of a longer one, `windows` windows of
-    `window_chars` characters are read, at equal distances from beginning to end, and the scores of each language are
-    averaged over the windows that contain words.
+    `window_chars` characters are read, at equal distances from `offset`, a share of its bytes, to the end, and the
+    scores of each language are averaged over the windows that contain words.
     """
 
     model: str = LID_176
     windows: int = 3
     window_chars: int = 1000
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         if self.windows < 1 or self.window_chars < 1:
             raise RecipeError(
                 f"need windows >= 1 and window_chars >= 1, got windows={self.windows}, window_chars={self.window_chars}"
             )
+        if not 0 <= self.offset <= 1:
+            raise RecipeError(f"offset is a share of the document, from 0 to 1, got {self.offset}")
         assets.locate(self.model)
 
     def labels(self) -> list[str]:
@@ -54,7 +57,7 @@ class Identifier:
         text = view(texts)
         first = np.empty(len(texts) * self.windows, np.int64)
         last = np.empty(len(texts) * self.windows, np.int64)
-        cut_windows(text.data, text.offsets, self.windows, self.window_chars, first, last)
+        cut_windows(text.data, text.offsets, self.windows, self.window_chars, self.offset, first, last)
         labels, scores = model.predict_spans(text.data, first, last, NAMED)
         best = np.empty((len(texts), 2), np.int32)
         mean = np.empty((len(texts), 2), np.float32)
@@ -75,6 +78,7 @@ def cut_windows(
     offsets: NDArray[np.int64],
     windows: int,
     window_chars: int,
+    offset: float,
     first: NDArray[np.int64],
     last: NDArray[np.int64],
 ) -> None:
@@ -91,8 +95,9 @@ def cut_windows(
             last[spans + 1 : spans + windows] = begin
             continue
         final = characters_back(data, begin, end, window_chars)
+        start = min(begin + np.int64(offset * (end - begin)), final)
         for w in range(windows):
-            at = begin + (final - begin) * w // max(windows - 1, 1)
+            at = start + (final - start) * w // max(windows - 1, 1)
             while load8(data, at) & 0xC0 == 0x80:
                 at -= 1
             first[spans + w], last[spans + w] = at, characters_on(data, at, end, window_chars)

@@ -24,6 +24,7 @@ class Language:
     model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
     windows: int = 3
     window_chars: int = 1000
+    offset: float = 0.0  # share of a longer document before the first window: 0.25 leaves out headers and menus
 
     def __post_init__(self) -> None:
         self._identifier()
@@ -36,4 +37,4 @@ class Language:
         return (self.model,)
 
     def _identifier(self) -> Identifier:
-        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)
+        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars, offset=self.offset)

@@ -31,6 +31,7 @@ class Language:
     model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
     windows: int = 3  # that are read of a longer document
     window_chars: int = 1000
+    offset: float = 0.0  # share of a longer document before the first window: 0.25 leaves out headers and menus
 
     needs: ClassVar[tuple[str, ...]] = ()
     threshold_parameters: ClassVar[tuple[str, ...]] = ("languages", "min_score", "min_scores")
@@ -70,7 +71,7 @@ class Language:
         return (self.model,)
 
     def _identifier(self) -> Identifier:
-        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)
+        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars, offset=self.offset)
 
 
 def some(labels: list[str]) -> str:
