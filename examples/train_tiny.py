@@ -10,7 +10,11 @@ last checkpoint with the very batches that would have come. Afterwards,
 
     corpusmill trace runs/demo --step 50 --batch 2 --seq-len 128 --seed 1
 
-says which documents the model saw in step 50.
+says which documents the model saw in step 50. To compare two corpora, as filtered with unfiltered text, train on each
+with the same tokenizer, and judge both on the same shards of text that is in neither:
+
+    python examples/train_tiny.py runs/filtered/output/shards --out filtered.pt --held-out runs/books/output/shards
+    python examples/train_tiny.py runs/unfiltered/output/shards --out unfiltered.pt --held-out runs/books/output/shards
 """
 
 import argparse
@@ -33,6 +37,8 @@ def main(arguments: list[str] | None = None) -> list[float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shards", type=Path, help="a folder of training shards")
     parser.add_argument("--out", type=Path, required=True, help="the checkpoint; if it is there, training goes on")
+    parser.add_argument("--held-out", type=Path, help="other shards of the same tokenizer: the loss on them at the end")
+    parser.add_argument("--held-out-batches", type=int, default=50, help="at most so many batches of them")
     parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--save-every", type=int, default=20)
     parser.add_argument("--batch", type=int, default=2)
@@ -77,7 +83,24 @@ def main(arguments: list[str] | None = None) -> list[float]:
             )
         if step % options.save_every == 0 or step == options.steps:
             save(options.out, step, model, optimiser, loader)
+    if options.held_out:
+        others = TokenLoader(options.held_out, options.seq_len, options.batch, epochs=1, shuffle=False, fields=FIELDS)
+        if others.shards[0].index.vocabulary != index.vocabulary:
+            raise SystemExit(f"{options.held_out}: another tokenizer, so the losses could not be compared")
+        loss, tokens = held_out_loss(model, others, options.held_out_batches)
+        print(f"held out: loss {loss:.3f} nats per token, over {tokens:,} tokens")
     return history
+
+
+def held_out_loss(model: GPT, loader: TokenLoader, batches: int) -> tuple[float, int]:
+    """Nats per token, and the number of tokens."""
+    total, tokens = 0.0, 0
+    for batch, _ in zip(loader, range(batches)):
+        tensors = to_torch(batch, next(model.parameters()).device)
+        with torch.no_grad():
+            total += float(losses(model(tensors["tokens"], tensors["position_ids"]), tensors["targets"]).sum())
+        tokens += int((tensors["targets"] >= 0).sum())
+    return total / max(tokens, 1), tokens
 
 
 def learn(model: GPT, optimiser: torch.optim.Optimizer, batch: dict[str, torch.Tensor]) -> float:
@@ -88,7 +111,7 @@ def learn(model: GPT, optimiser: torch.optim.Optimizer, batch: dict[str, torch.T
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimiser.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def save(path: Path, step: int, model: GPT, optimiser: torch.optim.Optimizer, loader: TokenLoader) -> None:

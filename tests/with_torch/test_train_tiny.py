@@ -37,3 +37,12 @@ def test_the_loss_falls(train, two_sources, tmp_path):
     shards = str(two_sources / "output" / "shards")
     history = train([shards, *SMALL, "--out", str(tmp_path / "tiny.pt"), "--steps", "40"])
     assert sum(history[-5:]) / 5 < sum(history[:5]) / 5 - 2
+
+
+def test_a_trained_model_is_better_on_held_out_text_than_an_untrained_one(train, two_sources, tmp_path, capsys):
+    shards = str(two_sources / "output" / "shards")
+    held_out = []
+    for steps in ("1", "40"):
+        train([shards, *SMALL, "--out", str(tmp_path / f"{steps}.pt"), "--steps", steps, "--held-out", shards])
+        held_out.append(float(capsys.readouterr().out.rpartition("held out: loss ")[2].split()[0]))
+    assert held_out[1] < held_out[0] - 1
