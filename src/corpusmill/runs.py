@@ -21,7 +21,7 @@ from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
 from corpusmill.errors import RunError, StorageError
-from corpusmill.execute import Executor
+from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.keys import FORMAT
 from corpusmill.recipe.model import Recipe
@@ -101,6 +101,7 @@ def run(
     unit fails in every attempt (the others are committed); StorageError if the disk is full; RunError if what was
     written cannot be read back.
     """
+    warm_start.leave_if_imported_by_worker()
     started = now()
     listener = listener or Silent()
     if not isinstance(recipe, Recipe):

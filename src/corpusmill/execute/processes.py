@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Self
 
+from corpusmill.errors import RunError
 from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnCommit, warm_start
 from corpusmill.execute.failures import last_line
 from corpusmill.execute.memory import give_memory_back, keep_memory, low_memory
@@ -60,12 +61,14 @@ class Processes:
             warm_start.start(preload)
         self._workers: dict[Connection, _Worker] = {}
         self._lifeline: tuple[Connection, Connection] | None = None
+        self._script = False  # whether workers import the script that was started, which has steps of the recipe
 
     @classmethod
     def start(cls, workers: int, preload: Sequence[str]) -> Self:
         return cls(workers, preload=preload)
 
     def check(self, checks: Sequence[Check]) -> None:
+        self._import_script_for(checks)
         worker = next(iter(self._workers.values()), None) or self._spawn()
         try:
             worker.pipe.send(_Checks(tuple(checks)))
@@ -75,8 +78,14 @@ class Processes:
             passed = False
         if not passed:  # here they fail with all that they have to say
             Serial().check(checks)
+            if self._script:
+                raise RunError(
+                    "A step of this recipe is defined in the script that was started, and workers could not import it. "
+                    'Put what the script does under `if __name__ == "__main__":`, or the step into a module of its own.'
+                )
 
     def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
+        self._import_script_for(task)
         todo = [(unit, 1) for unit in reversed(units)]
         failures: list[Failure] = []
 
@@ -139,12 +148,18 @@ class Processes:
             end.close()
         self._lifeline = None
 
+    def _import_script_for(self, work: Any) -> None:
+        """Have workers import the script that was started if they need something of it."""
+        if not self._script and warm_start.is_of_script(work):
+            self.close()  # those that are there have not
+            self._script = True
+
     def _spawn(self) -> _Worker:
         if self._lifeline is None:
             self._lifeline = self._context.Pipe(duplex=False)
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, self._lifeline[0]), daemon=True)
-        with _sigint_blocked():
+        with _sigint_blocked(), contextlib.nullcontext() if self._script else warm_start.script_hidden():
             process.start()
         there.close()
         self._workers[here] = _Worker(process, here)

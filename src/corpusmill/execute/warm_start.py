@@ -1,10 +1,13 @@
-"""The process that workers are forked from: it imports once, and early, what all of them need."""
+"""The process that workers are forked from: it imports once, and early, what all of them need, and nothing else."""
 
+import contextlib
 import multiprocessing
 import os
+import pickle
 import re
 import signal
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,34 @@ def start(preload: Sequence[str]) -> None:
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def is_of_script(work: Any) -> bool:
+    """Whether something in it is defined in the script that was started."""
+    try:
+        return b"__main__" in pickle.dumps(work)
+    except Exception:  # it cannot be sent to a worker at all, which sending it will show
+        return False
+
+
+@contextlib.contextmanager
+def script_hidden() -> Iterator[None]:
+    """Processes that start meanwhile do not import the script that was started. Else a script that calls `run` without
+    `if __name__ == "__main__":` would be run again by each."""
+    script = sys.modules["__main__"]
+    kept: dict[str, Any] = {name: vars(script)[name] for name in ("__file__", "__spec__") if name in vars(script)}
+    script.__spec__ = None
+    vars(script).pop("__file__", None)
+    try:
+        yield
+    finally:
+        vars(script).update(kept)
+
+
+def leave_if_imported_by_worker() -> None:
+    """End this process, quietly, if it is a worker that imports the script that was started: the driver says why."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
 
 
 def start_for(recipe: Path, settings: Sequence[str]) -> None:
