@@ -34,9 +34,7 @@ PRODUCED_BY = re.compile(
     re.I,
 )
 BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
-LONGEST_CREDIT = (
-    1000  # characters: thanks to libraries and volunteers are shorter, first paragraphs of a book may not be
-)
+LONGEST_CREDIT = 1000  # characters: thanks to libraries and volunteers are shorter, a book's own paragraph may not be
 Located = Iterator[tuple[int, bytes | RecordError]]
 
 
