@@ -38,3 +38,17 @@ def test_check_tells_what_a_recipe_would_do(tmp_path):
     assert checked.stages == ("pass-1", "exact-group", "exact-verdicts", "pass-2", "parquet")
     with pytest.raises(corpusmill.errors.RecipeError, match='no step "exakt"'):
         corpusmill.check(recipe, overrides=["steps.exakt.mark=true"])
+
+
+def test_a_source_shows_its_documents_without_a_run(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "One."}\nno json\n{"text": "Two."}\n')
+    source = corpusmill.Source(corpusmill.read.find("jsonl")(), str(tmp_path), "mine")
+    rows = [row for batch in source.batches() for row in batch.to_pylist()]
+    assert [(row["source"], row["text"]) for row in rows] == [("mine", "One."), ("mine", "Two.")]
+    with pytest.raises(corpusmill.errors.InputError):
+        next(corpusmill.Source(corpusmill.read.find("jsonl")(), str(tmp_path / "none")).batches())
+
+
+def test_a_run_is_taken_for_its_folder(two_sources):
+    done = corpusmill.run(two_sources.parent / "two.yaml", folder=two_sources)
+    assert corpusmill.audit(done) == corpusmill.audit(two_sources)

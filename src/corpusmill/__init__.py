@@ -4,9 +4,10 @@
     done = corpusmill.run("recipes/demo.yaml")
     print(done.waterfall.documents_out, done.shards)
 
-`run` carries out a recipe and `check` says whether it could; `Recipe`, `Source` and `RunSettings` make one in Python;
-`corpusmill.loader` reads the training shards and imports nothing of the rest. What `__all__` lists is the public API,
-together with the steps, readers and writers of the reference; everything else may change without notice.
+`run` carries out a recipe, `check` says whether it could, and `audit` what is suspicious in what it gave; `Recipe`,
+`Source` and `RunSettings` make one in Python; `corpusmill.loader` reads the training shards and imports nothing of the
+rest. What `__all__` lists is the public API, together with the steps, readers and writers of the reference; everything
+else may change without notice.
 """
 
 from importlib import import_module
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
     from corpusmill.checks import Checked, check
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
+    from corpusmill.report.audit import Audit, audit
     from corpusmill.runs import Run, run
 
 __version__ = "0.1.0"
 __all__ = [
+    "Audit",
     "Checked",
     "Recipe",
     "Run",
     "RunSettings",
     "Source",
     "__version__",
+    "audit",
     "check",
     "errors",
     "loader",
@@ -38,6 +42,8 @@ __all__ = [
 
 # Imported when first used: the loader, which is installed beside training code, must not pay for the mill.
 _HOMES = {
+    "Audit": "corpusmill.report.audit",
+    "audit": "corpusmill.report.audit",
     "Checked": "corpusmill.checks",
     "check": "corpusmill.checks",
     "Recipe": "corpusmill.recipe.model",

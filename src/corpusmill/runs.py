@@ -51,6 +51,10 @@ class Run:
     units: Mapping[str, StageCounts] = field(default_factory=dict)
     checked: tuple[Checked, ...] = ()
 
+    def __fspath__(self) -> str:
+        """Its place: whatever takes the folder of a run takes the run."""
+        return self.place
+
     @property
     def folder(self) -> Path:
         """The folder. Raises InputError if the run is in an object store."""

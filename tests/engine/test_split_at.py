@@ -15,6 +15,7 @@ from corpusmill.models.tokenizer import load
 from corpusmill.shards.layout import PADDING
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.pack.concat import Concat
+from corpusmill.steps.pack.one_per_row import OnePerRow
 from corpusmill.storage import checksum
 from made_run import prose
 from made_tokenizers import texts, write_bpe
@@ -56,7 +57,7 @@ def pieces(read, tokenizer):
     return texts
 
 
-@pytest.mark.parametrize("method", ["concat", "best_fit"])
+@pytest.mark.parametrize("method", ["concat", "best_fit", "one_per_row"])
 @pytest.mark.parametrize("split_at", ["paragraph", "sentence"])
 def test_pieces_end_with_a_sentence_and_hold_every_token(tmp_path, method, split_at):
     recipe = write_recipe(tmp_path, {f"pack/{method}": {"length": 64, "split_at": split_at}})
@@ -124,7 +125,7 @@ def test_tokens_that_are_dropped_at_the_end_are_reported(tmp_path):
 
 
 def test_split_at_takes_only_words_that_packing_knows():
-    for step in (BestFit, Concat):
+    for step in (BestFit, OnePerRow, Concat):
         with pytest.raises(RecipeError, match='split_at is "paragraph", "sentence" or null, got "word"'):
             step(split_at="word")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match='with split_at every row is padded, so remainder is "pad"; got "drop"'):

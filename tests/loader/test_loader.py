@@ -55,6 +55,14 @@ def test_a_document_that_continues_in_the_next_row_leads_there(tmp_path):
     assert batch["targets"].tolist() == [[1, 2, 3, 4], [5, 6, 7, EOS], [ignore] * 4, [10, EOS, ignore, ignore]]
 
 
+def test_padding_after_a_document_by_itself_is_masked(tmp_path):
+    data, _ = made(tmp_path, "one_per_row", 4, [5, 2])
+    batch = data.batch(0, 3)
+    assert batch["doc_ids"].tolist() == [[0] * 4, [0, -1, -1, -1], [1, 1, -1, -1]]
+    assert batch["loss_mask"].tolist() == [[True] * 4, [False] * 4, [True, False, False, False]]
+    assert (batch["tokens"][batch["doc_ids"] < 0] == EOS).all()
+
+
 def test_a_batch_is_int64_and_the_callers_own(tmp_path):
     data, _ = made(tmp_path, "concat", 4)
     batch = data.batch(0, 2)

@@ -61,7 +61,17 @@ def slow_rows(folder, length):
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 12), min_size=1, max_size=12),
-    st.sampled_from([("concat", 1), ("concat", 3), ("concat", 4), ("concat", 7), ("concat", 30), ("best_fit", 4)]),
+    st.sampled_from(
+        [
+            ("concat", 1),
+            ("concat", 3),
+            ("concat", 4),
+            ("concat", 7),
+            ("concat", 30),
+            ("best_fit", 4),
+            ("one_per_row", 4),
+        ]
+    ),
     st.sampled_from(["keep", "pad", "drop"]),
     st.data(),
 )

@@ -167,6 +167,24 @@ def test_bad_parameters_fail_when_the_reader_is_made(options, message):
             "Once.\n\nTwice.",
         ),
         ("No book. End of story.\n", "No book. End of story.\n"),
+        (BOOK.replace("Once.", "\n\nProduced by Ann Other\n\n\n\n\nX\n\nby Y") + TAIL, "X\n\nby Y\n\nTwice."),
+        (
+            BOOK.replace(
+                "Once.",
+                "E-text prepared by A, B,\nand the Team (http://www.pgdp.net)\n\n"
+                "(This file was produced from images\nof a library.)\n\n[Transcribed from the 1897 edition by D]\n\nOnce.",
+            ),
+            "Once.\n\nTwice.",
+        ),
+        (
+            BOOK.replace("Once.", "Scanned and proofed by C\n\nOnce.\n\nProduced by magic, he rose."),
+            "Once.\n\nProduced by magic, he rose.\n\nTwice.",
+        ),
+        (
+            BOOK.replace("Once.", "Produced by nature " + "and time " * 200 + "\n\n"),
+            "Produced by nature " + "and time " * 200 + "\n\n\n\nTwice.",
+        ),
+        ("Produced by hand.\n\nNo book.\n", "Produced by hand.\n\nNo book.\n"),
         ("head\n*END*THE SMALL PRINT! FOR ETEXTS*\nOnce.\nEnd of Project Gutenberg's X\n", "Once."),
     ],
 )

@@ -36,7 +36,7 @@ def split(block):
 @settings(max_examples=80, deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 25), min_size=1, max_size=15),
-    method=st.sampled_from(["concat", "best_fit"]),
+    method=st.sampled_from(["concat", "best_fit", "one_per_row"]),
     row=st.integers(1, 9),
     per_shard=st.integers(1, 30),
     remainder=st.sampled_from(["keep", "pad"]),

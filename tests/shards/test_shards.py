@@ -56,7 +56,7 @@ def written(units, **settings):
 
 LENGTHS = st.lists(st.integers(1, 25), max_size=25)
 CUTS = st.lists(st.integers(0, 25), max_size=5)
-METHODS = st.sampled_from(["concat", "best_fit"])
+METHODS = st.sampled_from(["concat", "best_fit", "one_per_row"])
 
 
 @settings(max_examples=120, deadline=None)

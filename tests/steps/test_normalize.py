@@ -10,7 +10,7 @@ from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.steps.clean.normalize import NOT_SURELY_NFC, Normalize
 
-OFF = {"entities": False, "controls": False, "form": None, "spaces": False, "max_blank_lines": None}
+OFF = {"entities": False, "controls": False, "form": None, "ascii": False, "spaces": False, "max_blank_lines": None}
 
 
 def normal(text: str, **parameters: Any) -> str:
@@ -33,6 +33,8 @@ def normal(text: str, **parameters: Any) -> str:
         ({"form": "NFC"}, "e\u0301 \u212b ﬁ", "é Å ﬁ"),
         ({"form": "NFC"}, "\u1112\u1161\u11ab", "한"),
         ({"form": "NFKC"}, "ﬁ ｆｕｌｌ x²", "fi full x2"),
+        ({"ascii": True}, "café “x” – ﬁ\u00a0½ Ⅳ", 'cafe "x" - fi 1/2 IV'),
+        ({"ascii": True}, "Ελλάδα €5 日本\n\t~", " 5 \n\t~"),
         ({"spaces": True}, "a  b \t c\u00a0d\u3000e", "a b c d e"),
         ({"spaces": True}, "a\tb", "a\tb"),  # one tab is a column
         ({"spaces": True}, "line  \nnext\t\n", "line\nnext"),
@@ -55,6 +57,24 @@ def test_the_parts_work_in_order():
 
 def test_a_document_without_text_is_not_changed():
     assert Normalize().transform(docs(None, "a  b"))["text"].to_pylist() == [None, "a b"]
+
+
+def slow_ascii(text):
+    """The definition, read aloud, a character at a time."""
+    like = dict.fromkeys("‘’‚‛′", "'") | dict.fromkeys("“”„‟″«»", '"') | dict.fromkeys("‐‑‒–—―−", "-")
+    like |= {"⁄": "/", "∕": "/"}
+    parts = [part for char in text for part in unicodedata.normalize("NFKD", char)]
+    return "".join(like.get(part, part) for part in parts if part in like or ord(part) < 128)
+
+
+@given(st.text(max_size=40) | st.text("aé\u0301“”’–½ﬁ\u00a0日", max_size=24))
+def test_ascii_agrees_with_its_definition(text):
+    assert normal(text, **(OFF | {"ascii": True})) == slow_ascii(text)
+
+
+def test_ascii_with_controls_leaves_printable_ascii_alone():
+    every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000)]))
+    assert set(normal(every, ascii=True)) <= {*map(chr, range(32, 127)), "\n", "\t"}
 
 
 texts = st.text(st.sampled_from("aé\u0301\u00c5\u212b \t\n\r\x00\u00a0\u3000\u2028\ufeffﬁ가\u11a8.&;"), max_size=24)

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.tokens.packing import Layout, Report, best_fit, best_fit_rows, concat, concat_at, split, split_at
+from corpusmill.tokens.packing import (
+    Layout,
+    Report,
+    best_fit,
+    best_fit_rows,
+    concat,
+    concat_at,
+    one_per_row,
+    split,
+    split_at,
+)
 
 
 def lengths_up_to(most):
@@ -173,7 +183,7 @@ def test_rows_of_a_stream_end_at_breaks_as_defined(made, row):
 
 
 @settings(max_examples=150, deadline=None)
-@given(with_breaks, st.integers(1, 16), st.sampled_from([concat_at, best_fit_rows]))
+@given(with_breaks, st.integers(1, 16), st.sampled_from([concat_at, best_fit_rows, one_per_row]))
 def test_every_token_is_placed_once_and_documents_are_cut_at_breaks_if_these_are_within_a_row(made, row, pack):
     lengths, breaks = made
     layout = pack(np.array(lengths, np.int64), row, np.array(breaks, np.int64))
@@ -192,7 +202,7 @@ def test_every_token_is_placed_once_and_documents_are_cut_at_breaks_if_these_are
             around = max(a for a in allowed if a < place), min(a for a in allowed if a >= place)
             assert place in allowed or around[1] - around[0] > row
     assert layout.report.cut_documents == len(cut)
-    if pack is best_fit_rows:
+    if pack is not concat_at:
         assert cut == {d for d, n in enumerate(lengths) if n > row}
 
 
@@ -207,3 +217,23 @@ def test_context_is_what_a_token_has_before_it_of_its_document(made, row, remain
 def test_mean_context_is_a_share_of_the_tokens():
     assert best_fit_rows(np.array([5, 3]), 8).report.mean_context == (10 + 3) / 8
     assert Report().mean_context == 0.0
+
+
+@settings(max_examples=150, deadline=None)
+@given(with_breaks, st.integers(1, 16), st.booleans())
+def test_one_per_row_pads_every_piece_by_itself(made, row, at_breaks):
+    lengths, breaks = made
+    layout = one_per_row(np.array(lengths, np.int64), row, np.array(breaks, np.int64) if at_breaks else None)
+    expected, begin = [], 0
+    for document, length in enumerate(lengths):
+        for a, b in slow_pieces(begin, begin + length, row, breaks if at_breaks else []):
+            expected += [(document, i - begin) for i in range(a, b)] + [None] * (row - (b - a))
+        begin += length
+    assert written(layout) == expected
+    assert layout.report == Report(
+        len(expected) // row,
+        sum(lengths),
+        expected.count(None),
+        sum(n > row for n in lengths),
+        context=slow_context(layout, row),
+    )

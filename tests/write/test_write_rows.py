@@ -26,7 +26,7 @@ def packed(lengths, method, row, remainder="keep"):
     lengths=st.lists(st.integers(1, 20), min_size=1, max_size=15),
     row=st.integers(1, 9),
     per_group=st.integers(1, 30),
-    method=st.sampled_from(["concat", "best_fit"]),
+    method=st.sampled_from(["concat", "best_fit", "one_per_row"]),
     remainder=st.sampled_from(["keep", "pad"]),
 )
 def test_parquet_and_native_shards_hold_the_same_rows(tmp_path_factory, lengths, row, per_group, method, remainder):

@@ -5,6 +5,7 @@ import sys
 import typer
 
 from corpusmill.cli import (
+    audit,
     check,
     diff,
     explain,
@@ -42,6 +43,7 @@ for verb in (
     explain,
     what_if,
     diff,
+    audit,
     sql,
     index,
     export,

@@ -26,7 +26,8 @@ class Rows:
         if length is not None and length < 1:
             raise ShardError(f"sequence_length must be 1 or more, got {length}.")
         if length is not None and length != packed and shards.index.whole:
-            how = "best_fit" if shards.index.packing == "best_fit" else f"cut at each {shards.index.split_at}"
+            packing = shards.index.packing
+            how = packing if packing != "concat" else f"cut at each {shards.index.split_at}"
             raise ShardError(
                 f"{shards.folder}: documents are packed into rows of {packed} tokens ({how}), so rows of {length} "
                 f"would cut them. Use {packed}, or pack again."

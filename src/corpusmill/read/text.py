@@ -26,6 +26,15 @@ START_OF_EBOOK = re.compile(
 END_OF_EBOOK = re.compile(
     r"^[ \t]*\*{3} ?END OF (?:THIS |THE )?PROJECT GUTENBERG|^[ \t]*End of (?:The |this )?Project Gutenberg", re.I | re.M
 )
+# "Produced by …", "E-text prepared by …", "(This file was produced from images …)".
+PRODUCED_BY = re.compile(
+    r"\s*[(\[]?(?:(?:This|The) )?(?:(?:Project Gutenberg |HTML |Text |Plain )*(?:e-?text|e-?book|file|book|version) )?"
+    r"(?:was |is )?(?:produced|prepared|transcribed|scanned|proofed|proofread|digiti[sz]ed|typed|created|converted)"
+    r"(?:(?:,| and|, and) \w+)* (?:by|from)\b",
+    re.I,
+)
+BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
+LONGEST_CREDIT = 1000  # characters: thanks to libraries and volunteers are shorter, a book's own paragraph may not be
 Located = Iterator[tuple[int, bytes | RecordError]]
 
 
@@ -36,7 +45,8 @@ class Text:
     document    the whole `file`; a `paragraph`, ended by blank lines; or an `article` of a file like WikiText, which
                 begins with a line ` = Title = `
     separator   the text between documents, such as `<|endoftext|>`, instead of `document`
-    gutenberg   remove the header and footer that Project Gutenberg adds to its books
+    gutenberg   remove the header and footer that Project Gutenberg adds to its books, and the lines that say who
+                produced the file
 
     A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file are
     stripped of surrounding white space; blank ones are counted as `blank`. Bytes that are invalid in the charset become
@@ -139,11 +149,22 @@ def decode(data: bytes, charset: str) -> str:
 
 
 def strip_gutenberg(text: str) -> str:
-    """A book without the header and footer of Project Gutenberg; other text unchanged."""
+    """A book without the header and footer of Project Gutenberg, and without the paragraphs right after the header that
+    say who produced the file; other text unchanged."""
     start = START_OF_EBOOK.search(text)
-    begin = start.end() if start else 0
+    begin = _after_credits(text, start.end()) if start else 0
     end = END_OF_EBOOK.search(text, begin)
     return text[begin : end.start() if end else len(text)].strip() if start or end else text
+
+
+def _after_credits(text: str, begin: int) -> int:
+    """Where the book begins: behind all paragraphs at `begin` that name those who produced the file."""
+    while credit := PRODUCED_BY.match(text, begin):
+        end = BLANK_LINE.search(text, credit.end())
+        if end is None or end.end() - credit.end() > LONGEST_CREDIT:
+            break
+        begin = end.end()
+    return begin
 
 
 def overlaps(separator: bytes) -> bool:

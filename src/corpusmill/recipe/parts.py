@@ -1,14 +1,20 @@
 """The parts of a recipe, sources and settings, each checked on its own."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.read import NamesFiles, ReadCounts
 from corpusmill.recipe.names import name_of, short_name
+from corpusmill.storage import expand
+
+PIECE = 128 << 20  # bytes of a file that are split and read at a time
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,18 @@ class Source:
             raise RecipeError("the name of a source cannot hold a null character")
         object.__setattr__(self, "paths", tuple(home(path) for path in paths))
         object.__setattr__(self, "source", self.source or short_name(name_of(self.reader)))
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The documents as they are read, before any step, to look at them: record batches with the columns of
+        `corpusmill.schema.DOCUMENT`, in the order of a run. Records that cannot be read are passed over.
+
+        Raises InputError if a path names nothing.
+        """
+        files = expand(list(self.paths), self.reader.suffixes if isinstance(self.reader, NamesFiles) else ())
+        counts = ReadCounts()
+        for piece in self.reader.split(files, PIECE):
+            yield from self.reader.read(piece, self.source, counts)
+            counts.drain()
 
 
 @dataclass(frozen=True, kw_only=True)

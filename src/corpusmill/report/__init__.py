@@ -11,6 +11,7 @@ and SQL; nothing here changes a run.
     figures/     the answer to one question per file, as frozen dataclasses
     page/        the report page, one file per section; html/ has its building blocks
     explain      the history of one document
+    audit/       red flags, with bounds and advice; the same as a prompt for a reviewer
     what_if/     what other thresholds would have kept
     diff         two runs, document by document
     views        SQL over a run, for users

@@ -106,7 +106,7 @@ class Index:
     eos_id: int
     pad_id: int
     dtype: str  # "uint16" or "uint32"
-    packing: str  # "concat" or "best_fit"
+    packing: str  # "concat", "best_fit" or "one_per_row"
     sequence_length: int
     remainder: str  # "keep", "pad" or "drop"
     documents: int  # input of the packer
@@ -120,7 +120,7 @@ class Index:
     @property
     def whole(self) -> bool:
         """Whether rows were packed so that documents are not cut, which rows of another length would undo."""
-        return self.packing == "best_fit" or self.split_at is not None
+        return self.packing != "concat" or self.split_at is not None
 
     @property
     def tokens(self) -> int:

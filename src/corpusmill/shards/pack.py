@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.layout import PADDING, Spans
 from corpusmill.shards.plan import ShardPlan
-from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, concat_at, crossing
+from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, concat_at, crossing, one_per_row
 
 CHUNK = 1 << 21  # tokens that are in memory at a time
 LONG = 1 << 16  # tokens that are worth a write of their own
@@ -164,6 +164,8 @@ def _whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
     breaks = _breaks(plan, units) if plan.split_at else None
     if plan.method == "best_fit":
         return best_fit_rows(lengths, plan.row, breaks)
+    if plan.method == "one_per_row":
+        return one_per_row(lengths, plan.row, breaks)
     assert breaks is not None
     return concat_at(lengths, plan.row, breaks)
 

@@ -4,8 +4,8 @@ All documents, in the order of the units that tokenized them, make one stream of
 `tokens_per_shard` tokens, rounded down to whole rows:
 
     concat     shard k holds exactly the tokens of the k-th cut
-    best_fit   shard k holds the documents that start in the k-th cut, and packs them among themselves; so does concat
-               where documents are cut at paragraphs or sentences
+    best_fit   shard k holds the documents that start in the k-th cut, and packs them among themselves; so do
+               one_per_row, and concat where documents are cut at paragraphs or sentences
 
 So a shard can be written by itself, from a few neighbouring units, and how documents were dealt to units changes
 nothing.
@@ -50,7 +50,7 @@ class ShardPlan:
     @property
     def whole(self) -> bool:
         """Whether the shard holds whole documents."""
-        return self.method == "best_fit" or self.split_at is not None
+        return self.method != "concat" or self.split_at is not None
 
     @property
     def tokens(self) -> int:
@@ -103,7 +103,7 @@ class ShardRange:
 class ShardCuts:
     """Where a stream is cut into shards.
 
-    method             "concat" or "best_fit"
+    method             "concat", "best_fit" or "one_per_row"
     row                tokens per row
     tokens_per_shard   rounded down to whole rows, but one row at least
     remainder          for concat, what becomes of a last row that is not full: "keep", "pad" or "drop"
@@ -129,7 +129,7 @@ class ShardCuts:
     @property
     def whole(self) -> bool:
         """Whether shards hold whole documents."""
-        return self.method == "best_fit" or self.split_at is not None
+        return self.method != "concat" or self.split_at is not None
 
     def held(self, tokens: int) -> int:
         """Tokens of a stream that are in its shards."""

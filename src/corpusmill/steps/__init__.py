@@ -191,7 +191,7 @@ class Tokenize(Protocol):
 class Pack(Protocol):
     """Says how documents are laid out in rows; `corpusmill.tokens.packing` does it.
 
-    method      "concat" or "best_fit"
+    method      "concat", "best_fit" or "one_per_row"
     length      tokens per row
     remainder   what becomes of a last row that is not full: "keep", "pad" or "drop"
     split_at    documents that must be cut are cut at the end of a "paragraph" or "sentence"; None: anywhere

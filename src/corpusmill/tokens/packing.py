@@ -1,9 +1,10 @@
-"""Packing documents into rows of equal length: concatenated, or whole where they fit.
+"""Packing documents into rows of equal length: concatenated, whole where they fit, or one to a row.
 
-    concat     the documents are concatenated, and the stream is cut into rows. Nothing is lost and nothing is padded,
-               but documents are cut where rows end, and rows begin in the middle of documents.
-    best_fit   every document that fits a row is kept whole; the free room in a row is padding (Ding et al. 2024,
-               arXiv:2404.10830, section 3). Only documents longer than a row are cut.
+    concat        the documents are concatenated, and the stream is cut into rows. Nothing is lost and nothing is
+                  padded, but documents are cut where rows end, and rows begin in the middle of documents.
+    best_fit      every document that fits a row is kept whole; the free room in a row is padding (Ding et al. 2024,
+                  arXiv:2404.10830, section 3). Only documents longer than a row are cut.
+    one_per_row   every document begins a row of its own, and the rest of its last row is padding.
 
 The length of a document includes EOS, so no document is empty.
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from corpusmill.text.compile import kernel
 
-Method = Literal["concat", "best_fit"]
+Method = Literal["concat", "best_fit", "one_per_row"]
 Remainder = Literal["keep", "pad", "drop"]
 Int64s = NDArray[np.int64]
 
@@ -168,6 +169,19 @@ def best_fit_rows(lengths: Int64s, row: int, breaks: Int64s | None = None) -> La
     cut = int((lengths > row).sum())
     report = Report(rows, tokens, rows * row - tokens, cut, context=context(start, length, row))
     return Layout(start, document, offset, length, rows * row, report)
+
+
+def one_per_row(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layout:
+    """Every row holds one document, or a piece of one that is longer than a row; parameters as of `best_fit_rows`.
+
+    >>> one_per_row(np.array([3, 8]), 4).start.tolist()
+    [0, 4, 8]
+    """
+    document, offset, length = split(lengths, row) if breaks is None else split_at(lengths, row, breaks)
+    start = np.arange(len(length)) * row
+    tokens, size = int(length.sum()), len(length) * row
+    report = Report(len(length), tokens, size - tokens, int((lengths > row).sum()), context=context(start, length, row))
+    return Layout(start, document, offset, length, size, report)
 
 
 def split(lengths: Int64s, most: int) -> tuple[Int64s, Int64s, Int64s]:

@@ -28,6 +28,9 @@ class Normalize:
                       are kept: Persian, Indic scripts and emoji are spelled with them.
     form              Unicode normal form; NFKC also unfolds ligatures, full-width letters and superscripts, which
                       changes the meaning of formulas. None leaves it.
+    ascii             off by default, and seldom right: accents are removed ("café" is "cafe"), typographic quotes and
+                      dashes become ASCII ones, and every other character beyond ASCII is removed, which empties most
+                      languages and changes names, formulas ("x²" is "x2") and prices ("€5" is "5") in the rest.
     spaces            every kind of space becomes U+0020; a run of spaces or tabs within a line becomes one space;
                       the end of each line and both ends of the text are trimmed. Indentation is kept: it means
                       something in code and lists.
@@ -41,6 +44,7 @@ class Normalize:
     entities: bool = True
     controls: bool = True
     form: Form | None = "NFC"
+    ascii: bool = False
     spaces: bool = True
     max_blank_lines: int | None = 2
 
@@ -65,6 +69,8 @@ class Normalize:
             parts += [LINE_END, INVISIBLE]
         if self.form is not None:
             parts += [NOT_SURELY_NFC if self.form == "NFC" else NOT_ASCII]
+        if self.ascii:
+            parts += [NOT_ASCII]
         if self.spaces:
             parts += [UNTIDY]
         if self.max_blank_lines is not None:
@@ -78,6 +84,8 @@ class Normalize:
             text = where(text, f"{LINE_END}|{INVISIBLE}", visible)
         if self.form is not None:
             text = beyond_ascii(text, partial(in_form, form=self.form))
+        if self.ascii:
+            text = where(text, NOT_ASCII, in_ascii)
         if self.spaces:
             text = tidy(text)
         if self.max_blank_lines is not None:
@@ -120,6 +128,21 @@ def in_form(text: pa.Array, form: Form) -> pa.Array:
         return pa.array([unicodedata.normalize(form, text) for text in texts.to_pylist()], texts.type)
 
     return where(text, NOT_SURELY_NFC if form == "NFC" else NOT_ASCII, normalize)
+
+
+# What has no decomposition to ASCII, and looks like an ASCII character: quotes, double quotes, dashes, slashes.
+LOOKS_ASCII = (
+    dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032"), "'")
+    | dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"), '"')
+    | dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
+    | dict.fromkeys(map(ord, "\u2044\u2215"), "/")
+)
+
+
+def in_ascii(texts: pa.Array) -> pa.Array:
+    # NFKD takes letters and accents apart; the accents are then among what is not ASCII.
+    taken_apart = (unicodedata.normalize("NFKD", text).translate(LOOKS_ASCII) for text in texts.to_pylist())
+    return pa.array([text.encode("ascii", "ignore").decode() for text in taken_apart], texts.type)
 
 
 def unescape(texts: pa.Array) -> pa.Array:

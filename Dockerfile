@@ -1,0 +1,19 @@
+# The demo in a container: docker compose run --rm demo
+FROM python:3.13-slim
+
+# Kernels are compiled here once, for a user without rights; runs/ is a volume and belongs to that user.
+RUN useradd --create-home --uid 1000 miller && mkdir -p /mill/runs && chown -R miller:miller /mill
+WORKDIR /mill
+ENV PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 CORPUSMILL_CACHE=/mill/cache
+
+COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
+COPY src ./src
+RUN pip install -c constraints.txt .
+
+USER 1000
+RUN python -c "from corpusmill.text import compile; compile.warm()"
+COPY demo ./demo
+COPY recipes ./recipes
+VOLUME /mill/runs
+ENTRYPOINT ["corpusmill"]
+CMD ["run", "recipes/demo.yaml"]

@@ -1,0 +1,63 @@
+"""A check of a run and its verdict, and the audit, which is all checks."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from corpusmill.report.audit.bounds import Bounds
+
+Verdict = Literal["red flag", "warning", "ok", "not measured"]
+Unit = Literal["share", "count", "number"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question to a run.
+
+    value      what was measured, in the unit: a share from 0 to 1, a count, or a number; None if nothing was
+    bounds     where it should be
+    verdict    "red flag" if it is outside and something is likely wrong with the output; "warning" where there may be a
+               good reason. Outside a bound that the user has set, it is always a red flag
+    seen       what was counted, in words; why, if nothing was measured
+    advice     what to change, as a line of a recipe or a command; empty if the verdict is ok
+    examples   ids of documents that show it
+    """
+
+    name: str
+    question: str
+    value: float | None
+    unit: Unit
+    bounds: Bounds
+    verdict: Verdict
+    seen: str
+    advice: str = ""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All checks of a run.
+
+    run         its folder
+    documents   of its output
+    sample      of these, those that were read
+    """
+
+    run: str
+    documents: int
+    sample: int
+    checks: tuple[Check, ...]
+
+    @property
+    def red_flags(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.verdict == "red flag")
+
+    @property
+    def warnings(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.verdict == "warning")
+
+    def __getitem__(self, name: str) -> Check:
+        """The check of this name. Raises KeyError if there is none."""
+        return {check.name: check for check in self.checks}[name]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
