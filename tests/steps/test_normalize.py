@@ -10,7 +10,15 @@ from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.steps.clean.normalize import NOT_SURELY_NFC, Normalize
 
-OFF = {"entities": False, "controls": False, "form": None, "ascii": False, "spaces": False, "max_blank_lines": None}
+OFF = {
+    "entities": False,
+    "controls": False,
+    "form": None,
+    "ascii": False,
+    "spaces": False,
+    "indentation": True,
+    "max_blank_lines": None,
+}
 
 
 def normal(text: str, **parameters: Any) -> str:
@@ -40,6 +48,8 @@ def normal(text: str, **parameters: Any) -> str:
         ({"spaces": True}, "line  \nnext\t\n", "line\nnext"),
         ({"spaces": True}, "\n \n    indented  x\n\tindented", "    indented x\n\tindented"),
         ({"spaces": True}, " \n\t ", ""),
+        ({"spaces": True, "indentation": False}, "  a\n\tb  c\td\n  \n   e", "a\nb c d\n\ne"),
+        ({"indentation": False}, "\ta\tb", "a b"),
         ({"max_blank_lines": 2}, "a\n\n\nb\n\n\n\n\nc", "a\n\n\nb\n\n\nc"),
         ({"max_blank_lines": 2}, "a\n\n\n\nb", "a\n\n\nb"),
         ({"max_blank_lines": 0}, "a\n\n\nb\nc", "a\nb\nc"),

@@ -32,8 +32,9 @@ class Normalize:
                       dashes become ASCII ones, and every other character beyond ASCII is removed, which empties most
                       languages and changes names, formulas ("x²" is "x2") and prices ("€5" is "5") in the rest.
     spaces            every kind of space becomes U+0020; a run of spaces or tabs within a line becomes one space;
-                      the end of each line and both ends of the text are trimmed. Indentation is kept: it means
-                      something in code and lists.
+                      the end of each line and both ends of the text are trimmed.
+    indentation       kept, because it means something in code and lists; False removes it, and then a tab between words
+                      becomes a space, too.
     max_blank_lines   longer runs of blank lines are cut to this many; None leaves them.
 
     Text that needs none of this keeps its bytes and costs one scan: 500 MB/s on clean ASCII text, 150 MB/s where four
@@ -46,6 +47,7 @@ class Normalize:
     form: Form | None = "NFC"
     ascii: bool = False
     spaces: bool = True
+    indentation: bool = True
     max_blank_lines: int | None = 2
 
     def __post_init__(self) -> None:
@@ -73,6 +75,8 @@ class Normalize:
             parts += [NOT_ASCII]
         if self.spaces:
             parts += [UNTIDY]
+        if not self.indentation:
+            parts += [INDENTED]
         if self.max_blank_lines is not None:
             parts += ["\n" * (self.max_blank_lines + 2)]
         return parts
@@ -88,6 +92,8 @@ class Normalize:
             text = where(text, NOT_ASCII, in_ascii)
         if self.spaces:
             text = tidy(text)
+        if not self.indentation:
+            text = pc.replace_substring(substitute(text, r"(\A|\n)[ \t]+", r"\1"), "\t", " ")
         if self.max_blank_lines is not None:
             most = "\n" * (self.max_blank_lines + 1)
             text = substitute(text, f"{most}\n+", most)
@@ -119,6 +125,7 @@ NOT_ASCII = r"[^\x00-\x7f]"
 
 SPACES = r"[\x{a0}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"
 RUN = r"([^ \t\n])[ \t]{2,}"
+INDENTED = r"(?:\A|\n)[ \t]|\t"
 UNTIDY = rf"[ \t]\n|[^ \t\n][ \t][ \t]|\A\n|[ \t\n]\z|{SPACES}"
 
 
