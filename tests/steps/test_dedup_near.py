@@ -1,15 +1,21 @@
 """Near copies are those that the definition finds, and nothing about the work decides which of them stay."""
 
 from itertools import combinations
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import corpusmill
 from conftest import docs
+from corpusmill.checks import check
+from corpusmill.engine.carry_out import Silent
 from corpusmill.engine.identity import keys_description
 from corpusmill.errors import RecipeError
+from corpusmill.execute.serial import Serial
+from corpusmill.recipe.model import Recipe
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, meets, solve
@@ -249,3 +255,25 @@ def test_the_table_of_the_docstring_is_that_of_the_formula():
 def test_parameters_that_cannot_be_are_refused(parameters, message):
     with pytest.raises(RecipeError, match=message):
         Minhash(**parameters)
+
+
+def test_check_the_run_and_the_report_say_it(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a b c d e f"}\n{"text": "a b c d e f"}\n', "utf-8")
+    said = f"read: {{jsonl: {tmp_path}/in.jsonl}}\nsteps: [dedup/minhash: {{threshold: 0.6}}]\nwrite: jsonl\n"
+    recipe = Recipe.parse(said + f"run: {{folder: {tmp_path}/run}}\n")
+    remark = "two documents of similarity 0.6 meet with probability 0.98 (27 bands × 4 rows)"
+    assert check(recipe).remarks == (("minhash", remark),)
+    heard = Heard()
+    done = corpusmill.run(recipe, executor=Serial(), listener=heard)
+    assert f"minhash: {remark}" in heard.notes
+    assert f"T{remark[1:]}." in done.report.read_text("utf-8")
+
+
+class Heard(Silent):
+    """What a run notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
