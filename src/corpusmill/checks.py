@@ -8,6 +8,7 @@ from pathlib import Path
 from corpusmill.engine.changes import Preview, preview
 from corpusmill.engine.lower import lower
 from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import remarks
 from corpusmill.run_folder import RunFolder
 
 
@@ -21,6 +22,7 @@ class Checked:
     stages    all stages, in order
     workers   processes that a run would start
     ahead     units of a run, and what of it is done already in its folder
+    remarks   (label, what a step says about its parameters); a warning begins with "warning: "
     """
 
     recipe: Recipe
@@ -29,6 +31,7 @@ class Checked:
     stages: tuple[str, ...]
     workers: int
     ahead: Preview
+    remarks: tuple[tuple[str, str], ...] = ()
 
 
 def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Checked:
@@ -52,4 +55,5 @@ def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] =
         tuple(stage.name for stage in plan.stages),
         recipe.run.workers or os.cpu_count() or 1,
         preview(RunFolder(recipe.folder), plan),
+        tuple(remarks(recipe.steps)),
     )

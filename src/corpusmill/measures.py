@@ -2,9 +2,10 @@
 
     MEASURES["stats"](docs) -> columns      see the tables below
     MEASURES["basic"](docs) -> columns
+    MEASURES["text"](docs) -> columns
 
-A family is computed from the statistics that one pass over the text gives. "stats" and "basic" use the same ones, so
-whoever needs both (a `Batch`) makes the pass once.
+A family is computed from the statistics that one pass over the text gives. All but "contained" use the same ones, so
+whoever needs several (a `Batch`) makes the pass once.
 
 Counts are int64, ratios float64. A null text counts as "". A ratio whose denominator is 0 is 0.0.
 "Words" are `text.split()`, characters are code points. `stats.STATS` has the exact definition of every count.
@@ -54,7 +55,17 @@ Family "basic"
     digit_ratio              decimal digits / chars
     punctuation_ratio        characters of Unicode category P* and ASCII symbols / chars
     distinct_word_ratio      distinct words / words
-    repeat_ratio             3-grams of words that occurred before / 3-grams
+    repeat_ratio             1 - distinct words / words
+    repeated_3_gram_ratio    3-grams of words that occurred before / 3-grams
+    top_N_gram_ratio         count of the most frequent N-gram / N-grams; N = 2, 3
+
+Family "text": the size of a document
+
+    characters               the same as chars
+    words                    words
+    lines                    lines of str.splitlines()
+    paragraphs               pieces of re.split(r"\\n{2,}", text.strip()); 0 without words
+    mean_word_length         characters of words / words
 """
 
 from collections.abc import Callable
@@ -127,7 +138,22 @@ def basic(s: NDArray[Any]) -> dict[str, pa.Array]:
         "digit_ratio": ratio(s["digits"], chars),
         "punctuation_ratio": ratio(s["marks"], chars),
         "distinct_word_ratio": ratio(s["distinct_words"], words),
-        "repeat_ratio": ratio(s["repeats"], np.maximum(words - REPEAT + 1, 0)),
+        "repeat_ratio": np.where(words > 0, 1 - ratio(s["distinct_words"], words), 0.0),
+        f"repeated_{REPEAT}_gram_ratio": ratio(s["repeats"], np.maximum(words - REPEAT + 1, 0)),
+    }
+    for i, n in enumerate(TOP[:2]):
+        columns[f"top_{n}_gram_ratio"] = ratio(s["top_gram_counts"][:, i], np.maximum(words - n + 1, 0))
+    return {name: pa.array(values) for name, values in columns.items()}
+
+
+def text(s: NDArray[Any]) -> dict[str, pa.Array]:
+    """The size of each document; see the module."""
+    columns = {
+        "characters": s["chars"],
+        "words": s["words"],
+        "lines": s["lines"],
+        "paragraphs": np.where(s["words"] > 0, s["paragraphs"], 0),
+        "mean_word_length": ratio(s["word_chars"], s["words"]),
     }
     return {name: pa.array(values) for name, values in columns.items()}
 
@@ -136,6 +162,7 @@ MEASURES = {
     "stats": Measure(document_stats, stats),
     "contained": Measure(partial(document_stats, contained=True), stats),
     "basic": Measure(document_stats, basic),
+    "text": Measure(document_stats, text),
 }
 
 

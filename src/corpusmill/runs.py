@@ -25,6 +25,7 @@ from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.keys import FORMAT
 from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
 from corpusmill.unit_io import disk_full
@@ -122,6 +123,8 @@ def run(
         try:
             run_folder.make()
             with run_folder.only_driver():
+                for label, remark in remarks(recipe.steps):
+                    listener.note(f"{label}: {remark}")
                 for line in in_words(changes(run_folder, plan)):
                     listener.note(line)
                 run_folder.write_record(_describe(plan))

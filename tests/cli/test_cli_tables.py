@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from corpusmill.cli.tables import print_waterfall
+from corpusmill.cli.tables import in_words, print_waterfall
 from corpusmill.report.waterfall import Row, Waterfall
 
 REASONS = {f"max_duplicate_{n}_gram_characters": 1000 - n for n in range(9)}
@@ -32,6 +32,20 @@ def test_reasons_fill_the_lines_below_their_step(capsys, monkeypatch, columns, u
     said = " ".join(line.strip() for line in reasons)
     assert said.startswith("max_duplicate_0_gram_characters 1,000 · max_duplicate_1_gram_characters 999 ·")
     assert said.endswith(f"{sum(1000 - n for n in range(5, 9)):,} for 4 other reasons")
+
+
+@pytest.mark.parametrize(
+    ("skipped", "said"),
+    [
+        ({"warc_request": 3, "warc_warcinfo": 1}, {"not an HTML response": 4}),
+        ({"warc_warcinfo": 1}, {"file header": 1}),
+        ({"blank": 2}, {"blank piece": 2}),
+        ({"blank_line": 2}, {"blank line": 2}),
+        ({}, {}),
+    ],
+)
+def test_what_is_no_document_is_called_by_what_it_is(skipped, said):
+    assert in_words(skipped) == said
 
 
 def test_without_tokens_their_column_is_empty(capsys):

@@ -14,7 +14,13 @@ PROSE = {
     "digit_ratio": 0.01,
     "bullet_line_ratio": 0.0,
     "distinct_word_ratio": 0.6,
-    "repeat_ratio": 0.01,
+    "repeat_ratio": 0.4,
+    "repeated_3_gram_ratio": 0.01,
+    "top_2_gram_ratio": 0.01,
+    "top_3_gram_ratio": 0.01,
+    "chars": 560,
+    "bytes": 570,
+    "symbol_ratio": 0.01,
     "punctuation_ratio": 0.03,
 }
 SENTENCE = "The river runs down to the sea and is crossed with care by those who know its ways"  # 18 words
@@ -34,7 +40,7 @@ def judge(step: Basic, **measured: float) -> str | None:
         ("digit_ratio", 0.15, 0.151, "max_digit_ratio"),
         ("bullet_line_ratio", 0.9, 0.901, "max_bullet_line_ratio"),
         ("distinct_word_ratio", 0.1, 0.099, "min_distinct_word_ratio"),
-        ("repeat_ratio", 0.3, 0.301, "max_repeat_ratio"),
+        ("repeated_3_gram_ratio", 0.3, 0.301, "max_repeated_3_gram_ratio"),
         ("punctuation_ratio", 0.3, 0.301, "max_punctuation_ratio"),
     ],
 )
@@ -47,15 +53,15 @@ def test_a_bound_itself_passes_and_one_step_past_it_does_not(signal, still_passe
 @pytest.mark.parametrize(
     ("text", "reasons"),
     [
-        (". ".join(f"{SENTENCE} {word}" for word in ("alone", "by day", "at last")), ["max_repeat_ratio"]),
+        (". ".join(f"{SENTENCE} {word}" for word in ("alone", "by day", "at last")), ["max_repeated_3_gram_ratio"]),
         (" ".join(dict.fromkeys(a + b for a in "stringed" for b in "quartets")), []),
         ("A few words, no more.", ["min_words"]),
         ("", ["min_words", "min_distinct_word_ratio"]),
-        ("NATO and EU " * 20, ["max_uppercase_word_ratio", "min_distinct_word_ratio", "max_repeat_ratio"]),
-        ("a " * 60, ["min_distinct_word_ratio", "max_repeat_ratio"]),
+        ("NATO and EU " * 20, ["max_uppercase_word_ratio", "min_distinct_word_ratio", "max_repeated_3_gram_ratio"]),
+        ("a " * 60, ["min_distinct_word_ratio", "max_repeated_3_gram_ratio"]),
         (
             " ".join("5 km in 26 min" for _ in range(12)),
-            ["max_digit_ratio", "min_distinct_word_ratio", "max_repeat_ratio"],
+            ["max_digit_ratio", "min_distinct_word_ratio", "max_repeated_3_gram_ratio"],
         ),
     ],
 )
@@ -63,6 +69,53 @@ def test_texts_are_judged_by_their_words_and_characters(text, reasons):
     batch = Batch(docs(text))
     batch.apply(0, "basic", Basic())
     assert [column.to_pylist()[0] for _, column in batch.reasons] == ([",".join(reasons)] if reasons else [])
+
+
+@pytest.mark.parametrize(
+    ("bound", "signal", "still_passes", "just_past"),
+    [
+        ({"max_words": 100}, "words", 100, 101),
+        ({"min_characters": 100}, "chars", 100, 99),
+        ({"max_characters": 600}, "chars", 600, 601),
+        ({"min_bytes": 100}, "bytes", 100, 99),
+        ({"max_bytes": 600}, "bytes", 600, 601),
+        ({"max_symbol_ratio": 0.1}, "symbol_ratio", 0.1, 0.101),
+        ({"max_repeat_ratio": 0.5}, "repeat_ratio", 0.5, 0.501),
+        ({"max_top_2_gram_ratio": 0.2}, "top_2_gram_ratio", 0.2, 0.201),
+        ({"max_top_3_gram_ratio": 0.18}, "top_3_gram_ratio", 0.18, 0.181),
+    ],
+)
+def test_rules_that_are_off_until_a_bound_is_given(bound, signal, still_passes, just_past):
+    (rule,) = bound
+    assert judge(Basic(**bound), **{signal: still_passes}) is None
+    assert judge(Basic(**bound), **{signal: just_past}) == rule
+    assert judge(Basic(), **{signal: just_past}) is None
+
+
+def measured(step: Basic, text: str, name: str) -> float:
+    batch = Batch(docs(text))
+    batch.apply(0, "basic", step)
+    return batch.signals[f"basic.{name}"].to_pylist()[0]
+
+
+def test_symbols_are_those_of_the_recipe_per_character_or_per_word():
+    text = "#a #b [c] …"
+    assert measured(Basic(max_symbol_ratio=0.1), text, "symbol_ratio") == 4 / 11
+    assert measured(Basic(max_symbol_ratio=0.1, symbols="#…"), text, "symbol_ratio") == 3 / 11
+    assert measured(Basic(max_symbol_ratio=1.5, symbols="#…", symbols_per="words"), text, "symbol_ratio") == 3 / 4
+    assert measured(Basic(), text, "symbol_ratio") is None
+    assert measured(Basic(max_symbol_ratio=0.1), "", "symbol_ratio") == 0
+
+
+def test_bullets_are_those_of_the_recipe():
+    text = "- a\n* b\n  • c\nd"
+    shares = {"•-": 0.5, "-•": 0.5, "•-*": 0.75, "*": 0.25}
+    for bullets, share in shares.items():
+        assert measured(Basic(bullets=bullets), text, "bullet_line_ratio") == share
+
+
+def test_bytes_are_of_utf_8():
+    assert measured(Basic(), "né日", "bytes") == 6 and measured(Basic(), "né日", "chars") == 3
 
 
 def test_tokens_are_counted_only_when_a_rule_asks_for_them():
@@ -78,6 +131,11 @@ def test_tokens_are_counted_only_when_a_rule_asks_for_them():
     ("wrong", "message"),
     [
         ({"min_words": -1}, "min_words must be at least 0, got -1; null switches it off"),
+        ({"max_symbol_ratio": 1.5}, "max_symbol_ratio is a share from 0 to 1, got 1.5"),
+        ({"min_words": 5, "max_words": 4}, "need min_words <= max_words, got min_words=5, max_words=4"),
+        ({"bullets": "- *"}, "bullets is a text of characters that are not white space"),
+        ({"symbols": ""}, "symbols is empty"),
+        ({"symbols_per": "lines"}, 'symbols_per is "characters" or "words", got "lines"'),
         ({"max_digit_ratio": 15}, "max_digit_ratio is a share from 0 to 1, got 15"),
     ],
 )

@@ -1,4 +1,5 @@
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,8 @@ def test_a_document_is_dropped_for_one_such_line_and_keeps_its_lines(line, reaso
     whole = f"menu\n{FIVE}\n{line}"
     text, dropped_for, signals = run(C4(), whole)
     assert (text, dropped_for, signals[reason], signals["sentences"]) == (whole, reason, True, None)
-    assert run(C4(**{reason: False}), whole)[1] is None
+    switched_off: dict[str, Any] = {reason: False}
+    assert run(C4(**switched_off), whole)[1] is None
 
 
 def test_a_line_that_went_before_cannot_condemn_the_document():

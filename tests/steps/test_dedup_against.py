@@ -272,5 +272,5 @@ def test_a_run_is_not_compared_with_itself(first, tmp_path):
 
 def test_parameters_of_the_verdict_may_differ():
     """What is no part of the keys is each run's own affair."""
-    one, other = Minhash(threshold=0.7, keep="longest", mark=True), Minhash(against="somewhere")
+    one, other = Minhash(bands=16, rows=7, threshold=0.7, keep="longest", mark=True), Minhash(against="somewhere")
     assert earlier_runs.comparable(one) == earlier_runs.comparable(other)

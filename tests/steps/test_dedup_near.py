@@ -1,17 +1,24 @@
 """Near copies are those that the definition finds, and nothing about the work decides which of them stay."""
 
 from itertools import combinations
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import corpusmill
 from conftest import docs
+from corpusmill.checks import check
+from corpusmill.engine.carry_out import Silent
+from corpusmill.engine.identity import keys_description
 from corpusmill.errors import RecipeError
+from corpusmill.execute.serial import Serial
+from corpusmill.recipe.model import Recipe
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact
-from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, solve
+from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, meets, solve
 from dedup_runs import WORDS, dedup, folders, grams, jaccard, named, slow_twins, some, texts
 
 shapes = st.sampled_from([(1, "words"), (2, "words"), (4, "characters")])
@@ -172,8 +179,9 @@ def test_there_are_no_chains(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("threshold", "shape"), [(0.8, (16, 7)), (0.5, (28, 3)), (0.9, (10, 11)), (1.0, (1, 128))])
 def test_bands_and_rows_are_solved_from_the_threshold(threshold, shape):
     assert solve(threshold) == shape
-    for given_shape in ({"bands": None}, {"rows": None}, {"bands": None, "rows": None}):
-        assert Minhash(threshold=threshold, **given_shape).shape == shape
+    assert Minhash(threshold=threshold).shape == shape
+    assert Minhash(threshold=threshold, bands=shape[0]).shape == shape
+    assert Minhash(threshold=threshold, rows=shape[1]).shape == shape
     assert Minhash(bands=3, rows=5, threshold=threshold).shape == (3, 5)
 
 
@@ -182,12 +190,48 @@ def test_what_is_solved_meets_often_enough_with_as_many_rows_as_can_be(threshold
     bands, rows = solve(threshold)
     assert bands * rows <= LANES
 
-    def meets(bands, rows):
-        return 1 - (1 - threshold**rows) ** bands
+    assert meets(threshold, bands, rows) >= MEETS - 1e-9 or (bands, rows) == (LANES, 1)
+    assert bands == 1 or rows == 1 or meets(threshold, bands - 1, rows) < MEETS
+    assert meets(threshold, LANES // (rows + 1), rows + 1) < MEETS + 1e-9 or rows == LANES
 
-    assert meets(bands, rows) >= MEETS - 1e-9 or (bands, rows) == (LANES, 1)
-    assert bands == 1 or rows == 1 or meets(bands - 1, rows) < MEETS
-    assert meets(LANES // (rows + 1), rows + 1) < MEETS + 1e-9 or rows == LANES
+
+@given(st.floats(0.05, 1.0), st.integers(1, 40))
+def test_of_bands_and_rows_the_one_that_is_given_stays_and_the_other_is_solved(threshold, number):
+    bands, rows = solve(threshold, bands=number)
+    assert bands == number
+    assert meets(threshold, bands, rows) >= MEETS - 1e-9 or rows == 1
+    assert meets(threshold, bands, rows + 1) < MEETS + 1e-9 or bands * (rows + 1) > LANES
+    bands, rows = solve(threshold, rows=number)
+    assert rows == number
+    assert meets(threshold, bands, rows) >= MEETS - 1e-9 or bands == max(LANES // number, 1)
+    assert bands == 1 or meets(threshold, bands - 1, rows) < MEETS
+
+
+@pytest.mark.parametrize(
+    ("parameters", "remark"),
+    [
+        ({}, "two documents of similarity 0.8 meet with probability 0.98 (16 bands × 7 rows)"),
+        ({"threshold": 0.7}, "two documents of similarity 0.7 meet with probability 0.98 (21 bands × 5 rows)"),
+        (
+            {"threshold": 0.7, "bands": 16, "rows": 7},
+            "warning: two documents of similarity 0.7 meet with probability 0.75 (16 bands × 7 rows), so 25% of such pairs "
+            "are missed; leave out bands and rows, then they are 21 × 5 and the probability is 0.98",
+        ),
+        (
+            {"threshold": 0.01},
+            "warning: two documents of similarity 0.01 meet with probability 0.72 (128 bands × 1 rows), so 28% of such "
+            "pairs are missed; give rows: 1 and more than 128 bands, or a higher threshold",
+        ),
+    ],
+)
+def test_the_step_says_how_many_pairs_meet(parameters, remark):
+    assert Minhash(**parameters).remarks == (remark,)
+
+
+def test_keys_depend_on_the_shape_and_not_on_how_it_came_about():
+    given_shape, solved = Minhash(bands=16, rows=7, threshold=0.9), Minhash()
+    assert keys_description(given_shape) == keys_description(solved)
+    assert keys_description(Minhash(threshold=0.7)) != keys_description(solved)
 
 
 def test_the_table_of_the_docstring_is_that_of_the_formula():
@@ -211,3 +255,25 @@ def test_the_table_of_the_docstring_is_that_of_the_formula():
 def test_parameters_that_cannot_be_are_refused(parameters, message):
     with pytest.raises(RecipeError, match=message):
         Minhash(**parameters)
+
+
+def test_check_the_run_and_the_report_say_it(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a b c d e f"}\n{"text": "a b c d e f"}\n', "utf-8")
+    said = f"read: {{jsonl: {tmp_path}/in.jsonl}}\nsteps: [dedup/minhash: {{threshold: 0.6}}]\nwrite: jsonl\n"
+    recipe = Recipe.parse(said + f"run: {{folder: {tmp_path}/run}}\n")
+    remark = "two documents of similarity 0.6 meet with probability 0.98 (27 bands × 4 rows)"
+    assert check(recipe).remarks == (("minhash", remark),)
+    heard = Heard()
+    done = corpusmill.run(recipe, executor=Serial(), listener=heard)
+    assert f"minhash: {remark}" in heard.notes
+    assert f"T{remark[1:]}." in done.report.read_text("utf-8")
+
+
+class Heard(Silent):
+    """What a run notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)

@@ -3,6 +3,7 @@ import pytest
 from conftest import docs
 from corpusmill.engine.batch import Batch
 from corpusmill.errors import RecipeError
+from corpusmill.steps.annotate.stats import Stats
 from corpusmill.steps.filter.basic import Basic
 from corpusmill.steps.filter.keep_where import KeepWhere
 
@@ -53,6 +54,43 @@ def test_null_is_not_true(condition):
 
 def test_a_null_url_does_not_match():
     assert kept("url <> 'http://a.example/x'") == [2]
+
+
+def named(**conditions: str) -> Batch:
+    batch = Batch(docs("one two three four five", "SIX", "seven 8", url=URLS))
+    batch.apply(0, "stats", Stats())
+    batch.apply(1, "keep_where", KeepWhere(conditions=tuple(conditions.items())))
+    return batch
+
+
+def test_the_name_of_a_condition_is_the_reason():
+    batch = named(long_enough="stats.words >= 2", by_hand="url is not null", sure="stats.mean_word_length > 3.1")
+    assert batch.all_reasons().to_pylist() == [
+        None,
+        "keep_where.long_enough,keep_where.by_hand,keep_where.sure",
+        "keep_where.sure",
+    ]
+
+
+def test_conditions_and_a_single_one_agree():
+    both = kept("basic.words > 1 and url is not null")
+    reasons = named(long="stats.words > 1", url="url is not null").all_reasons().to_pylist()
+    assert [at for at, reason in enumerate(reasons) if reason is None] == both
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "give one condition, or conditions by name"),
+        ({"condition": "true", "conditions": (("a", "true"),)}, "give one condition, or conditions by name"),
+        ({"conditions": (("a.b", "true"),)}, '"a.b" cannot name a condition'),
+        ({"conditions": (("a", "true"), ("a", "true"))}, "two conditions have the same name"),
+        ({"conditions": (("a", "true"), ("b", "bytes >"))}, "syntax error"),
+    ],
+)
+def test_conditions_that_say_nothing_are_refused(parameters, message):
+    with pytest.raises(RecipeError, match=message):
+        KeepWhere(**parameters)
 
 
 def test_the_reason_is_the_condition():

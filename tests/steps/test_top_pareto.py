@@ -75,9 +75,9 @@ def test_it_keeps_what_sorting_everything_would(tmp_path_factory, values, keep, 
 def test_workers_change_nothing(tmp_path):
     texts = ["word " * n for n in np.random.default_rng(0).integers(1, 50, 400).tolist()]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
-    rules = {rule.parameter: None for rule in GopherQuality.RULES}
+    rules = ("min_words",)
     words = next(rule.signal for rule in GopherQuality.RULES if rule.parameter == "min_words")
-    steps = [GopherQuality(**rules | {"min_words": 1}), Top(by=f"gopher_quality.{words}", keep=0.3)]
+    steps = [GopherQuality(rules=rules, min_words=1), Top(by=f"gopher_quality.{words}", keep=0.3)]
     one = run(tmp_path, steps, Serial())
     (tmp_path / "run").rename(tmp_path / "before")
     assert run(tmp_path, steps, Processes(2)) == one and len(one) == 120

@@ -85,6 +85,7 @@ def slow_stats(text):
         "marks": sum(category(c)[0] == "P" or c in "$+<=>^`|~" for c in text),
         "special_chars": sum(category(c)[0] not in "LMN" and not c.isspace() for c in text),
         "words": len(words),
+        "word_chars": sum(map(len, words)),
         "distinct_words": len(set(words)),
         "alpha_words": sum(any(map(str.isalpha, word)) for word in words),
         "upper_words": sum(map(str.isupper, words)),
@@ -105,6 +106,7 @@ def slow_stats(text):
         "duplicate_paragraphs": duplicates(paragraphs)[0],
         "duplicate_paragraph_chars": duplicates(paragraphs)[1],
         "repeats": duplicates(grams(words, 3))[0],
+        "top_gram_counts": [max(Counter(grams(words, n)).values(), default=0) for n in (2, 3, 4)],
         "top_gram_chars": [top_gram_chars(words, n) for n in (2, 3, 4)],
         "duplicate_gram_chars": [duplicate_gram_chars(words, n) for n in range(5, 11)],
     }

@@ -19,7 +19,8 @@ duplicate_9_gram_char_ratio duplicate_10_gram_char_ratio line_punctuation_ratio 
 repeated_line_char_ratio newline_ratio"""
 BASIC = """
 uppercase_word_ratio uppercase_char_ratio special_char_ratio digit_ratio punctuation_ratio distinct_word_ratio
-repeat_ratio"""
+repeat_ratio repeated_3_gram_ratio top_2_gram_ratio top_3_gram_ratio"""
+TEXT = "characters words lines paragraphs mean_word_length"
 
 
 def measure(family, *texts):
@@ -30,7 +31,7 @@ def docs(texts):
     return pa.RecordBatch.from_arrays([texts], ["text"])
 
 
-@pytest.mark.parametrize(("family", "names"), [("stats", STATS), ("basic", BASIC)])
+@pytest.mark.parametrize(("family", "names"), [("stats", STATS), ("basic", BASIC), ("text", TEXT)])
 def test_a_family_has_these_columns_and_is_zero_without_text(family, names):
     columns = MEASURES[family](docs(strings(None, "")))
     assert list(columns) == names.split()
@@ -68,9 +69,14 @@ def test_ratios_of_a_small_text():
         "punctuation_ratio": 9 / 34,
         "digit_ratio": 2 / 34,
         "distinct_word_ratio": 6 / 9,
-        "repeat_ratio": 1 / 7,
+        "repeat_ratio": 3 / 9,
+        "repeated_3_gram_ratio": 1 / 7,
+        "top_2_gram_ratio": 2 / 8,
+        "top_3_gram_ratio": 2 / 7,
     }
     assert {name: measured[name] for name in wanted} == pytest.approx(wanted)
+    size = {"characters": 34, "words": 9, "lines": 4, "paragraphs": 2, "mean_word_length": 25 / 9}
+    assert measure("text", text) == {name: [value] for name, value in size.items()}
 
 
 @settings(max_examples=40)

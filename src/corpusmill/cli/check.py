@@ -31,8 +31,9 @@ def check(
     if json:
         sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
+        said = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
-        print_json(record | units | {"changes": [asdict(change) for change in ahead.changes]})
+        print_json(record | units | said | {"changes": [asdict(change) for change in ahead.changes]})
         return
     print(f"{recipe}: can run")
     for name, (files, total) in checked.sources.items():
@@ -43,6 +44,8 @@ def check(
     busy = f"{number(min(checked.workers, ahead.units))} of {number(checked.workers)} workers"
     print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {busy}")
     print(f"  folder: {folder}")
+    for label, remark in checked.remarks:
+        print(f"  {label}: {remark}")
     for line in _to_do(ahead):
         print(f"  {line}")
 

@@ -54,8 +54,7 @@ def print_packing(flow: Waterfall, checked: str | None) -> None:
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, source in flow.read.items():
         lost = {**source["dead"], **source["expected"]}
-        if skipped := sum(source["skipped"].values()):
-            lost["not an HTML response"] = skipped
+        lost |= in_words(source["skipped"])
         records, documents = source["records"], source["documents"]
         yield (
             (f"read {name}", number(records), number(documents), share(documents, records), size(source["bytes"]), ""),
@@ -66,6 +65,19 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
         kept = share(row.documents_out, row.documents_in)
         cells = (row.step, number(row.documents_in), number(row.documents_out), kept, size(row.bytes_out), tokens)
         yield cells, _most({**row.reasons, "failed": row.failed} if row.failed else row.reasons)
+
+
+def in_words(skipped: Mapping[str, int]) -> dict[str, int]:
+    """Records that are not documents, by what they are. The header of a WARC file counts with the requests and images
+    beside it; in a WET file it stands alone."""
+    named = {"blank_line": "blank line", "blank": "blank piece"}
+    if not any(kind.startswith("warc_") for kind in skipped.keys() - {"warc_warcinfo"}):
+        named["warc_warcinfo"] = "file header"
+    words: dict[str, int] = {}
+    for kind, count in skipped.items():
+        word = named.get(kind, "not an HTML response" if kind.startswith("warc_") else kind)
+        words[word] = words.get(word, 0) + count
+    return words
 
 
 def _most(counts: Mapping[str, int]) -> str:

@@ -22,7 +22,7 @@ from corpusmill import assets
 from corpusmill.recipe.fingerprint import code_version, digest
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.values import parameters, plain
-from corpusmill.steps import CorpusStep, ReadsAssets, UsesLibraries
+from corpusmill.steps import CorpusStep, ReadsAssets, SolvesParameters, UsesLibraries
 
 PACKAGE = Path(__file__).parent.parent
 TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTILINE)
@@ -104,7 +104,8 @@ def describe(value: Any, want: Any = Any) -> Any:
 def keys_description(step: CorpusStep) -> dict[str, Any]:
     """A corpus step as far as its keys depend on it: its name, parameters and assets."""
     wanted = parameters(type(step))
-    values = {name: plain(getattr(step, name), wanted[name]) for name in step.key_parameters}
+    solved = step.solved_parameters if isinstance(step, SolvesParameters) else {}
+    values = {name: plain(solved.get(name, getattr(step, name)), wanted[name]) for name in step.key_parameters}
     held = [assets.digest(name) for name in step.assets] if isinstance(step, ReadsAssets) else []
     return {"step": name_of(step), "parameters": values, "assets": held}
 

@@ -10,6 +10,7 @@ from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
 from corpusmill.recipe.values import is_required, parameters, plain
+from corpusmill.steps.verdict import switched_off
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
@@ -37,9 +38,10 @@ def dump(recipe: "Recipe") -> str:
 def changed(thing: Any) -> dict[str, Any]:
     """parameter -> plain value, of the parameters that differ from their default."""
     wanted = parameters(type(thing))
+    implied = switched_off(thing)
     said: dict[str, Any] = {}
     for field in dataclasses.fields(thing):
-        if field.name not in wanted:
+        if field.name not in wanted or field.name in implied:
             continue
         value = plain(getattr(thing, field.name), wanted[field.name])
         if not is_required(field):

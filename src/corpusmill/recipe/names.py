@@ -1,7 +1,7 @@
 """The names of steps, readers and writers in a recipe."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -45,6 +45,12 @@ def labels_of_names(names: Iterable[str]) -> list[str]:
             number += 1
         taken[label] = None
     return list(taken)
+
+
+def remarks(things: Sequence[Any]) -> list[tuple[str, str]]:
+    """(label, remark) of the steps that have something to say before they run, in order."""
+    said = [(label, thing) for label, thing in zip(labels(things), things) if isinstance(thing, steps.Remarks)]
+    return [(label, remark) for label, thing in said for remark in thing.remarks]
 
 
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from corpusmill.errors import CorpusmillError, did_you_mean
 from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, read_scalar
+from corpusmill.steps.verdict import NOT_LISTED, unlisted
 
 MANY: dict[Any, Any] = {
     list: list,
@@ -73,6 +74,10 @@ def make(cls: type[Any], name: str, at: At, given: Mapping[str, Entry], problems
         except Mismatch as error:
             problems.add(error.at, f"{name}: {parameter}{error.inside} {error.message}")
             wrong = True
+    # The step itself cannot tell a value that is its default from one that is not given.
+    for rule in unlisted(cls, values.get("rules"), values):
+        problems.add(given[rule].at, f"{name}: {NOT_LISTED.format(rule)}")
+        wrong = True
     for field in dataclasses.fields(cls):
         if field.name in wanted and field.name not in given and is_required(field):
             problems.add(at, f'{name} needs a value for "{field.name}": {words(wanted[field.name])}')

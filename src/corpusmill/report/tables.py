@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, RecipeError, ResumeError
+from corpusmill.recipe.names import remarks
 from corpusmill.report.rules import Bound, bounds
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
@@ -37,6 +38,15 @@ class RunTables:
         self.folder = self.files.folder.place
         self.passes = self.files.passes
         self.labels = self.files.labels
+
+    @cached_property
+    def remarks(self) -> list[tuple[str, str]]:
+        """(label, what the step says about its parameters). Empty where the recipe's own steps cannot be imported from
+        here."""
+        try:
+            return remarks(self.files.recipe.steps)
+        except (RecipeError, AssetError):
+            return []
 
     @cached_property
     def bounds(self) -> dict[str, Bound]:

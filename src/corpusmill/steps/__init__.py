@@ -132,6 +132,29 @@ class ComparesWithEarlierRuns(Protocol):
 
 
 @runtime_checkable
+class SolvesParameters(Protocol):
+    """A corpus step that works out parameters which a recipe leaves open.
+
+    solved_parameters   their values: keys depend on these, and not on what they were solved from
+    """
+
+    @property
+    def solved_parameters(self) -> Mapping[str, Any]: ...
+
+
+@runtime_checkable
+class Remarks(Protocol):
+    """A step of any kind that has something to say about its parameters, before it runs.
+
+    remarks   sentences without a full stop, for `check`, the run and the report; those that begin with "warning: " ask
+              for a change
+    """
+
+    @property
+    def remarks(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
 class ReadsAssets(Protocol):
     """A step of any kind that reads models or lists.
 

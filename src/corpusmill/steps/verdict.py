@@ -2,10 +2,13 @@
 
 A filter names its rules in the class variable `RULES`. Where its parameters decide which rules there are, it has a
 property `rules` instead. `rules_of` reads either.
+
+A step that has many rules lets a recipe name those that are on: it has a field `rules`, the parameters that are rules
+in the class variable `SWITCHES`, and calls `only` first of all in its `__post_init__`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -14,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 
 COMPARE: dict[str, Callable[..., pa.Array]] = {
@@ -66,6 +70,64 @@ def rules_of(step: Any) -> tuple[Rule, ...]:
     by_parameters = isinstance(getattr(type(step), "rules", None), property)
     rules: tuple[Rule, ...] = step.rules if by_parameters else getattr(step, "RULES", ())
     return rules
+
+
+def only(step: Any, name: str) -> None:
+    """Switch off every rule of a step that its parameter `rules` does not list; None lists all.
+
+    name   of the step in a recipe, for messages
+
+    A rule is off at None, False or an empty list. Raises RecipeError for a rule that does not exist, one that is listed
+    and off, and one that is set and not listed.
+    """
+    if step.rules is None:
+        return
+    known = type(step).SWITCHES
+    defaults = {field.name: field.default for field in fields(step)}
+    if not step.rules:
+        raise RecipeError(f"{name}: rules is empty, so nothing would be judged. Name some of: {', '.join(known)}.")
+    for rule in step.rules:
+        if rule not in known:
+            near = did_you_mean(rule, known) or "."
+            raise RecipeError(f'{name}: there is no rule "{rule}"{near} There are: {", ".join(known)}.')
+        if _is_off(getattr(step, rule)):
+            if _is_off(defaults[rule]):
+                advice = f"it has no default: write a value beside it, as in {{rules: [{rule}], {rule}: …}}"
+            else:
+                advice = "it is switched off beside it: leave out one of the two"
+            raise RecipeError(f"{name}: rules has {rule}, and {advice}")
+    set_here = {rule: getattr(step, rule) for rule in known if getattr(step, rule) != defaults[rule]}
+    for rule in unlisted(type(step), step.rules, set_here):
+        raise RecipeError(f"{name}: {NOT_LISTED.format(rule)}")
+    for rule in known:
+        if rule not in step.rules:
+            object.__setattr__(step, rule, _off(defaults[rule]))
+    # In one order, so that the order in a recipe makes no difference to the fingerprint.
+    object.__setattr__(step, "rules", tuple(rule for rule in known if rule in step.rules))
+
+
+NOT_LISTED = "{0} is set, and is not one of rules; name it there, or leave it out"
+
+
+def unlisted(cls: type[Any], rules: Collection[str] | None, given: Mapping[str, Any]) -> list[str]:
+    """The parameters that are rules, are given a value that is not off, and are not among those named in `rules`."""
+    switches = getattr(cls, "SWITCHES", ()) if rules else ()
+    return [rule for rule in switches if rule in given and rule not in (rules or ()) and not _is_off(given[rule])]
+
+
+def switched_off(step: Any) -> tuple[str, ...]:
+    """The parameters that are off because `rules` does not name them."""
+    switches = getattr(type(step), "SWITCHES", ())
+    return tuple(rule for rule in switches if step.rules is not None and rule not in step.rules)
+
+
+def _is_off(value: Any) -> bool:
+    return value is None or value is False or value == ()
+
+
+def _off(default: Any) -> Any:
+    """The value that switches a rule of this default off."""
+    return False if isinstance(default, bool) else () if isinstance(default, tuple | str) else None
 
 
 def thresholds(step: Any) -> tuple[str, ...]:

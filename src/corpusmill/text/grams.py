@@ -27,11 +27,16 @@ def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool,
     """Fill the fields of the record that count words and n-grams; `contained` as for `stats.document_stats`."""
     repeating = _name_words(words, stop_words, s, out)
     for n in range(2, 11):
-        repeating = _name_grams(repeating, s)
-        if n == REPEAT:
+        if repeating > 0:
+            repeating = _name_grams(repeating, s)
+        elif n > TOP[-1]:
+            break  # no longer n-gram repeats, and what is left to fill is 0
+        if n == REPEAT and repeating > 0:
             out.repeats = _repeats(repeating, s)
         if n <= 4:
-            out.top_gram_chars[n - 2] = _top_gram_chars(words, n, repeating, contained, s)
+            count, first, slot = _top_gram(words, n, repeating, s)
+            out.top_gram_counts[n - 2] = count
+            out.top_gram_chars[n - 2] = _top_gram_chars(n, count, first, slot, repeating, contained, s)
         elif contained:
             out.duplicate_gram_chars[n - 5] = _contained_chars(n, ALL, repeating, s)
         else:
@@ -43,10 +48,11 @@ def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any
     """Name every word, and sum up the properties of words. Returns how many positions of repeated words are in
     s.pos."""
     mask = cleared(s.table, words)
-    alpha = content = content_chars = upper = distinct = stops = 0
+    alpha = chars = content = content_chars = upper = distinct = stops = 0
     for i in range(words):
         flags = s.flags[i]
         alpha += (flags & HAS_ALPHA) != 0
+        chars += s.chars[i]
         upper += (flags & ALL_UPPER) != 0
         if flags & HAS_CONTENT:
             content += 1
@@ -66,7 +72,7 @@ def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any
         s.name[i] = s.head[at]
         s.pos[repeating] = i
         repeating += s.times[at] > 1
-    out.words, out.alpha_words, out.upper_words = words, alpha, upper
+    out.words, out.word_chars, out.alpha_words, out.upper_words = words, chars, alpha, upper
     out.content_words, out.content_word_chars = content, content_chars
     out.distinct_words, out.stop_words = distinct, stops
     return repeating
@@ -97,19 +103,26 @@ def _name_grams(candidates: int, s: Scratch) -> int:
     return kept
 
 
-@kernel
-def _top_gram_chars(words: int, n: int, repeating: int, contained: bool, s: Scratch) -> Any:
-    """len(" ".join(gram)) * count of the most frequent n-gram; the one seen first wins a tie."""
-    if words < n:
-        return 0
-    most, first, top = 1, 0, ALL
+@inlined
+def _top_gram(words: int, n: int, repeating: int, s: Scratch) -> Any:
+    """(count, first position, slot) of the most frequent n-gram; the one seen first wins a tie. Its slot is ALL if none
+    occurs twice, its count 0 if there is none."""
+    most, first, top = np.int32(words >= n), np.int32(0), np.int32(ALL)
     for c in range(repeating):
         at = s.slot[c]
         if s.times[at] > most:
             most, first, top = s.times[at], s.head[at], at
-    if contained and most > 1:
-        return _contained_chars(n, top, repeating, s)
-    return (n - 1 + _chars_of(first, n, s)) * most
+    return most, first, top
+
+
+@inlined
+def _top_gram_chars(n: int, count: int, first: int, slot: int, repeating: int, contained: bool, s: Scratch) -> Any:
+    """len(" ".join(gram)) * count of the most frequent n-gram, as `_top_gram` found it."""
+    if count == 0:
+        return 0
+    if contained and count > 1:
+        return _contained_chars(n, slot, repeating, s)
+    return (n - 1 + _chars_of(first, n, s)) * count
 
 
 @kernel

@@ -45,9 +45,18 @@ def line_texts(texts: pa.LargeStringArray, lines: NDArray[Any]) -> pa.LargeStrin
 
     lines   any of the records of `line_shapes`, in any order
     """
+    return span_texts(texts, *(np.ascontiguousarray(lines[name]) for name in ("document", "start", "stop")))
+
+
+def span_texts(
+    texts: pa.LargeStringArray, document: NDArray[Any], start: NDArray[Any], stop: NDArray[Any]
+) -> pa.LargeStringArray:
+    """The text of spans of documents, in any order.
+
+    document, start, stop   (spans,) int32 each: the document, and bytes from its beginning
+    """
     text = view(texts)
-    document, start, stop = (np.ascontiguousarray(lines[name]) for name in ("document", "start", "stop"))
-    offsets = np.zeros(len(lines) + 1, np.int64)
+    offsets = np.zeros(len(document) + 1, np.int64)
     np.cumsum(stop - start, out=offsets[1:])
     out = np.empty(offsets[-1] + PAD, np.uint8)
     _copy(text, document, start, offsets, out)

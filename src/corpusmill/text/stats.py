@@ -35,6 +35,7 @@ _FIELDS = {
     "marks": "characters of category P*, and the ASCII symbols",
     "special_chars": "characters other than letters, numbers, combining marks and white space",
     "words": "len(words)",
+    "word_chars": "sum(map(len, words))",
     "distinct_words": "len(set(words))",
     "alpha_words": "words with a character that isalpha()",
     "upper_words": "sum(map(str.isupper, words))",
@@ -59,6 +60,8 @@ _FIELDS = {
 STATS = np.dtype(
     [(name, np.int64) for name in _FIELDS]
     + [
+        # how often the most frequent 2-, 3-, 4-gram occurs; 0 if there is none
+        ("top_gram_counts", np.int64, (len(TOP),)),
         # len(" ".join(gram)) * count of the most frequent 2-, 3-, 4-gram, the first seen on a tie
         # if contained: characters in all its occurrences, overlaps counted once
         ("top_gram_chars", np.int64, (len(TOP),)),

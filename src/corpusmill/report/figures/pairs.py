@@ -16,6 +16,7 @@ class Pairs:
                            compare candidates
     similarities           of all pairs
     least_similar          some of them with their texts, see `samples.pairs`
+    remarks                what the step says about its parameters
     """
 
     step: str
@@ -23,6 +24,7 @@ class Pairs:
     verified: int | None
     similarities: Histogram | None
     least_similar: tuple[dict[str, Any], ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -40,5 +42,6 @@ def pairs(tables: RunTables, n: int) -> list[Pairs]:
         if shown := samples.pairs(tables, step, n):
             facts = tables.files.facts(f"{step}-verdicts")
             compared = facts.get("candidates"), facts.get("verified")
-            figures.append(Pairs(step, *compared, histograms.similarities(tables, step), tuple(shown)))
+            said = tuple(remark for label, remark in tables.remarks if label == step)
+            figures.append(Pairs(step, *compared, histograms.similarities(tables, step), tuple(shown), said))
     return figures

@@ -46,6 +46,7 @@ def of_step(figure: Pairs) -> list[Inside]:
         compared, verified = number(figure.candidates), number(figure.verified)
         words = f"{compared} candidate pairs compared, {verified} confirmed near-duplicates."
         parts.append(tag("p", words))
+    parts += [tag("p", f"{remark[0].upper()}{remark[1:]}.") for remark in figure.remarks]
     if figure.similarities and not figure.exact:
         chart = histogram(
             figure.similarities, label=f"duplicates found by {step}, by similarity", unit="similarity", height=120

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError
 from corpusmill.measures import ratio
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, failing
+from corpusmill.steps.verdict import Rule, failing, only
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import with_text
 from corpusmill.text.shapes import line_shapes, line_texts
@@ -32,8 +32,8 @@ class RefinedwebLines:
 
     From the other lines of at most `phrase_words` words, phrases are cut, with the separators around them: `at_start`
     where a line begins with one, `at_end` where it ends with one, `anywhere`. A line that keeps no letter and no digit
-    is removed. Case is ignored; a phrase is whole words. None, False or an empty list switches a part off. Blank lines
-    are kept.
+    is removed. Case is ignored; a phrase is whole words. None, False or an empty list switches a part off; `rules`
+    names the parts that are on, all others are off. Blank lines are kept.
 
     A document is dropped if it loses more than `max_words_removed` of its words; it then keeps all of its lines, so
     that one can see why. The paper names the rules and one example of each kind of phrase; the lists are ours, and
@@ -68,11 +68,16 @@ class RefinedwebLines:
         *("add to cart", "add to wishlist", "share on facebook", "share on twitter", "email this", "print this page"),
     )
     max_words_removed: float | None = 0.05  # share of the document's words
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     needs: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_words_removed", "words_removed_ratio", ">"),)
+    SWITCHES: ClassVar[tuple[str, ...]] = (
+        *("max_uppercase", "numeric", "one_word", "counters", "at_start", "at_end", "anywhere", "max_words_removed"),
+    )
 
     def __post_init__(self) -> None:
+        only(self, "clean/refinedweb_lines")
         for name in ("max_uppercase", "max_words_removed"):
             if (share := getattr(self, name)) is not None and not 0 <= share <= 1:
                 raise RecipeError(f"clean/refinedweb_lines: {name} is a share from 0 to 1, got {share}")

@@ -18,6 +18,7 @@ from corpusmill.units import Stage
 
 LANES = 128  # of the sketch, at most, where bands and rows are solved
 MEETS = 0.975  # the probability at the threshold that they are solved for
+FEW = 0.9  # below this, so many pairs are missed that the run says so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +37,10 @@ class Minhash:
         20 x 7   0.1452  0.4333  0.8207  0.9430  0.9910  0.9996  1.0000  1.0000
         9 x 13   0.0011  0.0117  0.0839  0.1946  0.3988  0.6864  0.9286  0.9985
 
-    `bands: null` (or `rows: null`) solves both from `threshold`: the most rows for which a pair at the threshold meets
-    with probability 0.975, with 128 lanes at most. For 0.8 that is 16 x 7.
+    `bands` and `rows` are solved from `threshold` unless they are given: the most rows for which a pair at the
+    threshold meets with probability 0.975, with 128 lanes at most; for 0.8 that is 16 x 7, for 0.7 21 x 5. If one of
+    the two is given, the other is solved. More pairs that meet cost time and no precision, as all are verified. A run
+    says with what probability a pair at the threshold meets, and warns below 0.9.
 
     Pairs that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
     n-grams with a document that is kept is at least `threshold`. There are no chains. Which of two is kept is said by
@@ -53,14 +56,15 @@ class Minhash:
 
     verdict: ClassVar[pa.Schema] = DUPLICATES
     default_signals: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
+    key_parameters: ClassVar[tuple[str, ...]] = ("ngram", "unit", "bands", "rows", "keep")
     reads_text: ClassVar[bool] = True
     cuts: ClassVar[bool] = False
     keys_per_document: ClassVar[int] = 1
 
     ngram: int = 5
     unit: Literal["words", "characters"] = "words"
-    bands: int | None = 16
-    rows: int | None = 7
+    bands: int | None = None  # null: solved from the threshold
+    rows: int | None = None  # of a band; null: solved from the threshold
     threshold: float = 0.8  # Jaccard similarity
     keep: str = "first"
     against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
@@ -76,9 +80,27 @@ class Minhash:
         check_keep(self.keep)
 
     @property
-    def key_parameters(self) -> tuple[str, ...]:
-        solved = self.bands is None or self.rows is None
-        return ("ngram", "unit", "bands", "rows", "keep", *(("threshold",) if solved else ()))
+    def solved_parameters(self) -> Mapping[str, Any]:
+        bands, rows = self.shape
+        return {"bands": bands, "rows": rows}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        bands, rows = self.shape
+        found = meets(self.threshold, bands, rows)
+        said = f"two documents of similarity {self.threshold:g} meet with probability {found:.2f}"
+        said += f" ({bands} bands × {rows} rows)"
+        if found >= FEW:
+            return (said,)
+        better = solve(self.threshold)
+        if meets(self.threshold, *better) >= FEW:
+            advice = (
+                f"leave out bands and rows, then they are {better[0]} × {better[1]} and the probability is "
+                f"{meets(self.threshold, *better):.2f}"
+            )
+        else:
+            advice = f"give rows: 1 and more than {LANES} bands, or a higher threshold"
+        return (f"warning: {said}, so {1 - found:.0%} of such pairs are missed; {advice}",)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -87,9 +109,7 @@ class Minhash:
     @property
     def shape(self) -> tuple[int, int]:
         """Bands and rows."""
-        if self.bands is not None and self.rows is not None:
-            return self.bands, self.rows
-        return solve(self.threshold)
+        return solve(self.threshold, self.bands, self.rows)
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         bands, rows = self.shape
@@ -105,19 +125,33 @@ class Minhash:
         return near_stages(keys, Shingling(self.ngram, self.unit), *self.shape, self.threshold, self.mark)
 
 
-def solve(threshold: float) -> tuple[int, int]:
-    """The bands and rows of `bands: null`.
+def meets(similarity: float, bands: int, rows: int) -> float:
+    """The probability that two documents of this similarity share a band.
+
+    >>> round(meets(0.8, 16, 7), 4)
+    0.9769
+    """
+    return 1 - (1 - similarity**rows) ** bands
+
+
+def solve(threshold: float, bands: int | None = None, rows: int | None = None) -> tuple[int, int]:
+    """The bands and rows for a threshold; those that are given are kept.
+
+    The most rows for which a pair at the threshold meets with probability MEETS, and as few bands for that as suffice,
+    with LANES lanes at most; where that cannot be, the most bands of the fewest rows.
 
     >>> solve(0.8), solve(0.5), solve(1.0)
     ((16, 7), (28, 3), (1, 128))
+    >>> solve(0.7, bands=10), solve(0.7, rows=4), solve(0.7, 16, 7)
+    ((10, 3), (14, 4), (16, 7))
     """
-    best = LANES, 1
-    for rows in range(1, LANES + 1):
-        met = threshold**rows
-        bands = math.ceil(math.log(1 - MEETS) / math.log1p(-met)) if met < 1 else 1
-        if bands * rows > LANES:
+    best = (bands or max(LANES // (rows or 1), 1)), (rows or 1)
+    for tried in range(1, LANES + 1) if rows is None else (rows,):
+        met = threshold**tried
+        enough = math.ceil(math.log(1 - MEETS) / math.log1p(-met)) if met < 1 else 1
+        if max(enough, bands or 1) * tried > LANES or (bands is not None and enough > bands):
             break
-        best = bands, rows
+        best = bands or enough, tried
     return best
 
 

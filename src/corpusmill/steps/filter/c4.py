@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, join_reasons
+from corpusmill.steps.verdict import Rule, join_reasons, only
 from corpusmill.text.c4 import CURLY_BRACKET, LINE_REASONS, LOREM_IPSUM, OK, clean_lines
 from corpusmill.text.rewrite import with_text
 
@@ -23,7 +23,8 @@ class C4:
     with a word that is too long, without terminal punctuation (. ? ! " ' but not "..."), with too few words, with the
     word "javascript", with a phrase of cookie and privacy notices. Citations ("[3]", "[edit]") are cut out of the
     remaining lines. A document is dropped if a line that was not removed up to that point has "lorem ipsum" or "{", or
-    if the remaining text has too few sentences. False or None switches a part off.
+    if the remaining text has too few sentences. False or None switches a part off; `rules` names the parts that are on,
+    all others are off.
 
     By default texts and lines equal those of datatrove's C4QualityFilter, and thereby FineWeb's. The paper and the code
     published with it differ: at least 5 words per line and 3 sentences (datatrove's 3 and 5 are those of an earlier
@@ -54,11 +55,17 @@ class C4:
     curly_bracket: bool = True
     whole_page: bool = False  # these two drop a document for any line, also for a removed one
     min_sentences: int | None = 5
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     needs: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("min_sentences", "sentences", "<"),)
+    SWITCHES: ClassVar[tuple[str, ...]] = (
+        *("max_word_chars", "citations", "terminal_punctuation", "min_words_per_line", "javascript", "policy"),
+        *("lorem_ipsum", "curly_bracket", "min_sentences"),
+    )
 
     def __post_init__(self) -> None:
+        only(self, "filter/c4")
         for parameter in ("min_words_per_line", "max_word_chars", "min_sentences"):
             if (bound := getattr(self, parameter)) is not None and bound < 0:
                 raise RecipeError(f"filter/c4: {parameter} must be at least 0, got {bound}; null switches it off")

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, failing
+from corpusmill.steps.verdict import Rule, failing, only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +20,8 @@ class Fineweb:
     The bounds are those of the code that the data set was made with (datatrove). The paper says 0.1 for repeated lines,
     which drops far less, and does not mention the ratio of newlines to words.
 
+    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
+
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6
     """
 
@@ -27,14 +29,20 @@ class Fineweb:
     max_short_lines: float | None = 0.67  # share of lines
     max_repeated_line_chars: float | None = 0.01  # share of characters in lines that occurred before
     max_newline_ratio: float | None = 0.3  # "\n" to words
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     needs: ClassVar[tuple[str, ...]] = ("stats",)
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("min_punctuated_lines", "line_punctuation_ratio", "<"),
         Rule("max_short_lines", "short_line_ratio", ">"),
         Rule("max_repeated_line_chars", "repeated_line_char_ratio", ">"),
         Rule("max_newline_ratio", "newline_ratio", ">"),
     )
+    SWITCHES: ClassVar[tuple[str, ...]] = tuple(rule.parameter for rule in RULES)
+
+    def __post_init__(self) -> None:
+        only(self, "filter/fineweb")
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, failing
+from corpusmill.steps.filter._bullets import bullet_line_ratio, check_bullets
+from corpusmill.steps.verdict import Rule, failing, only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +19,8 @@ class GopherQuality:
     those of str.splitlines(), blank ones included; white space before a bullet and after an ellipsis is ignored. Words
     that are only punctuation count in the ratios but not in the rules about length, as in datatrove, whose decisions
     these are for the same words. The paper does not define words and bullets.
+
+    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
 
     The stop words are eight English ones (the, be, to, of, and, that, have, with), exactly as written: for other
     languages set `min_stop_words` to None.
@@ -31,12 +34,15 @@ class GopherQuality:
     max_mean_word_length: float | None = 10  # code points
     max_hash_ratio: float | None = 0.1  # "#" to words
     max_ellipsis_ratio: float | None = 0.1  # "..." and "…" to words
-    max_bullet_lines: float | None = 0.9  # share of lines that begin with "•" or "-"
+    max_bullet_lines: float | None = 0.9  # share of lines that begin with a bullet
     max_ellipsis_lines: float | None = 0.3  # share of lines that end in an ellipsis
     min_alpha_words: float | None = 0.8  # share of words with a letter
     min_stop_words: int | None = 2  # distinct ones
+    bullets: str = "•-"  # the characters that are one
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     needs: ClassVar[tuple[str, ...]] = ("stats",)
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("min_words", "content_words", "<"),
         Rule("max_words", "content_words", ">"),
@@ -49,12 +55,19 @@ class GopherQuality:
         Rule("min_alpha_words", "alpha_word_ratio", "<"),
         Rule("min_stop_words", "stop_words", "<"),
     )
+    SWITCHES: ClassVar[tuple[str, ...]] = tuple(rule.parameter for rule in RULES)
 
     def __post_init__(self) -> None:
+        only(self, "filter/gopher_quality")
+        check_bullets(self.bullets, "filter/gopher_quality", "max_bullet_lines")
         for low, high in (("min_words", "max_words"), ("min_mean_word_length", "max_mean_word_length")):
             least, most = getattr(self, low), getattr(self, high)
             if least is not None and most is not None and least > most:
                 raise RecipeError(f"filter/gopher_quality: need {low} <= {high}, got {low}={least}, {high}={most}")
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        """`bullet_line_ratio`, where bullets are not those of the measure."""
+        return bullet_line_ratio(docs["text"], self.bullets)
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, failing
+from corpusmill.steps.verdict import Rule, failing, only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,8 @@ class GopherRepetition:
     On a tie, the top n-gram is the one that comes first. The default is what FineWeb was made with. The paper's count
     of duplicates is larger, more than twice as large for a passage that occurs twice, so it drops more documents.
 
+    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
+
     Source: Rae et al. 2021, arXiv:2112.11446, appendix A.1.1, table A1
     """
 
@@ -47,7 +49,9 @@ class GopherRepetition:
     max_duplicate_9_gram_chars: float | None = 0.11
     max_duplicate_10_gram_chars: float | None = 0.10
     ngrams: Literal["datatrove", "paper"] = "datatrove"  # how their characters are counted
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("max_duplicate_paragraphs", "duplicate_paragraph_ratio", ">"),
         Rule("max_duplicate_paragraph_chars", "duplicate_paragraph_char_ratio", ">"),
@@ -56,8 +60,10 @@ class GopherRepetition:
         *(Rule(f"max_top_{n}_gram_chars", f"top_{n}_gram_char_ratio", ">") for n in (2, 3, 4)),
         *(Rule(f"max_duplicate_{n}_gram_chars", f"duplicate_{n}_gram_char_ratio", ">") for n in range(5, 11)),
     )
+    SWITCHES: ClassVar[tuple[str, ...]] = tuple(rule.parameter for rule in RULES)
 
     def __post_init__(self) -> None:
+        only(self, "filter/gopher_repetition")
         if self.ngrams not in ("datatrove", "paper"):
             raise RecipeError(f'filter/gopher_repetition: ngrams is "datatrove" or "paper", got "{self.ngrams}"')
 

@@ -1,6 +1,7 @@
 """Any condition over the signals of a document, in SQL: RedPajama-v2's way of filtering."""
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,11 +17,15 @@ from corpusmill.steps.verdict import join_reasons
 
 @dataclass(frozen=True, kw_only=True)
 class KeepWhere:
-    """Keep the documents for which a condition in SQL is true.
+    """Keep the documents for which a condition in SQL is true, or each of several.
 
         filter/keep_where: {condition: gopher_quality.content_words > 100 and language.label = 'en'}
+        filter/keep_where: {conditions: {long_enough: stats.words >= 50, fluent: perplexity.value BETWEEN 60 AND 10000}}
 
-    The condition may use every signal of an earlier step of the same pass, as LABEL.COLUMN, and these columns of each
+    With `conditions`, a document is dropped for each that is not true of it, and the name of the condition is the
+    reason: `keep_where.long_enough`. That of the single `condition` is `keep_where.condition`.
+
+    A condition may use every signal of an earlier step of the same pass, as LABEL.COLUMN, and these columns of each
     document: id, source, file, position, url, date, and bytes (of its text). Signals of steps before a dedup are in an
     earlier pass, out of reach: put the condition above the dedup, where only the dedup's own verdicts are missing.
 
@@ -32,23 +37,41 @@ class KeepWhere:
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
     """
 
-    condition: str
+    condition: str | None = None
+    conditions: tuple[tuple[str, str], ...] = ()  # name -> condition; all must be true
 
     needs: ClassVar[tuple[str, ...]] = ("*",)
-    threshold_parameters: ClassVar[tuple[str, ...]] = ("condition",)
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("condition", "conditions")
 
     def __post_init__(self) -> None:
-        parsed(self.condition)
+        if (self.condition is None) == (not self.conditions):
+            raise RecipeError(
+                "filter/keep_where: give one condition, or conditions by name, as in {conditions: {long: bytes > 1000}}"
+            )
+        for name, condition in self._named():
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise RecipeError(
+                    f'filter/keep_where: "{name}" cannot name a condition, and so a reason; use letters, digits and _'
+                )
+            parsed(condition)
+        if len(dict(self._named())) < len(self._named()):
+            raise RecipeError("filter/keep_where: two conditions have the same name")
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        expression = parsed(self.condition)
-        for name in expression.columns:
-            if name not in signals:
-                raise RecipeError(unknown(name, signals.keys()))
-        # A table without columns has no rows.
-        documents = pa.table({name: signals[name] for name in expression.columns or ("bytes",)})
-        holds = evaluate(expression.sql, documents)
-        return join_reasons(condition=pc.invert(pc.fill_null(holds, False)))
+        return join_reasons(**{name: fails(parsed(condition), signals) for name, condition in self._named()})
+
+    def _named(self) -> tuple[tuple[str, str], ...]:
+        return self.conditions if self.condition is None else (("condition", self.condition),)
+
+
+def fails(expression: "Expression", signals: Columns) -> pa.Array:
+    """(documents,) bool: whether it is not true."""
+    for name in expression.columns:
+        if name not in signals:
+            raise RecipeError(unknown(name, signals.keys()))
+    # A table without columns has no rows.
+    documents = pa.table({name: signals[name] for name in expression.columns or ("bytes",)})
+    return pc.invert(pc.fill_null(evaluate(expression.sql, documents), False))
 
 
 @dataclass(frozen=True)

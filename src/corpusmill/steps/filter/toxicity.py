@@ -8,7 +8,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.models.toxicity import WORDS_EN, Rater
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, failing
+from corpusmill.steps.verdict import Rule, failing, only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,16 +29,20 @@ class Toxicity:
     max_bad: float | None = None  # share of words in bad sentences
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list
     sentence_score: float = 0.7  # at which a sentence is bad
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     needs: ClassVar[tuple[str, ...]] = ()
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("max_share", "share", ">"),
         Rule("max_score", "score", ">"),
         Rule("max_worst", "worst", ">"),
         Rule("max_bad", "bad", ">"),
     )
+    SWITCHES: ClassVar[tuple[str, ...]] = tuple(rule.parameter for rule in RULES)
 
     def __post_init__(self) -> None:
+        only(self, "filter/toxicity")
         for rule in self.RULES:
             bound = getattr(self, rule.parameter)
             if bound is not None and not 0 <= bound <= 1:

@@ -15,7 +15,7 @@ from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.filter import _lists
 from corpusmill.steps.filter._lists import Address, Hashes, Names
-from corpusmill.steps.verdict import Rule, join_reasons
+from corpusmill.steps.verdict import Rule, join_reasons, only
 
 List = tuple[str, ...] | str
 
@@ -63,11 +63,17 @@ class Url:
     soft_words: List = "url/soft_words"
     max_soft_words: int | None = 1  # distinct ones in one URL
     allow_domains: List = ()  # kept, even if another list has them
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     needs: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_soft_words", "soft_words", ">"),)
+    SWITCHES: ClassVar[tuple[str, ...]] = (
+        *("ut1", "block_domains", "block_urls", "curated_domains", "hard_words", "sub_words"),
+        "max_soft_words",
+    )
 
     def __post_init__(self) -> None:
+        only(self, "filter/url")
         for field in DOMAINS:
             for entry in written(getattr(self, field)):
                 if not _lists.is_domain(entry):
@@ -153,7 +159,7 @@ class Url:
 DOMAINS = ("block_domains", "curated_domains", "allow_domains")
 WORDS = ("hard_words", "sub_words", "soft_words")
 KINDS = {**dict.fromkeys(DOMAINS, "domain"), "block_urls": "page", **dict.fromkeys(WORDS, "word")}
-FINDS = ("ut1", "block_domains", "block_urls", "curated_domains", "hard_words", "sub_words")
+FINDS = Url.SWITCHES[:-1]
 
 
 def written(entries: List) -> tuple[str, ...]:

@@ -1,0 +1,107 @@
+"""Characters of a set of one's own: how many a document has, and how many of its lines begin with one."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import load8
+from corpusmill.text.unicode import BREAK, SPACE, Classes, class_of, classes, decode
+
+LF, CR = 10, 13
+
+
+class Wanted(NamedTuple):
+    """A set of characters.
+
+    ascii   (128,) bool
+    wide    (n,) uint32: the code points beyond ASCII
+    """
+
+    ascii: NDArray[np.bool_]
+    wide: NDArray[np.uint32]
+
+
+def count_characters(texts: pa.LargeStringArray, characters: str) -> NDArray[np.int64]:
+    """(documents,) `sum(c in characters for c in text)`; 0 for a null."""
+    text = view(texts)
+    out = np.zeros(len(text.offsets) - 1, np.int64)
+    _count(text, _wanted(characters), out)
+    return out
+
+
+def count_bullets(texts: pa.LargeStringArray, bullets: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(documents,) each: lines of `text.splitlines()`, and those whose first character after white space is in
+    `bullets`; 0 for a null."""
+    text = view(texts)
+    lines, bulleted = np.zeros(len(text.offsets) - 1, np.int64), np.zeros(len(text.offsets) - 1, np.int64)
+    _count_bullets(text, classes(), _wanted(bullets), lines, bulleted)
+    return lines, bulleted
+
+
+def _wanted(characters: str) -> Wanted:
+    points = sorted(set(map(ord, characters)))
+    table = np.zeros(128, np.bool_)
+    table[[point for point in points if point < 128]] = True
+    return Wanted(table, np.array([point for point in points if point >= 128], np.uint32))
+
+
+@kernel
+def _count(text: Text, wanted: Wanted, out: NDArray[np.int64]) -> None:
+    for d in range(len(out)):
+        hits = 0
+        at = text.offsets[d]
+        hi = text.offsets[d + 1]
+        while at < hi:
+            byte = load8(text.data, at)
+            if byte < 0x80:
+                hits += wanted.ascii[np.intp(byte)]
+                at += 1
+            else:
+                code_point, size = decode(text.data, at)
+                hits += _is_wide(wanted, code_point)
+                at += size
+        out[d] = hits
+
+
+@kernel
+def _count_bullets(
+    text: Text, classes: Classes, wanted: Wanted, lines: NDArray[np.int64], bulleted: NDArray[np.int64]
+) -> None:
+    for d in range(len(lines)):
+        lo, hi = text.offsets[d], text.offsets[d + 1]
+        begun = False  # the line has a character
+        blank = True  # it has nothing but white space so far
+        at = lo
+        while at < hi:
+            byte = load8(text.data, at)
+            code_point, size = decode(text.data, at)
+            kind = class_of(classes, code_point)
+            if kind & BREAK:
+                # CR LF is one break.
+                lines[d] += not (byte == LF and at > lo and load8(text.data, at - 1) == CR)
+                begun, blank = False, True
+            else:
+                begun = True
+                if blank and not kind & SPACE:
+                    blank = False
+                    bulleted[d] += wanted.ascii[np.intp(byte)] if byte < 0x80 else _is_wide(wanted, code_point)
+            at += size
+        lines[d] += begun
+
+
+@inlined
+def _is_wide(wanted: Wanted, code_point: Any) -> Any:
+    found = False
+    for i in range(len(wanted.wide)):
+        found |= wanted.wide[i] == code_point
+    return found
+
+
+def warm_up() -> None:
+    texts = pa.array(["- a line\n• another", ""], pa.large_string())
+    count_characters(texts, "#…")
+    count_bullets(texts, "•-*")
