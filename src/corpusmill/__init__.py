@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from corpusmill.checks import Checked, check
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
+    from corpusmill.recipe.selection import for_sources
     from corpusmill.runs import Run, run
 
 __version__ = "0.1.0"
@@ -29,6 +30,7 @@ __all__ = [
     "__version__",
     "check",
     "errors",
+    "for_sources",
     "loader",
     "read",
     "run",
@@ -43,6 +45,7 @@ _HOMES = {
     "Recipe": "corpusmill.recipe.model",
     "RunSettings": "corpusmill.recipe.parts",
     "Source": "corpusmill.recipe.parts",
+    "for_sources": "corpusmill.recipe.selection",
     "Run": "corpusmill.runs",
     "run": "corpusmill.runs",
 }

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.recipe.names import name_of, short_name
+from corpusmill.recipe.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Sections(NamedTuple):
     steps: list[Any]
     write: list[Any]
     run: RunSettings
+    selections: list[Selection | None]
 
 
 def home(path: str) -> str:
