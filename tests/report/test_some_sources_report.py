@@ -1,6 +1,7 @@
 """What a run with steps for some sources says of itself."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,7 @@ def test_what_if_counts_documents_of_these_sources_alone(folder, tmp_path, setti
     judged = passes.only[setting.partition(".")[0]]
     assert {border.source for border in answer.border} <= set(judged)
     assert answer.before != answer.after
+    assert shlex.split(answer.command)[-2:] == ["--folder", f"{folder}-what-if"]
 
 
 def test_what_if_refuses_other_sources(folder):

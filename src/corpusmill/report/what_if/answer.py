@@ -196,4 +196,4 @@ def _command(files: RunFiles, settings: Sequence[str]) -> str:
                 again.append(word)
     for setting in settings:
         again += ["--set", setting]
-    return shlex.join([*again, "--folder", f"{files.folder}-what-if"])
+    return shlex.join([*again, "--folder", f"{files.folder.place}-what-if"])
