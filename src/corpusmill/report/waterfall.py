@@ -79,6 +79,9 @@ class Waterfall:
 
     def to_json(self) -> dict[str, Any]:
         rows = [{name: getattr(row, name) for name in Row.__dataclass_fields__} for row in self.rows]
+        for row in rows:
+            if not row["passed_through"]:  # as in `sources`, only where there is something to say
+                del row["passed_through"]
         return {"read": self.read, "steps": rows, "packed": self.packed}
 
     @staticmethod
