@@ -37,7 +37,12 @@ def pages() -> dict[str, str]:
 
 
 def steps_page() -> str:
-    parts = [WRITTEN, "# Steps", "Every step that ships. `corpusmill steps NAME` says the same in a terminal."]
+    about = """
+    Every step that ships. `corpusmill steps NAME` says the same in a terminal. Beside their parameters, all but
+    `mix/sources`, `tokenize/…` and `pack/…` take `only` or `except`: [the sources that they are
+    for](../guide/recipes.md#steps-for-some-sources).
+    """
+    parts = [WRITTEN, "# Steps", *prose(inspect.cleandoc(about))]
     for name in steps.names():
         info = describe(name)
         parts += [f"## {name}", f"*{', '.join(info.kinds)}*", *prose(info.doc), *table(info.parameters)]

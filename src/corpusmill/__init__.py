@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.report.audit import Audit, audit
+    from corpusmill.recipe.selection import for_sources
     from corpusmill.runs import Run, run
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ __all__ = [
     "audit",
     "check",
     "errors",
+    "for_sources",
     "loader",
     "read",
     "run",
@@ -49,6 +51,7 @@ _HOMES = {
     "Recipe": "corpusmill.recipe.model",
     "RunSettings": "corpusmill.recipe.parts",
     "Source": "corpusmill.recipe.parts",
+    "for_sources": "corpusmill.recipe.selection",
     "Run": "corpusmill.runs",
     "run": "corpusmill.runs",
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from corpusmill.engine.changes import Preview, preview
 from corpusmill.engine.lower import lower
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.names import remarks
+from corpusmill.recipe.names import labels, remarks
 from corpusmill.run_folder import RunFolder
 
 
@@ -19,6 +19,7 @@ class Checked:
     recipe    with the overrides
     sources   source -> (files, bytes) that it reads
     passes    stage -> labels of the steps that documents go through in it; none where they are only read
+    only      label -> what the recipe says of the sources of a step: "only web, wiki", "except code"
     stages    all stages, in order
     workers   processes that a run would start
     ahead     units of a run, and what of it is done already in its folder
@@ -28,6 +29,7 @@ class Checked:
     recipe: Recipe
     sources: dict[str, tuple[int, int]]
     passes: dict[str, tuple[str, ...]]
+    only: dict[str, str]
     stages: tuple[str, ...]
     workers: int
     ahead: Preview
@@ -52,6 +54,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] =
         recipe,
         {source.source: (len(found.files), found.size) for source, found in zip(recipe.read, plan.inputs)},
         {info.stage: tuple(info.labels) for info in plan.passes},
+        {label: str(one) for label, one in zip(labels(recipe.steps), recipe.selections) if one},
         tuple(stage.name for stage in plan.stages),
         recipe.run.workers or os.cpu_count() or 1,
         preview(RunFolder(recipe.folder), plan),

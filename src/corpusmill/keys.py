@@ -29,6 +29,24 @@ class Keys:
     payload: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
+APPLIES = "applies"  # an array by document of a step for some sources: false for documents of the others
+
+
+def of_some(keys: Keys, applies: NDArray[np.bool_]) -> Keys:
+    """The keys of those documents of a batch that a step is for, as keys of the batch: the others have no records, and
+    zeros in the arrays.
+
+    applies   (documents,) of the batch; `keys` are of those where it is true, in their order
+    """
+    rows = np.flatnonzero(applies)
+    documents = np.arange(len(rows)) if keys.documents is None else keys.documents
+    arrays: dict[str, NDArray[Any]] = {APPLIES: applies}
+    for name, values in keys.arrays.items():
+        arrays[name] = np.zeros((len(applies), *values.shape[1:]), values.dtype)
+        arrays[name][rows] = values
+    return Keys(keys.bands, arrays, rows[documents], keys.payload)
+
+
 @dataclass(frozen=True)
 class KeyFile:
     """Keys of documents that were kept by an earlier run.

@@ -211,6 +211,9 @@ def _describe(plan: Plan) -> dict[str, Any]:
         "versions": versions,
         "command": sys.argv,
         "inputs": inputs,
-        "passes": [{"stage": info.stage, "labels": list(info.labels)} for info in plan.passes],
+        "passes": [
+            {"stage": info.stage, "labels": list(info.labels), "only": {k: list(v) for k, v in info.only.items()}}
+            for info in plan.passes
+        ],
         "keys": FORMAT,
     }

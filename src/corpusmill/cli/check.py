@@ -32,14 +32,16 @@ def check(
         sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
         said = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
+        record |= {"only": checked.only} if checked.only else {}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
         print_json(record | units | said | {"changes": [asdict(change) for change in ahead.changes]})
         return
     print(f"{recipe}: can run")
     for name, (files, total) in checked.sources.items():
         print(f"  read {name}: {number(files)} files, {size(total)}")
+    only = {label: f"{label} [{said}]" for label, said in checked.only.items()}
     for stage, labels in checked.passes.items():
-        print(f"  {stage}: {' → '.join(labels) or 'read only, no steps'}")
+        print(f"  {stage}: {' → '.join(only.get(label, label) for label in labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(checked.stages)}")
     busy = f"{number(min(checked.workers, ahead.units))} of {number(checked.workers)} workers"
     print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {busy}")

@@ -50,7 +50,7 @@ def lines(history: "DocumentHistory") -> Iterator[str]:
         yield "steps"
         width = max(len(step.step) for step in history.steps)
         for step in history.steps:
-            yield from step_lines(step, width)
+            yield from step_lines(step, width, history.source)
     yield from map(placement, history.shards)
     if history.text is not None:
         yield "text"
@@ -72,12 +72,13 @@ def outcome(history: "DocumentHistory") -> str:
     return f"kept{length}"
 
 
-def step_lines(step: "StepOutcome", width: int) -> Iterator[str]:
+def step_lines(step: "StepOutcome", width: int, source: str) -> Iterator[str]:
     """A step: what it decided; then each rule, and what else it measured."""
     from corpusmill.report.numbers import measured
     from corpusmill.report.visible import one_line
 
     why = f": {', '.join(step.reasons)}" if step.reasons else ""
+    why = f": source {one_line(source)}" if step.verdict == "not applied" else why
     yield f"  {step.step:<{width}}  {step.verdict}{why}"
     for rule in step.rules:
         yield f"    {'pass' if rule.passes else 'FAIL'}  {compared(rule)}"

@@ -14,12 +14,15 @@ from corpusmill.report.waterfall import Waterfall
 TOP = 5  # reasons per step; the report has all
 WIDE = 120  # characters per line at most
 TIE = "\u00a0"  # a space at which no line is broken
-HEAD = ("step", "documents in", "out", "kept", "bytes out", "tokens out")
+PASSED = 2  # the column of documents that a step is not for: only where there are some
+HEAD = ("step", "documents in", "not applied", "out", "kept", "bytes out", "tokens out")
 
 
 def print_waterfall(flow: Waterfall) -> None:
     """Documents, bytes and tokens in and out of every step; below each, the reasons for what was dropped."""
     rows = [(HEAD, ""), *_rows(flow)]
+    if not any(row.passed_through for row in flow.rows):
+        rows = [((*cells[:PASSED], *cells[PASSED + 1 :]), reasons) for cells, reasons in rows]
     width = min(shutil.get_terminal_size((100, 24)).columns, WIDE)
     for line, (_, reasons) in zip(aligned([cells for cells, _ in rows]), rows):
         print(line)
@@ -57,13 +60,22 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
         lost |= in_words(source["skipped"])
         records, documents = source["records"], source["documents"]
         yield (
-            (f"read {name}", number(records), number(documents), share(documents, records), size(source["bytes"]), ""),
+            (
+                f"read {name}",
+                number(records),
+                "",
+                number(documents),
+                share(documents, records),
+                size(source["bytes"]),
+                "",
+            ),
             _most(lost),
         )
     for row in flow.rows:
         tokens = number(row.tokens_out) if row.tokens_in else ""
         kept = share(row.documents_out, row.documents_in)
-        cells = (row.step, number(row.documents_in), number(row.documents_out), kept, size(row.bytes_out), tokens)
+        documents = (row.documents_in, row.passed_through, row.documents_out)
+        cells = (row.step, *map(number, documents), kept, size(row.bytes_out), tokens)
         yield cells, _most({**row.reasons, "failed": row.failed} if row.failed else row.reasons)
 
 

@@ -1,6 +1,6 @@
 """A batch of documents on its way through the steps of a pass, with all that is found out about it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,11 @@ class Batch:
             signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
             self._drop(index, label, self._guarded(label, step.reasons, signals))
             self._note(label, {rule.signal: signals[rule.signal] for rule in rules_of(step)})
+
+    def pass_by(self, signals: Mapping[str, pa.DataType]) -> None:
+        """Pass a step that is not for these documents. The columns that it leaves of others, `signals`, are null."""
+        self._begin()
+        self.signals.update({name: pa.nulls(len(self.docs), type) for name, type in signals.items()})
 
     def _note(self, label: str, columns: Columns) -> None:
         self.signals.update({f"{label}.{name}": column for name, column in columns.items()})

@@ -127,7 +127,9 @@ def _of_work(before: Any, now: Any, where: str = "") -> Iterator[str]:
         return
     if isinstance(before, dict) and isinstance(now, dict):
         for name in [*before, *(name for name in now if name not in before)]:
-            yield from _of_work(before.get(name), now.get(name), f"{where}.{name}" if where else name)
+            # The sources of a pass's steps are together under "only": they are named as one would set them.
+            inside = f"{name}.only" if where == "only" else f"{where}.{name}" if where else name
+            yield from _of_work(before.get(name), now.get(name), inside)
     elif isinstance(before, list) and isinstance(now, list) and all(map(_labelled, [*before, *now])):
         old, new = ({item[0]: item[1] for item in items} for items in (before, now))
         for label in [*old, *(label for label in new if label not in old)]:

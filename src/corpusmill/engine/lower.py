@@ -32,6 +32,7 @@ from corpusmill.keys import KeyStage
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
+from corpusmill.recipe.selection import applied
 from corpusmill.steps import CorpusStep, Pack, Tokenize
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Planned, Stage
@@ -58,6 +59,7 @@ def lower(recipe: Recipe) -> Plan:
 def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     """The plan of a recipe on these files."""
     named = list(zip(labels(recipe.steps), recipe.steps))
+    only = _only(recipe)
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
     stages: list[Stage] = []
@@ -67,18 +69,20 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     for number, (batch_steps, corpus_steps) in enumerate(passes, 1):
         name = f"pass-{number}"
         requests = [
-            KeyRequest(label, step, partitions * step.keys_per_document, keys_description(step))
+            KeyRequest(label, step, partitions * step.keys_per_document, keys_description(step), only.get(label))
             for label, step in corpus_steps
         ]
         before = infos[-1].stage if infos else ""
         readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
-        work = Pass(readers, before, tuple(judged), tuple(batch_steps), tuple(requests), tokenize)
+        some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
+        work = Pass(readers, before, tuple(judged), tuple(batch_steps), tuple(requests), tokenize, some)
         if infos:
             stages.append(_later_pass(name, work))
         else:
             units = partial(_first_units, recipe, inputs)
             stages.append(Stage(name, work, (), units))
-        infos.append(PassInfo(name, (*(judge.label for judge in judged), *(label for label, _ in batch_steps))))
+        own = (*(judge.label for judge in judged), *(label for label, _ in batch_steps))
+        infos.append(PassInfo(name, own, {label: only[label] for label in own if label in only}))
         judged = []
         for request in requests:
             keys = KeyStage(
@@ -91,9 +95,16 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
                 _special_tokens(tokenize) if draws(request.step) else 1,
             )
             stages += request.step.stages(keys)
-            judged.append(Verdicts(request.label, request.step, stages[-1].name))
+            judged.append(Verdicts(request.label, request.step, stages[-1].name, request.only))
     stages += _outputs(recipe, infos[-1].stage, tokenize, next((label for label, step in named if draws(step)), None))
     return Plan(recipe, tuple(stages), tuple(infos), inputs)
+
+
+def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
+    """label -> sources, of the steps that are for some sources only."""
+    names = [source.source for source in recipe.read]
+    chosen = ((label, applied(selection, names)) for label, selection in zip(labels(recipe.steps), recipe.selections))
+    return {label: some for label, some in chosen if some is not None}
 
 
 def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:

@@ -15,6 +15,7 @@ Its notes say the number of records in each of the key files, and the bytes of t
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.facts import Facts, add
-from corpusmill.keys import CUTS, Keys
+from corpusmill.keys import CUTS, VERDICT, Keys, of_some
 from corpusmill.read import Piece, ReadCounts
 from corpusmill.schema import DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
@@ -33,6 +34,7 @@ from corpusmill.text.buckets import scatter
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Results
 
+ROWS = 1024  # documents that a later pass has in memory at a time
 COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
 
 
@@ -57,31 +59,43 @@ class KeyRequest:
 
     partitions_per_band   partitions that each band of its keys is cut into
     description           the step as far as its keys depend on it: a change of the rest leaves the pass as it is
+    only                  the sources that the step is for; None: all. Documents of others get no keys
     """
 
     label: str
     step: CorpusStep
     partitions_per_band: int
     description: Mapping[str, Any]
+    only: tuple[str, ...] | None = None
 
     def identity(self) -> Any:
         """Partitions do not count: files whose bands are cut differently can be read together."""
-        return [self.label, dict(self.description)]
+        return [self.label, {**self.description, **_said(self.only)}]
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """A corpus step whose verdicts a pass takes: its label, and the stage that wrote them."""
+    """A corpus step whose verdicts a pass takes: its label, the stage that wrote them, the sources that it is for."""
 
     label: str
     step: CorpusStep
     stage: str
+    only: tuple[str, ...] | None = None
 
     def identity(self) -> Any:
         """What the pass does with verdicts; what they are is the content of its units."""
         step = self.step
         columns = [[field.name, str(field.type)] for field in step.verdict]
-        return [self.label, {"columns": columns, "defaults": dict(step.default_signals), "cuts": step.cuts}]
+        about = {"columns": columns, "defaults": dict(step.default_signals), "cuts": step.cuts}
+        return [self.label, {**about, **_said(self.only)}]
+
+    @property
+    def signals(self) -> dict[str, pa.DataType]:
+        """The columns that the step leaves."""
+        own = {
+            f"{self.label}.{field.name}": field.type for field in self.step.verdict if field.name not in VERDICT.names
+        }
+        return {f"{self.label}.bytes_before": pa.int64(), **own} if self.step.cuts else own
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,8 @@ class Pass:
     steps       label and step, in order
     requests    the corpus steps that follow, whose keys are made
     tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
+    only        label and sources of those of the steps that are for some sources only. Batches are of one source then,
+                so that a step sees all of a batch or nothing of it
     """
 
     readers: tuple[tuple[str, Any], ...]
@@ -102,11 +118,14 @@ class Pass:
     steps: tuple[tuple[str, Any], ...]
     requests: tuple[KeyRequest, ...]
     tokenizer: Tokenize | None
+    only: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
+        types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         for batch in self._read(inputs, io):
-            self._put_through(batch)
+            self._put_through(batch, types)
+            types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
             tokens = self._count(batch)
             self._count_flow(batch, tokens, io.facts)
@@ -130,13 +149,17 @@ class Pass:
         """
         verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
         batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
-        self._put_through(batch)
+        self._put_through(batch, {})
         for request in self.requests:
             self._keys(request, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
 
-    def _put_through(self, batch: Batch) -> None:
+    def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType]) -> None:
+        only = dict(self.only)
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
-            batch.apply(index, label, step)
+            if _is_for(only.get(label), batch.docs):
+                batch.apply(index, label, step)
+            else:
+                batch.pass_by({name: type for name, type in types.items() if name.startswith(f"{label}.")})
         batch.finish()
 
     def _labels(self) -> list[str]:
@@ -144,7 +167,13 @@ class Pass:
 
     def _keys(self, request: KeyRequest, batch: Batch, kept: pa.RecordBatch, is_kept: pa.Array) -> Keys:
         needed = batch.needed(request.label, request.step.needs)
-        return request.step.keys(kept, {name: column.filter(is_kept) for name, column in needed.items()})
+        columns = {name: column.filter(is_kept) for name, column in needed.items()}
+        if request.only is None:
+            return request.step.keys(kept, columns)
+        applies = np.full(len(kept), _is_for(request.only, batch.docs))
+        if not applies.any():
+            kept, columns = kept.slice(0, 0), {name: column.slice(0, 0) for name, column in columns.items()}
+        return of_some(request.step.keys(kept, columns), applies)
 
     def _read(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> Iterator[Batch]:
         """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
@@ -159,7 +188,7 @@ class Pass:
             for docs in reader.read(piece, source, counts):
                 add(io.facts, "read", source, "documents", count=len(docs))
                 _write_dead(io, source, counts)
-                yield Batch(docs)
+                yield from map(Batch, self._cut(docs))
             _write_dead(io, source, counts)
             for kind, count in sorted(counts.skipped.items()):
                 add(io.facts, "read", source, "skipped", kind, count=count)
@@ -172,18 +201,33 @@ class Pass:
         yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
         first = 0
         file = io.parquet(io.results(self.before)["docs"].path(inputs.number))
-        for stored in file.iter_batches(1024, use_threads=False):
+        for stored in file.iter_batches(ROWS, use_threads=False):
             docs = stored.select(STORED.names)
             for name in ("raw", "charset"):
                 docs = docs.append_column(DOCUMENT.field(name), pa.nulls(len(docs), DOCUMENT.field(name).type))
-            yield self._judged(docs.select(DOCUMENT.names).cast(DOCUMENT), first, verdicts)
-            first += len(docs)
+            for part in self._cut(docs.select(DOCUMENT.names).cast(DOCUMENT)):
+                yield self._judged(part, first, verdicts)
+                first += len(part)
+
+    def _cut(self, docs: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The documents in batches of one source each, if there are steps for some sources only."""
+        corpus = (*(judge.only for judge in self.judged), *(request.only for request in self.requests))
+        if not self.only and all(only is None for only in corpus):
+            yield docs
+            return
+        source = docs["source"].dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        edges = [0, *(np.flatnonzero(np.diff(source)) + 1).tolist(), len(docs)]
+        for start, stop in pairwise(edges):
+            yield docs.slice(start, stop - start)
 
     def _judged(self, docs: pa.RecordBatch, first: int, tables: list[tuple[pa.Table, pa.Table]]) -> Batch:
         """A batch with the verdicts on its documents, of which `first` is the first, and without what is cut."""
         batch = Batch(docs)
         for index, (judge, (verdicts, cuts)) in enumerate(zip(self.judged, tables)):
             label, step = judge.label, judge.step
+            if not _is_for(judge.only, docs):
+                batch.pass_by(judge.signals)
+                continue
             place = verdicts["document"].to_numpy() - first
             here = np.flatnonzero((place >= 0) & (place < len(docs)))
             # Row i of the batch has verdict at[i] of the table; null, where it has none, takes a null.
@@ -211,6 +255,7 @@ class Pass:
         counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
         sources = batch.docs["source"].to_numpy(zero_copy_only=False)
         reasons = dict(batch.reasons)
+        only = {**dict(self.only), **{judge.label: judge.only for judge in self.judged if judge.only is not None}}
         for source in sorted(set(sources)):
             here = sources == source
             for index, label in enumerate(self._labels()):
@@ -226,6 +271,8 @@ class Pass:
                     ("tokens_out", int(counted[kept].sum())),
                 ):
                     add(facts, "steps", label, source, name, count=value)
+                if source not in only.get(label, (source,)):
+                    add(facts, "steps", label, source, "passed_through", count=int(came.sum()))
                 if dropped.any():
                     why = Counter(reasons[label].filter(pa.array(dropped)).to_pylist())
                     for reason, count in why.items():
@@ -248,6 +295,15 @@ class Pass:
         labels = self._labels()
         names = pa.array([*labels, None], pa.string())
         return names.take(pa.array(np.where(batch.dropped == KEPT, len(labels), batch.dropped)))
+
+
+def _said(only: tuple[str, ...] | None) -> dict[str, list[str]]:
+    return {} if only is None else {"only": list(only)}
+
+
+def _is_for(only: tuple[str, ...] | None, docs: pa.RecordBatch) -> bool:
+    """Whether a step for these sources is for a batch of one source; of an empty batch it is asked what it leaves."""
+    return only is None or not len(docs) or docs["source"][0].as_py() in only
 
 
 def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:

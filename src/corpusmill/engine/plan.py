@@ -1,7 +1,7 @@
 """A recipe with its inputs, as stages."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -31,10 +31,12 @@ class Publisher(Protocol):
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What a report needs to know of a pass: its stage, and the labels of its steps in order."""
+    """What a report needs to know of a pass: its stage, the labels of its steps in order, and the sources of those that
+    are for some sources only."""
 
     stage: str
     labels: tuple[str, ...]
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

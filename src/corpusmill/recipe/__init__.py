@@ -5,5 +5,17 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.parts import RunSettings, Source
+from corpusmill.recipe.selection import Selection, for_sources
 
-__all__ = ["Recipe", "RunSettings", "Source", "check_order", "code_version", "labels", "name_of", "step_fingerprint"]
+__all__ = [
+    "Recipe",
+    "RunSettings",
+    "Selection",
+    "Source",
+    "check_order",
+    "code_version",
+    "for_sources",
+    "labels",
+    "name_of",
+    "step_fingerprint",
+]

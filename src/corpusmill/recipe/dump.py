@@ -8,6 +8,7 @@ import yaml
 
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
+from corpusmill.recipe.selection import Selection
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
 from corpusmill.recipe.values import is_required, parameters, plain
 from corpusmill.steps.verdict import switched_off
@@ -25,9 +26,11 @@ def dump(recipe: "Recipe") -> str:
     if recipe.seed:
         sections.append(("seed", _node(recipe.seed)))
     sections.append(("read", _block([_item(name_of(s.reader), _said_of_source(s)) for s in recipe.read])))
-    for key, things in (("steps", recipe.steps), ("write", recipe.write)):
-        if things:
-            sections.append((key, _block([_item(name_of(thing), changed(thing)) for thing in things])))
+    if recipe.steps:
+        said = (changed(step) | said_of(chosen) for step, chosen in zip(recipe.steps, recipe.selections))
+        sections.append(("steps", _block([_item(name_of(step), one) for step, one in zip(recipe.steps, said)])))
+    if recipe.write:
+        sections.append(("write", _block([_item(name_of(writer), changed(writer)) for writer in recipe.write])))
     if settings:
         sections.append(("run", _block_map([(key, _node(value)) for key, value in settings.items()])))
     text = yaml.serialize(_block_map(sections), Dumper=_Dumper, allow_unicode=True, width=120)
@@ -51,6 +54,12 @@ def changed(thing: Any) -> dict[str, Any]:
                 continue
         said[field.name] = value
     return said
+
+
+def said_of(selection: Selection | None) -> dict[str, Any]:
+    """What a recipe says of the sources of a step; nothing for all of them. One name needs no list."""
+    said = selection.said if selection else {}
+    return {word: names[0] if len(names) == 1 else names for word, names in said.items()}
 
 
 def _said_of_source(source: Source) -> Any:

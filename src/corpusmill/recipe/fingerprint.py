@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
+from corpusmill.recipe.selection import applied
 from corpusmill.recipe.values import plain
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
     """
     sources = [{**describe(s.reader), "paths": list(s.paths), "source": s.source} for s in recipe.read]
     chain = digest({"seed": recipe.seed, "read": sources})
-    for step in recipe.steps:
+    names = [source.source for source in recipe.read]
+    for step, selection in zip(recipe.steps, recipe.selections):
         chain = step_fingerprint(step, chain)
+        some = applied(selection, names)
+        chain = chain if some is None else digest({"only": list(some), "upstream": chain})
     return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write]})
 
 

@@ -10,12 +10,14 @@ from corpusmill.errors import CorpusmillError, RecipeError, did_you_mean
 from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
+from corpusmill.recipe.selection import Selection, applied
 from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
 KEYS = ("name", "seed", *SECTIONS, "run")
+OF_SOURCES = ("only", "except")  # every step takes them: the sources that it applies to
 T = TypeVar("T")
 
 
@@ -76,24 +78,30 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
     written = {section: _things(tree, section, problems) for section in SECTIONS}
     classes = {section: [_find(thing, section, problems) for thing in things] for section, things in written.items()}
     sources = _sources(written["read"], classes["read"], problems)
+    selections = [_selection(thing, problems) for thing in written["steps"]]
     made = {
         section: [
-            make(cls, thing.name, thing.at, _parameters(thing, problems), problems)
+            make(cls, thing.name, thing.at, _parameters(thing, section, problems), problems)
             for thing, cls in zip(written[section], classes[section])
             if cls is not None
         ]
         for section in ("steps", "write")
     }
     if problems:
+        names = [source.source for source in sources]
+        chosen = {
+            "read": [(source,) for source in names] if len(names) == len(written["read"]) else None,
+            "steps": [applied(selection, names) for selection in selections],
+        }
         parts = [
-            Part(section, thing.index, thing.name, cls)
+            Part(section, thing.index, thing.name, cls, some)
             for section, things in written.items()
-            for thing, cls in zip(things, classes[section])
+            for thing, cls, some in zip(things, classes[section], chosen.get(section) or [None] * len(things))
         ]
         for part, message in misplaced(parts):
             problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
-    sections = Sections(name, seed, sources, made["steps"], made["write"], run)
+    sections = Sections(name, seed, sources, made["steps"], made["write"], run, selections)
     check_order(sections, tree)
     return sections
 
@@ -180,9 +188,31 @@ def _find(thing: Thing, section: str, problems: Problems) -> type[Any] | None:
         return None
 
 
-def _parameters(thing: Thing, problems: Problems) -> Mapping[str, Entry]:
+def _selection(thing: Thing, problems: Problems) -> Selection | None:
+    """The sources that a step is for, by its `only` or `except`; None for all."""
+    said = thing.said.entries if isinstance(thing.said, Table) else {}
+    given: dict[str, tuple[str, ...]] = {}
+    for word in (word for word in OF_SOURCES if word in said):
+        try:
+            names: str | tuple[str, ...] | None = convert(said[word].value, str | tuple[str, ...] | None)
+        except Mismatch as error:
+            problems.add(error.at, f"{thing.name}: {word}{error.inside} {error.message}")
+            continue
+        if names is not None:
+            given[word] = (names,) if isinstance(names, str) else names
+    if not given:
+        return None
+    try:
+        return Selection(given.get("only", ()), given.get("except", ()))
+    except RecipeError as error:
+        problems.add(thing.at, f"{thing.name} {error}")
+        return None
+
+
+def _parameters(thing: Thing, section: str, problems: Problems) -> Mapping[str, Entry]:
     if isinstance(thing.said, Table):
-        return thing.said.entries
+        reserved = OF_SOURCES if section == "steps" else ()
+        return {key: entry for key, entry in thing.said.entries.items() if key not in reserved}
     if thing.said is not None:
         problems.add(thing.said.at, f"{thing.name} wants a mapping of its parameters, got {found(thing.said)}")
     return {}

@@ -10,6 +10,7 @@ from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
 from corpusmill.recipe.load import load, parse
 from corpusmill.recipe.parts import RunSettings, Source, check_made, check_name, check_seed, same_name
+from corpusmill.recipe.selection import ForSources, Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +20,12 @@ class Recipe:
     name    of the run's folder
     seed    of all random draws, together with the ids of documents
     read    sources; of duplicates, the one from the earlier source is kept
-    steps   applied to the documents in this order
+    steps   applied to the documents in this order. One that is `for_sources(step, only=…)` is kept as the step itself,
+            and its sources in `selections`
     write   output formats; the run's folder has the kept documents in any case
     run     how to run; not part of the fingerprint
+    selections
+            which sources each step applies to, None for all: beside the steps, which know nothing of sources
 
     Any sequence is accepted, and kept as a tuple. Raises RecipeError if a part is invalid. Whether the parts fit
     together is checked by `check_order`.
@@ -33,10 +37,12 @@ class Recipe:
     name: str = "recipe"
     seed: int = 0
     run: RunSettings = field(default_factory=RunSettings)
+    selections: Sequence[Selection | None] = ()
 
     def __post_init__(self) -> None:
         for section in ("read", "steps", "write"):
             object.__setattr__(self, section, tuple(getattr(self, section)))
+        self._take_selections()
         check_name(self.name)
         check_seed(self.seed)
         if not self.read:
@@ -51,6 +57,20 @@ class Recipe:
         for section in ("steps", "write"):
             for index, thing in enumerate(getattr(self, section)):
                 check_made(thing, f"{section}[{index}]")
+
+    def _take_selections(self) -> None:
+        selections = tuple(self.selections)
+        if not any(selections):
+            selections = (None,) * len(self.steps)
+        if len(selections) != len(self.steps):
+            raise RecipeError(
+                f"the recipe has {len(self.steps)} steps, and selections for {len(selections)}; give both anew, or "
+                f"wrap the steps in for_sources and leave selections empty"
+            )
+        chosen = [step.selection if isinstance(step, ForSources) else s for step, s in zip(self.steps, selections)]
+        plain = [step.step if isinstance(step, ForSources) else step for step in self.steps]
+        object.__setattr__(self, "selections", tuple(chosen))
+        object.__setattr__(self, "steps", tuple(plain))
 
     @property
     def folder(self) -> str:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.parts import Sections
+from corpusmill.recipe.selection import applied
 from corpusmill.recipe.tree import At, Node, Problems, Table
+from corpusmill.recipe.values import parameters
 from corpusmill.steps import ChecksRecipe
 
 if TYPE_CHECKING:
@@ -39,12 +41,20 @@ MEMBERS: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are d
 
 @dataclass(frozen=True)
 class Part:
-    """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known."""
+    """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known.
+
+    sources   those that a step applies to, or the one that a reader reads; None: all of them, or it is not known
+    """
 
     section: str
     index: int
     name: str
     cls: type[Any] | None
+    sources: tuple[str, ...] | None = None
+
+    def meets(self, other: "Part") -> bool:
+        """Whether a document may be of both."""
+        return self.sources is None or other.sources is None or not set(self.sources).isdisjoint(other.sources)
 
 
 def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
@@ -53,16 +63,17 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     tree   of the recipe, for the lines in messages; without it they say steps[3]
     """
     problems = Problems()
+    names = [source.source for source in recipe.read]
     parts = [
-        Part(section, index, name_of(thing), type(thing))
+        Part(section, index, name_of(thing), type(thing), some)
         for section, things in (
-            ("read", [source.reader for source in recipe.read]),
-            ("steps", recipe.steps),
-            ("write", recipe.write),
+            ("read", [(source.reader, (source.source,)) for source in recipe.read]),
+            ("steps", [(step, applied(one, names)) for step, one in zip(recipe.steps, recipe.selections)]),
+            ("write", [(writer, None) for writer in recipe.write]),
         )
-        for index, thing in enumerate(things)
+        for index, (thing, some) in enumerate(things)
     ]
-    for part, message in [*misplaced(parts), *misfits(recipe, parts)]:
+    for part, message in [*misplaced(parts), *misfits(recipe, parts), *missed(recipe, parts)]:
         problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
 
@@ -78,6 +89,25 @@ def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Pa
         if isinstance(step, ChecksRecipe)
     ]
     return [(part, message) for part, message in said if message]
+
+
+def missed(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
+    """Each step that cannot be for the sources that it is said to be for, with the reason and the remedy."""
+    names = [source.source for source in recipe.read]
+    said = []
+    for part, selection in zip((part for part in parts if part.section == "steps"), recipe.selections):
+        if part.cls is not None and "only" in parameters(part.cls):
+            said.append((part, 'has a parameter "only", which every step takes for the sources it is for; rename it'))
+        if selection is None:
+            continue
+        (word, _), *_ = selection.said.items()
+        if kind_of(part) == "mix":
+            said.append((part, f'draws from all sources, so it takes no "{word}"; use its weights'))
+        elif kind_of(part) in ("tokenize", "pack"):
+            said.append((part, f'makes the tokens of all sources, so it takes no "{word}"; leave it out'))
+        elif problem := selection.problem(names):
+            said.append((part, problem))
+    return said
 
 
 def place(tree: Node | None, part: Part) -> At:
@@ -104,11 +134,11 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         return mistakes
     pages = [part for part in parts if part.section == "read" and part.name in PAGES]
     extractors = [part for part, kind in kinds if kind == "extract"]
-    if not extractors:
-        mistakes += [
-            (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")
-            for part in pages
-        ]
+    mistakes += [
+        (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")
+        for part in pages
+        if not any(map(part.meets, extractors))
+    ]
     tokenizer: Part | None = None
     packer: Part | None = None
     mix: Part | None = None
@@ -127,8 +157,8 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
             mistakes.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
         elif kind == "pack" and tokenizer is None:
             mistakes.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
-        elif pages and extractors and part.index < extractors[0].index and _measures_text(part):
-            mistakes.append((part, f"measures text, but comes before {extractors[0].name}; move it below"))
+        elif _measures_text(part) and (extractor := _later_extractor(part, pages, extractors)):
+            mistakes.append((part, f"measures text, but comes before {extractor.name}; move it below"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer
         mix = part if kind == "mix" else mix
@@ -156,6 +186,15 @@ def kind_of(part: Part) -> Kind | None:
     if slash and ":" not in part.name:
         return FOLDERS.get(folder, "any" if part.cls else None)
     return next((kind for member, kind in MEMBERS.items() if hasattr(part.cls, member)), None)
+
+
+def _later_extractor(part: Part, pages: Sequence[Part], extractors: Sequence[Part]) -> Part | None:
+    """The first extractor of pages that a step applies to, if it comes after that step; None: the text is there."""
+    for page in filter(part.meets, pages):
+        first = next(filter(page.meets, extractors), None)
+        if first and part.index < first.index:
+            return first
+    return None
 
 
 def _measures_text(part: Part) -> bool:

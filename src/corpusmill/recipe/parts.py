@@ -12,6 +12,7 @@ from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.read import NamesFiles, ReadCounts
 from corpusmill.recipe.names import name_of, short_name
+from corpusmill.recipe.selection import Selection
 from corpusmill.storage import expand
 
 PIECE = 128 << 20  # bytes of a file that are split and read at a time
@@ -99,6 +100,7 @@ class Sections(NamedTuple):
     steps: list[Any]
     write: list[Any]
     run: RunSettings
+    selections: list[Selection | None]
 
 
 def home(path: str) -> str:

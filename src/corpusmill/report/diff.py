@@ -184,8 +184,14 @@ def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]
             for source in recipe.read
         },
         **{
-            section: {label: (name_of(thing), _parameters(thing)) for label, thing in zip(labels(things), things)}
-            for section, things in (("steps", recipe.steps), ("write", recipe.write))
+            section: {
+                label: (name_of(thing), _parameters(thing) | (one.said if one else {}))
+                for label, thing, one in zip(labels(things), things, selections)
+            }
+            for section, things, selections in (
+                ("steps", recipe.steps, recipe.selections),
+                ("write", recipe.write, [None] * len(recipe.write)),
+            )
         },
     }
 

@@ -21,7 +21,7 @@ from corpusmill.shards.layout import table_name, tokens_name
 from corpusmill.shards.reader import Shards
 from corpusmill.steps.verdict import COMPARE
 
-Verdict = Literal["passes", "drops", "would drop", "fails", "not recorded", "not reached"]
+Verdict = Literal["passes", "drops", "would drop", "not applied", "fails", "not recorded", "not reached"]
 NEAR = 5  # names that are suggested for one that is unknown
 SAMPLE = 20_000  # names that are compared to find them
 PREFIX = re.compile("[0-9a-fA-F]{4,32}")  # of an id
@@ -53,9 +53,10 @@ class StepOutcome:
     """What one step measured and decided.
 
     verdict        "passes"; "drops" where the document was dropped; "would drop" if it fails this step too, but had
-                   been dropped before; "fails" where the step could not process it, and "not recorded" before that step
-                   in the same pass; "not reached" after it was lost, in passes that follow the one that dropped it, and
-                   at a dedup that follows the one that dropped it
+                   been dropped before; "not applied" where the step is not for its source; "fails" where the step could
+                   not process it, and "not recorded" before that step in the same pass; "not reached" after it was
+                   lost, in passes that follow the one that dropped it, and at a dedup that follows the one that dropped
+                   it
     reasons        the rules that it fails, the first first
     signals        all that the step measured
     rules          those that compare a signal with a threshold, and are switched on
@@ -245,6 +246,9 @@ def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mappin
             if row is None:
                 verdict: Verdict = "fails" if at == fails_at else "not recorded" if at < fails_at else "not reached"
                 yield StepOutcome(label, names.get(label), stage, verdict)
+                continue
+            if row["source"] not in tables.files.only.get(label, (row["source"],)):
+                yield StepOutcome(label, names.get(label), stage, "not applied")
                 continue
             failed = [reason for reason in (row["reasons"] or "").split(",") if reason.partition(".")[0] == label]
             signals = {

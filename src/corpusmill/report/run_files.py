@@ -32,6 +32,7 @@ class RunFiles:
     command       the command line that last carried out the run
     labels        the steps that documents pass through, in order
     stages        stage -> what its units left, so far; stages that have not begun are left out
+    only          label -> sources, of the steps that are for some sources only
     passes        each pass's stage and the labels of its steps; of a run that is not finished, those that have begun
 
     Raises InputError if there is no run at this place, ResumeError if files are not there that its results name.
@@ -49,6 +50,9 @@ class RunFiles:
         self.command: Sequence[str] = record["command"]
         self.recipe_text: str = record["recipe"]
         self.labels: list[str] = [label for entry in record["passes"] for label in entry["labels"]]
+        self.only: dict[str, tuple[str, ...]] = {
+            label: tuple(sources) for entry in record["passes"] for label, sources in entry.get("only", {}).items()
+        }
         self.stages: dict[str, Results] = self.folder.results()
         for entry in self.folder.stages_record():
             if entry["stage"] in self.stages:

@@ -79,6 +79,11 @@ class RunTables:
             )
         return " UNION ALL BY NAME ".join(tables)
 
+    def is_for(self, step: str) -> str:
+        """Whether a step is for the source of a row, as SQL."""
+        sources = self.files.only.get(step)
+        return f"source IN ({', '.join(map(literal, sources))})" if sources else "source IS NOT NULL"
+
     def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""
         return self.files.columns(number)

@@ -32,7 +32,8 @@ class Row:
     tokens_out: int
     failed: int
     reasons: Mapping[str, int]  # first failing rule -> documents
-    sources: Mapping[str, Mapping[str, int]]  # source -> the same six numbers
+    sources: Mapping[str, Mapping[str, int]]  # source -> the same six numbers; `passed_through` where it is not for it
+    passed_through: int = 0  # of documents_in and documents_out: those of sources that the step is not for
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,16 @@ class Waterfall:
                     f"{row.step}: {before} input documents expected, {row.documents_in} counted; "
                     f"{row.documents_out} kept, {dropped} dropped and {row.failed} failed"
                 )
+            for name, source in row.sources.items():
+                if source.get("passed_through", source["documents_out"]) != source["documents_out"]:
+                    raise RunError(f"{row.step} is not for {name}, and not all of its documents passed through")
             before = row.documents_out
 
     def to_json(self) -> dict[str, Any]:
         rows = [{name: getattr(row, name) for name in Row.__dataclass_fields__} for row in self.rows]
+        for row in rows:
+            if not row["passed_through"]:  # as in `sources`, only where there is something to say
+                del row["passed_through"]
         return {"read": self.read, "steps": rows, "packed": self.packed}
 
     @staticmethod
@@ -125,10 +132,22 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
                 "documents_in": flow["documents_in"] + here,
                 "documents_out": flow["documents_out"] + after,
             }
+            if "passed_through" in flow:
+                sources[source]["passed_through"] = sources[source]["documents_in"]
         for source, count in failed.items():
             later[source] = later.get(source, 0) + count
         flow = {name: sum(source[name] for source in sources.values()) for name in FLOW}
         reasons = total(facts.get("reasons", {}).get(label, {}).values())
         ordered = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-        rows.append(Row(label, **flow, failed=sum(failed.values()), reasons=ordered, sources=sources))
+        passed = sum(source.get("passed_through", 0) for source in sources.values())
+        rows.append(
+            Row(
+                label,
+                **flow,
+                failed=sum(failed.values()),
+                reasons=ordered,
+                sources=sources,
+                passed_through=passed,
+            )
+        )
     return rows[::-1]

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.keys import ADDRESS, DUPLICATES, EarlierKeys, KeyStage, were_kept
+from corpusmill.keys import ADDRESS, APPLIES, DUPLICATES, EarlierKeys, KeyStage, were_kept
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Stage
 
@@ -196,18 +196,29 @@ def partitions(
     payload: tuple[str, ...] = (),
     columns: tuple[str, ...] = (),
 ) -> Iterator[Partition]:
-    """Each of the unit's partitions from all files, without the documents that are dropped already.
+    """Each of the unit's partitions from all files, without the documents that are dropped already. Those that the step
+    is not for have no keys.
 
     payload   arrays beside the keys
     columns   arrays by document, given by record as the payload is; 0 where a file has none
     """
-    dropped = dropped_documents(files, io)
+    dropped = _dropped(files, io)
     for partition in range(inputs.first, inputs.stop):
         yield _partition(partition, files, dropped, io, payload, columns)
 
 
 def dropped_documents(files: KeyFiles, io: UnitIO) -> NDArray[np.int64]:
-    """Documents that were dropped before the step, sorted."""
+    """Documents that a step must not look at, sorted: those that were dropped before it, and those of sources that it
+    is not for."""
+    others = [np.empty(0, np.int64)]
+    for path, start in zip(files.keys, files.starts.tolist()):
+        arrays = io.arrays(path)
+        if APPLIES in arrays:
+            others.append(np.flatnonzero(~np.asarray(arrays[APPLIES])) + start)
+    return np.union1d(_dropped(files, io), np.concatenate(others))
+
+
+def _dropped(files: KeyFiles, io: UnitIO) -> NDArray[np.int64]:
     dropped = [np.empty(0, np.int64), *(io.arrays(path)["documents"] for path in files.unkept)]
     starts = files.own_starts
     for table, slices in files.excluded:

@@ -19,7 +19,7 @@ FLAGGED = {  # signal -> the condition by which its step found something in a do
 class DedupStep:
     """What a step found.
 
-    documents_in   input documents
+    documents_in   input documents of sources that it is for
     documents      of these, those that are duplicates, or hold repeats
     dropped        those that it dropped
     bytes          of `documents`; of the repeats alone, if the step records them; None if it records no bytes
@@ -59,6 +59,8 @@ def _figure(tables: RunTables, step: str, flags: dict[str, tuple[int, str]]) -> 
     dropped_by = f"p{number}.dropped_by"
     before = ", ".join(literal(label) for label in labels[: labels.index(step)])
     reached = f"({dropped_by} IS NULL OR {dropped_by} NOT IN ({before}))" if before else "true"
+    if step in tables.files.only:
+        reached += f" AND p{number}.{tables.is_for(step)}"
     repeats = f"{step}.repeated_bytes"
     counts_bytes = f"{step}.passages" not in columns
     size = f"p{number}.{identifier(repeats if repeats in columns else 'bytes')}"

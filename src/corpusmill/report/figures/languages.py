@@ -35,6 +35,7 @@ def languages(tables: RunTables) -> list[Languages]:
             query = (
                 f"SELECT {identifier(f'{step}.label')}, count(*) FILTER (dropped_by IS NULL), "
                 f"count(*) FILTER (dropped_by IS NOT NULL) FROM ({tables.table('signals', number)}) "
+                f"WHERE {tables.is_for(step)} "
                 "GROUP BY 1 ORDER BY count(*) DESC, 1"
             )
             figures.append(Languages(step, labels[-1], tuple(Language(*row) for row in tables.tuples(query))))

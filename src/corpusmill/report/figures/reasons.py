@@ -34,6 +34,7 @@ class Rule:
 class Step:
     """A step that dropped documents.
 
+    documents_in  input documents of sources that it is for
     summary       what the step does, in a sentence; empty if the step cannot be imported from here
     rules         the most frequent first
     never_first   other rules that its documents fail -> how many do
@@ -72,7 +73,7 @@ def reasons(tables: RunTables, examples: int) -> list[Step]:
         return Step(
             row.step,
             summaries.get(row.step, ""),
-            row.documents_in,
+            row.documents_in - row.passed_through,
             sum(row.reasons.values()),
             tuple(rule(row.step, name) for name in row.reasons),
             dict(sorted(late.items(), key=lambda item: (-item[1], item[0]))),

@@ -56,10 +56,12 @@ def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Htm
 def steps(flow: Waterfall) -> Html:
     """A row per step, with its most frequent reasons."""
     failed = any(row.failed for row in flow.rows)
+    passed = any(row.passed_through for row in flow.rows)
     rows = [
         [
             row.step,
             number(row.documents_in),
+            *([number(row.passed_through)] if passed else []),
             number(row.documents_out),
             share(row.documents_out, row.documents_in),
             size(row.bytes_out),
@@ -69,6 +71,6 @@ def steps(flow: Waterfall) -> Html:
         ]
         for row in flow.rows
     ]
-    head = ["step", "documents in", "out", "kept", "bytes out", "tokens out"]
+    head = ["step", "documents in", *["not applied"] * passed, "out", "kept", "bytes out", "tokens out"]
     head += ["failed"] * failed + ["most frequent reasons"]
     return table(head, rows, words=(0, len(head) - 1))

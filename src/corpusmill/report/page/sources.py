@@ -1,5 +1,7 @@
 """Each source: what was read of it, and what was kept."""
 
+from collections.abc import Mapping
+
 from corpusmill.report.figures.sources import sources
 from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number, share, size
@@ -34,7 +36,14 @@ def by_step(flow: Waterfall) -> Html:
     rows = []
     for row in flow.rows:
         sources = [row.sources.get(name, {}) for name in flow.read]
-        rows.append([row.step, *(share(one.get("documents_out", 0), one.get("documents_in", 0)) for one in sources)])
+        rows.append([row.step, *map(kept, sources)])
     return tag(
         "details", tag("summary", "share of documents kept by each step, per source"), table(["step", *flow.read], rows)
     )
+
+
+def kept(flow: Mapping[str, int]) -> str:
+    """The share of a source's documents that a step kept."""
+    if "passed_through" in flow:
+        return "not applied"
+    return share(flow.get("documents_out", 0), flow.get("documents_in", 0))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import InputError
-from corpusmill.recipe.load import KEYS, SECTIONS
+from corpusmill.recipe.load import KEYS, OF_SOURCES, SECTIONS
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.report.rules import bounds
@@ -86,9 +86,14 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     stage, own = files.passes[number]
     old, new = (dict(zip(labels(r.steps), r.steps)) for r in (files.recipe, recipe))
     verdicts = Verdicts(
-        own, [Judge(label, at, old[label], new[label]) for at, label in enumerate(own) if label in touched]
+        own,
+        [
+            Judge(label, at, old[label], new[label], files.only.get(label))
+            for at, label in enumerate(own)
+            if label in touched
+        ],
     )
-    count = Count(own, _language(files, number))
+    count = Count(own, _language(files, number), files.only)
     nearest = Nearest((bounds(recipe), tables.bounds), examples)
     sizes = Sizes.of(own, old)
     paths = files.paths("signals", number)
@@ -116,8 +121,16 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
 
 
 def differences(before: Recipe, after: Recipe) -> list[tuple[Change, Any]]:
-    """The parameters in which two recipes of the same steps differ, each with its step as it was."""
-    return [
+    """The parameters in which two recipes of the same steps differ, each with its step as it was; `only` and `except`
+    among them."""
+    selected = [
+        (Change(label, word, was.get(word), now.get(word)), step)
+        for label, step, *chosen in zip(labels(before.steps), before.steps, before.selections, after.selections)
+        for was, now in [[one.said if one else {} for one in chosen]]
+        for word in OF_SOURCES
+        if was.get(word) != now.get(word)
+    ]
+    return selected + [
         (Change(label, name, getattr(old, name), getattr(new, name)), old)
         for label, old, new in zip(labels(before.steps), before.steps, after.steps)
         for name in old.__dataclass_fields__
@@ -138,7 +151,9 @@ def _check_judges(change: Change, step: Any, settings: Sequence[str]) -> None:
     """Raises InputError if the change is about more than which of the measured documents are dropped."""
     if change.parameter in thresholds(step):
         return
-    if isinstance(step, CorpusStep):
+    if change.parameter in OF_SOURCES:
+        what = "is about which documents are measured"
+    elif isinstance(step, CorpusStep):
         what = "is about which documents are compared, and how"
     elif isinstance(step, Tokenize | Pack):
         what = "changes the tokens"
@@ -181,4 +196,4 @@ def _command(files: RunFiles, settings: Sequence[str]) -> str:
                 again.append(word)
     for setting in settings:
         again += ["--set", setting]
-    return shlex.join([*again, "--folder", f"{files.folder}-what-if"])
+    return shlex.join([*again, "--folder", f"{files.folder.place}-what-if"])

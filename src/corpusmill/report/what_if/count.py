@@ -36,10 +36,12 @@ class Count:
     kept       (source, language) -> what the pass keeps
     newly      reason -> what only the changes keep; reason -> what only the run kept
     language   the column of languages, None if no step identifies them
+    only       label -> sources, of the steps that are for some sources only
     """
 
-    def __init__(self, labels: Sequence[str], language: str | None) -> None:
+    def __init__(self, labels: Sequence[str], language: str | None, only: Mapping[str, Sequence[str]]) -> None:
         self.labels = labels
+        self.only = only
         self.language = language
         self.flow: dict[tuple[str | None, str | None, str], NDArray[np.int64]] = {}
         self.kept: dict[tuple[str, str], Kept] = {}
@@ -58,7 +60,8 @@ class Count:
         groups, row = grouped(
             (before, len(reasons)), (after, len(reasons)), (source, len(sources)), (language, len(languages))
         )
-        measures = [None, saved.numbers("tokens"), *(saved.numbers(size) for size in saved.sizes.columns)]
+        versions = (saved.size(version).to_numpy() for version in range(len(saved.sizes.columns)))
+        measures = [None, saved.numbers("tokens"), *versions]
         # Sums of whole numbers in float64 are exact below 2**53 bytes.
         totals = np.stack([np.bincount(row, m, len(groups)) for m in measures], axis=1).astype(np.int64)
         for (was, now, at, spoken), total in zip(groups.tolist(), totals):
@@ -97,6 +100,8 @@ class Count:
                     ("tokens_out", tokens, passed),
                 ):
                     add(facts, "steps", label, source, name, count=value if counts else 0)
+                if source not in self.only.get(label, (source,)):
+                    add(facts, "steps", label, source, "passed_through", count=documents if reached else 0)
             if reason:
                 step, _, rule = reason.partition(".")
                 add(facts, "reasons", step, source, rule, count=documents)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import CorpusmillError, InputError, RecipeError
@@ -73,19 +74,25 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Judge:
-    """A changed step: its label and place in the pass, as it was and as it would be."""
+    """A changed step: its label and place in the pass, as it was and as it would be.
+
+    only   the sources that it is for; None: all
+    """
 
     label: str
     index: int
     before: Any
     after: Any
+    only: Sequence[str] | None = None
 
     def reasons(self, step: Any, saved: Saved) -> pa.Array:
-        """(documents,) the reasons that a step gives by the saved columns. Raises InputError if it needs more than
-        these."""
-        documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows)], names=[""])
+        """(documents,) the reasons that a step gives by the saved columns; null of documents that it is not for. Raises
+        InputError if it needs more than these."""
+        rows = self.rows(saved)
+        documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows if rows is None else len(rows))], names=[""])
         try:
-            return step.reasons(documents, StepSignals(saved, self.label, self.index, step.needs))
+            reasons = step.reasons(documents, StepSignals(saved, self.label, self.index, step.needs, rows))
+            return reasons if rows is None else reasons.take(_places(rows, saved.rows))
         except RecipeError:
             raise
         except CorpusmillError as error:
@@ -95,6 +102,12 @@ class Judge:
                 f"{self.label} judges by {error}, which the run has not saved: run again. A step whose "
                 f"thresholds can be tried judges by signals that its rules name, or that it writes itself."
             ) from error
+
+    def rows(self, saved: Saved) -> pa.Array | None:
+        """The documents that the step is for; None for all."""
+        if self.only is None:
+            return None
+        return pc.indices_nonzero(pc.is_in(saved.read("source"), pa.array(self.only, pa.string())))
 
     def check(self, saved: Saved, then: NDArray[np.int64], codes: Codes) -> None:
         """Raises InputError unless the unchanged step gives the same reasons today as in the run.
@@ -117,9 +130,10 @@ class Judge:
         """Raises InputError if a rule is switched on whose signal is only measured while it is on."""
         for rule in rules_of(self.before):
             was, now = getattr(self.before, rule.parameter), getattr(self.after, rule.parameter)
-            if was is None and now is not None and saved.rows:
-                column = saved.read(f"{self.label}.{rule.signal}")
-                if column.null_count == len(column):
+            if was is None and now is not None:
+                column, rows = saved.read(f"{self.label}.{rule.signal}"), self.rows(saved)
+                column = column if rows is None else column.take(rows)
+                if len(column) and column.null_count == len(column):
                     raise InputError(
                         f"{self.label}.{rule.parameter} was off, so {self.label}.{rule.signal} was not measured: run "
                         f"again with --set steps.{self.label}.{rule.parameter}={now}"
@@ -128,15 +142,23 @@ class Judge:
 
 @dataclass
 class StepSignals(Mapping[str, pa.Array]):
-    """The signals that a step judges by, under the names that they have for it in a pass, read when it asks for one."""
+    """The signals that a step judges by, under the names that they have for it in a pass, read when it asks for one.
+
+    rows   the documents that it judges; None: all
+    """
 
     saved: Saved
     label: str
     index: int
     needs: Sequence[str]
+    rows: pa.Array | None = None
 
     def __getitem__(self, name: str) -> pa.Array:
-        return self.saved.read(self._columns[name])
+        column = self._columns[name]
+        version = self.saved.sizes.version[self.index]
+        is_size = name == "bytes" and column == self.saved.sizes.columns[version]
+        values = self.saved.size(version) if is_size else self.saved.read(column)
+        return values if self.rows is None else values.take(self.rows)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -156,6 +178,13 @@ class StepSignals(Mapping[str, pa.Array]):
             columns["bytes"] = self.saved.sizes.columns[self.saved.sizes.version[self.index]]
         own = f"{self.label}."
         return columns | {name.removeprefix(own): name for name in self.saved.names if name.startswith(own)}
+
+
+def _places(rows: pa.Array, documents: int) -> pa.Array:
+    """(documents,) the place of each among some rows; null where it is not one of them."""
+    place = np.full(documents, -1, np.int64)
+    place[rows.to_numpy()] = np.arange(len(rows))
+    return pa.array(place, mask=place < 0)
 
 
 def _by_step(reasons: str | None) -> dict[str, list[str]]:

@@ -19,7 +19,8 @@ from corpusmill.steps.verdict import distinct
 class Sizes:
     """Where the bytes of each version of the text are saved.
 
-    columns   one per version: the first is that of the text as it reached the pass, the last that at its end
+    columns   one per version: the first is that of the text as it reached the pass, the last that at its end. A column
+              but the last is null of documents that its step is not for: their next version is the same text
     version   which of them each step sees, and at last the one at the end
     """
 
@@ -67,6 +68,12 @@ class Saved:
         """(documents,) of a column of whole numbers; null is 0."""
         numbers: NDArray[np.int64] = pc.fill_null(self.read(name), 0).to_numpy(zero_copy_only=False)
         return numbers
+
+    def size(self, version: int) -> pa.Array:
+        """(documents,) bytes of a version of the text."""
+        first, *later = self.sizes.columns[version:]
+        size = self.read(first)
+        return pc.coalesce(size, *(self.read(name) for name in later)) if size.null_count else size
 
     def coded(self, name: str) -> tuple[NDArray[np.int64], list[str | None]]:
         """(documents,) an index into the different values, and these."""
