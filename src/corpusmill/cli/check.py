@@ -23,7 +23,7 @@ def check(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
     json: Json = False,
 ) -> None:
-    """Check whether a recipe can run; list its inputs, units and stages. Reads no documents."""
+    """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input."""
     from corpusmill import checks
 
     checked = checks.check(recipe, overrides=settings or ())
@@ -32,7 +32,9 @@ def check(
         sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
-        print_json(record | units | {"changes": [asdict(change) for change in ahead.changes]})
+        print_json(
+            record | units | {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
+        )
         return
     print(f"{recipe}: can run")
     for name, (files, total) in checked.sources.items():
@@ -45,6 +47,8 @@ def check(
     print(f"  folder: {folder}")
     for line in _to_do(ahead):
         print(f"  {line}")
+    for warning in checked.warnings:
+        print(f"warning: {warning}")
 
 
 def _to_do(ahead: "Preview") -> Iterator[str]:

@@ -39,12 +39,14 @@ MEMBERS: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are d
 
 @dataclass(frozen=True)
 class Part:
-    """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known."""
+    """A reader, step or writer of a recipe: its section, its place there, its name, its class if that is known, and
+    whether it is told to read pages from a column."""
 
     section: str
     index: int
     name: str
     cls: type[Any] | None
+    html_column: bool = False
 
 
 def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
@@ -54,7 +56,7 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     """
     problems = Problems()
     parts = [
-        Part(section, index, name_of(thing), type(thing))
+        Part(section, index, name_of(thing), type(thing), section == "read" and _reads_column(thing))
         for section, things in (
             ("read", [source.reader for source in recipe.read]),
             ("steps", recipe.steps),
@@ -65,6 +67,15 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     for part, message in [*misplaced(parts), *misfits(recipe, parts)]:
         problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
+
+
+def gives_pages(reader: Any) -> bool:
+    """Whether a reader gives HTML pages, without their text."""
+    return name_of(reader) in PAGES or _reads_column(reader)
+
+
+def _reads_column(reader: Any) -> bool:
+    return isinstance(getattr(reader, "html", None), str)
 
 
 def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
@@ -102,7 +113,7 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
     ]
     if any(kind is None for _, kind in kinds):
         return mistakes
-    pages = [part for part in parts if part.section == "read" and part.name in PAGES]
+    pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
     extractors = [part for part, kind in kinds if kind == "extract"]
     if not extractors:
         mistakes += [
