@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from corpusmill.checks import Checked, check
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
-    from corpusmill.report.audit import Audit, audit
     from corpusmill.recipe.selection import for_sources
+    from corpusmill.report.audit import Audit, audit
     from corpusmill.runs import Run, run
 
 __version__ = "0.1.0"

@@ -4,12 +4,26 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpusmill.engine.changes import Preview, preview
+from corpusmill.engine.inputs import SourceFiles
 from corpusmill.engine.lower import lower
+from corpusmill.read import ReadCounts
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, remarks
+from corpusmill.recipe.order import gives_pages
+from corpusmill.report.figures.markup import STEP, in_words
 from corpusmill.run_folder import RunFolder
+from corpusmill.steps.markup import is_markup
+from corpusmill.storage import FileInfo, is_local
+
+LEAST = 1 << 20  # bytes of a piece that a sample begins with
+PIECES = 16  # that a file is cut into at most
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,7 @@ class Checked:
     workers   processes that a run would start
     ahead     units of a run, and what of it is done already in its folder
     remarks   (label, what a step says about its parameters); a warning begins with "warning: "
+    warnings  what is probably wrong, judged by a sample of the input where it is local
     """
 
     recipe: Recipe
@@ -34,6 +49,7 @@ class Checked:
     workers: int
     ahead: Preview
     remarks: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Checked:
@@ -42,9 +58,9 @@ def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] =
     recipe      a Recipe, or the path of one in YAML
     overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30"
 
-    Inputs are listed, and a few looked into for their compression; models, word lists and the writers' own conditions
-    are checked. Raises RecipeError, InputError, AssetError or MissingExtraError, as `run` does before it reads
-    anything.
+    Inputs are listed, and a few looked into: for their compression, and local ones for HTML in their texts. Models,
+    word lists and the writers' own conditions are checked. Raises RecipeError, InputError, AssetError or
+    MissingExtraError, as `run` does before it reads anything.
     """
     if not isinstance(recipe, Recipe):
         recipe = Recipe.load(Path(recipe), overrides)
@@ -59,4 +75,31 @@ def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] =
         recipe.run.workers or os.cpu_count() or 1,
         preview(RunFolder(recipe.folder), plan),
         tuple(remarks(recipe.steps)),
+        tuple(warnings(recipe, plan.inputs)),
     )
+
+
+def warnings(recipe: Recipe, inputs: Sequence[SourceFiles]) -> list[str]:
+    """A sentence for each source whose texts hold HTML that clean/html does not strip, by a sample of its documents."""
+    if STEP in labels(recipe.steps):
+        return []
+    counted = []
+    for source, found in zip(recipe.read, inputs):
+        if not gives_pages(source.reader):
+            texts = sample(source.reader, source.source, found.files)
+            counted.append((source.source, len(texts), pc.sum(is_markup(texts)).as_py() or 0))
+    return in_words(counted, "before the first step, in a sample of the input")
+
+
+def sample(reader: Any, source: str, files: Sequence[FileInfo]) -> pa.LargeStringArray:
+    """The texts of the first batch of each of a few pieces: none of remote files."""
+    local = _spread([file for file in files if file.size and is_local(file.path)])
+    pieces = _spread([piece for file in local for piece in reader.split([file], max(LEAST, file.size // PIECES))])
+    batches = [next(iter(reader.read(piece, source, ReadCounts())), None) for piece in pieces]
+    texts = [batch["text"] for batch in batches if batch is not None]
+    return pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
+
+
+def _spread(things: Sequence[T]) -> list[T]:
+    """The first, the middle and the last one."""
+    return [things[at] for at in sorted({0, len(things) // 2, len(things) - 1})] if things else []

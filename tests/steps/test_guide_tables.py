@@ -56,6 +56,7 @@ def shown(value: object) -> str:
 def test_the_guide_has_a_table_for_each_family():
     assert {name for name, _ in TABLES} == {
         *(name for name, _ in OF_RULES),
+        "clean/html",
         "clean/normalize",
         "redact/pii",
         "redact/names",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ def check(
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
     json: Json = False,
 ) -> None:
-    """Check whether a recipe can run; list its inputs, units and stages. Reads no documents."""
+    """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input."""
     from corpusmill import checks
 
     checked = checks.check(recipe, overrides=settings or ())
@@ -31,10 +31,11 @@ def check(
     if json:
         sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
-        said = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
+        said: dict[str, Any] = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
         record |= {"only": checked.only} if checked.only else {}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
-        print_json(record | units | said | {"changes": [asdict(change) for change in ahead.changes]})
+        said |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
+        print_json(record | units | said)
         return
     print(f"{recipe}: can run")
     for name, (files, total) in checked.sources.items():
@@ -50,6 +51,8 @@ def check(
         print(f"  {label}: {remark}")
     for line in _to_do(ahead):
         print(f"  {line}")
+    for warning in checked.warnings:
+        print(f"warning: {warning}")
 
 
 def _to_do(ahead: "Preview") -> Iterator[str]:

@@ -44,6 +44,7 @@ def run(
     listener = Plain() if json or not sys.stderr.isatty() else Bars()
     with listener:
         done = carry_out(loaded, folder=place, workers=workers, listener=listener)
+    from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
 
@@ -58,16 +59,18 @@ def run(
             "units": {stage: asdict(counts) for stage, counts in done.units.items()},
             **done.waterfall.to_json(),
             "mix": [asdict(mix) for mix in drawn],
+            "markup": [asdict(source) for source in markup(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),
         }
         print_json(facts)
     else:
-        from corpusmill.cli.tables import print_mixes, print_packing, print_waterfall
+        from corpusmill.cli.tables import print_mixes, print_packing, print_warnings, print_waterfall
         from corpusmill.report.figures.engine_check import engine_check, in_words
 
         print_waterfall(done.waterfall)
         print_mixes(drawn)
         print_packing(done.waterfall, in_words(engine_check(tables)))
+        print_warnings(warnings(tables))
         print(closing(done))
 
 

@@ -44,6 +44,12 @@ def print_mixes(mixes: Sequence[Mix]) -> None:
         print("\n".join([f"\n{mix.step}", *aligned([head, *rows])]))
 
 
+def print_warnings(warnings: Sequence[str]) -> None:
+    """What is probably wrong with a run."""
+    for warning in warnings:
+        print(f"\nwarning: {warning}")
+
+
 def print_packing(flow: Waterfall, checked: str | None) -> None:
     """How tokens are packed into rows, and the comparison with the reference tokenizer."""
     rows = packing_table(packing(flow))

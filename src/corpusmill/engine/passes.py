@@ -30,6 +30,7 @@ from corpusmill.keys import CUTS, VERDICT, Keys, of_some
 from corpusmill.read import Piece, ReadCounts
 from corpusmill.schema import DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
+from corpusmill.steps.markup import is_markup
 from corpusmill.text.buckets import scatter
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Results
@@ -136,6 +137,8 @@ class Pass:
             io.write("docs", kept)
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
+            if not self.requests:  # the last pass: these texts go on
+                _count_markup(kept, io.facts)
             for request in self.requests:
                 keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
         for request in self.requests:
@@ -310,6 +313,15 @@ def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> p
     columns = {name: batch.docs[name] for name in ABOUT}
     columns |= {"bytes": pa.array(batch.sizes[-1]), "tokens": tokens, **verdicts, **batch.signals}
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _count_markup(kept: pa.RecordBatch, facts: Facts) -> None:
+    """How many of the documents hold HTML, by source."""
+    markup = is_markup(kept["text"])
+    for source in sorted(set(kept["source"].to_pylist())):
+        here = pc.equal(kept["source"], source)
+        add(facts, "markup", source, "documents", count=pc.sum(here).as_py())
+        add(facts, "markup", source, "markup", count=pc.sum(pc.and_(here, markup)).as_py())
 
 
 def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""Which columns of an input hold the text, id, URL and date of a document."""
+"""Which columns of an input hold the text or the page, id, URL and date of a document."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from re import compile as pattern
 from typing import Any
 
-from corpusmill.errors import InputError, did_you_mean
+from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.read._documents import Documents, as_json
 
 TEXT = ("text", "content", "body", "raw_content", "document")
@@ -26,16 +26,23 @@ Path = tuple[str, ...]
 @dataclass(frozen=True)
 class Roles:
     """The column for each role. A name may be nested with dots; None means the first usual name that is a column, if
-    any.
+    any. `html` has no usual names: where it is given, the documents are pages, and no column is looked for that holds
+    text.
 
     A row that is null in that column is not read from the next usual name.
     """
 
     text: str | None = None
+    html: str | None = None
     id: str | None = None
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None  # other columns to keep as metadata; None keeps all
+
+    @property
+    def content(self) -> str | None:
+        """The column that the recipe names for the page or the text."""
+        return self.html if self.html is not None else self.text
 
     def check(self, columns: Iterable[str], where: str, nested: Mapping[str, Any] | None = None) -> None:
         """Raise InputError unless the columns of an input can play these roles.
@@ -43,13 +50,14 @@ class Roles:
         nested   a row to look up nested names in; without one, what follows the first dot of a name is not checked
         """
         columns = list(columns)
-        for role, name in (("text", self.text), ("id", self.id), ("url", self.url), ("date", self.date)):
+        named = {"text": self.text, "page": self.html, "id": self.id, "url": self.url, "date": self.date}
+        for role, name in named.items():
             if name is not None and not _has(columns, name, nested):
                 raise InputError(
                     f'{where}: there is no column "{name}" for the {role}{did_you_mean(name, columns) or "."} '
                     f"It has: {_listed(columns)}."
                 )
-        if self.text is None and not any(name in columns for name in TEXT):
+        if self.content is None and not any(name in columns for name in TEXT):
             raise InputError(
                 f"{where}: none of its columns is called {', '.join(TEXT[:-1])} or {TEXT[-1]}. "
                 f"Name the one with the text, for example `text: {columns[0] if columns else 'story'}`. "
@@ -62,7 +70,7 @@ class Roles:
         if self.keep is None:
             return columns
         plan = _plan(self, tuple(columns))
-        heads = {path[0] for path in (plan.text, *plan.id, *plan.url, *plan.date) if path}
+        heads = {path[0] for path in (plan.content, *plan.id, *plan.url, *plan.date) if path}
         return [name for name in columns if name in heads or name in self.keep]
 
 
@@ -70,7 +78,7 @@ class Roles:
 class Plan:
     """Where the roles are in rows with the same columns: paths in order of preference."""
 
-    text: Path
+    content: Path  # of the page, or of the text
     id: tuple[Path, ...]
     url: tuple[Path, ...]
     date: tuple[Path, ...]
@@ -86,7 +94,7 @@ class Rows:
 
     def add(self, position: int, row: dict[str, Any]) -> None:
         """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string,
-        `empty_text`.
+        `empty_text`; `no_page` and `empty_page` where documents are pages, which may be bytes too.
 
         Columns with a role are not repeated in the metadata, except the id, because the document's id is a hash of it.
         `row` is changed.
@@ -97,7 +105,7 @@ class Rows:
             if len(self.plans) > 1000:  # nearly every row has other columns
                 self.plans.clear()
             plan = self.plans[columns] = _plan(self.roles, columns)
-        text = _get(row, plan.text)
+        content = _get(row, plan.content)
         given = url = day = None
         for path in plan.id:
             value = _get(row, path)
@@ -116,18 +124,37 @@ class Rows:
             if day is not None:
                 _remove(row, path)
                 break
-        if not isinstance(text, str):
-            state = "is missing" if text is MISSING else f"is {type(text).__name__}" if text is not None else "is null"
-            what = f'"{".".join(plan.text)}"' if plan.text else f"{', '.join(TEXT)}: all missing, the text"
-            self.docs.dead(position, "no_text", f"{what} {state}, not a string", url=url)
+        is_page = self.roles.html is not None
+        name = "page" if is_page else "text"
+        if not isinstance(content, (str, bytes) if is_page else str):
+            kind = "null" if content is None else type(content).__name__
+            state = "is missing" if content is MISSING else f"is {kind}"
+            what = f'"{".".join(plan.content)}"' if plan.content else f"{', '.join(TEXT)}: all missing, the text"
+            self.docs.dead(position, f"no_{name}", f"{what} {state}, not a string", url=url)
             return
-        if not text or text.isspace():
-            self.docs.dead(position, "empty_text", "the text is empty", url=url, expected=True)
+        if not content or content.isspace():
+            self.docs.dead(position, f"empty_{name}", f"the {name} is empty", url=url, expected=True)
             return
-        _remove(row, plan.text)
+        _remove(row, plan.content)
         if self.roles.keep is not None:
             row = {name: row[name] for name in self.roles.keep if name in row}
-        self.docs.add(position, text=text, given=given, url=url, date=day, metadata=as_json(row))
+        about: dict[str, Any] = {"given": given, "url": url, "date": day, "metadata": as_json(row)}
+        if isinstance(content, bytes):
+            self.docs.add(position, raw=content, **about)
+        elif is_page:
+            # Lone surrogates are not in UTF-8, and no reader leaves any.
+            self.docs.add(position, raw=content.encode("utf-8", "replace"), charset="utf-8", **about)
+        else:
+            self.docs.add(position, text=content, **about)
+
+
+def one_content(text: str | None, html: str | None) -> None:
+    """Raises RecipeError if a reader is told of a column with text and of another with pages."""
+    if text is not None and html is not None:
+        raise RecipeError(
+            f'text names the column "{text}" and html the column "{html}", but a document is either text or a page: '
+            "leave one of them out. Other columns are kept as metadata"
+        )
 
 
 def iso(value: object) -> str | None:
@@ -166,9 +193,9 @@ def _utc(text: str) -> str:
 
 
 def _plan(roles: Roles, columns: tuple[str, ...]) -> Plan:
-    text = roles.text or next((name for name in TEXT if name in columns), None)
+    content = roles.content or next((name for name in TEXT if name in columns), None)
     return Plan(
-        _path(text, columns) if text else (),
+        _path(content, columns) if content else (),
         _paths(roles.id, ID, columns),
         _paths(roles.url, URL, columns),
         _paths(roles.date, DATE, columns),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import InputError
-from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._columns import TEXT, Roles, Rows
 from corpusmill.storage import is_local, open_read
 
 ROWS = 256  # converted at a time: a few MB of Python strings for usual pages
@@ -29,16 +29,16 @@ def is_damage(error: Exception) -> bool:
 
 
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:
-    """Raise InputError unless every role has its column and the text column holds strings."""
+    """Raise InputError unless every role has its column, and that of the text holds strings; pages may be bytes."""
     roles.check(schema.names, where)
-    name = roles.text or next(
-        name for name in ("text", "content", "body", "raw_content", "document") if name in schema.names
-    )
-    if name in schema.names and not _is_text(schema.field(name).type):
-        texts = [field.name for field in schema if _is_text(field.type)]
+    name = roles.content or next(name for name in TEXT if name in schema.names)
+    holds = _is_page if roles.html is not None else _is_text
+    if name in schema.names and not holds(schema.field(name).type):
+        what = "pages" if roles.html is not None else "text"
+        fit = [field.name for field in schema if holds(field.type)]
         raise InputError(
-            f'{where}: the column "{name}" holds {schema.field(name).type}, not text. '
-            f"Columns with text: {', '.join(texts) or 'none'}."
+            f'{where}: the column "{name}" holds {schema.field(name).type}, not {what}. '
+            f"Columns with {what}: {', '.join(fit) or 'none'}."
         )
 
 
@@ -60,6 +60,11 @@ def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_page(kind: pa.DataType) -> bool:
+    is_binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return bool(is_binary or _is_text(kind))
 
 
 def _strings(column: pa.Array) -> pa.Array:

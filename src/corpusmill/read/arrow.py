@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._tables import add_rows, check, is_damage, opened
 from corpusmill.storage import FileInfo, is_local
@@ -21,12 +21,14 @@ STEP = "read/arrow"
 class Arrow:
     """Documents from the rows of Arrow IPC files and streams.
 
-    Columns are chosen and kept as by `jsonl`. A document's position is its row number in the file. A file whose text
-    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the
-    rest of one, that cannot be read); `empty_text` is expected. Local files are split at record batches.
+    Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
+    bytes. A document's position is its row number in the file. A file whose text column is missing or does not hold
+    strings is an InputError. Faults: `no_text` or `no_page` (null), `damaged` (a file, or the rest of one, that cannot
+    be read); `empty_text` and `empty_page` are expected. Local files are split at record batches.
     """
 
     text: str | None = None
+    html: str | None = None  # the column that holds HTML pages, instead of text
     id: str | None = None
     url: str | None = None
     date: str | None = None
@@ -34,6 +36,7 @@ class Arrow:
     suffixes = (".arrow", ".feather", ".ipc")
 
     def __post_init__(self) -> None:
+        one_content(self.text, self.html)
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
@@ -76,7 +79,7 @@ class Arrow:
         yield from docs.rest()
 
     def _roles(self) -> Roles:
-        return Roles(self.text, self.id, self.url, self.date, self.keep)
+        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
     def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
         """Runs of record batches of about `target_bytes`; checks the columns, too."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
@@ -22,13 +22,14 @@ MAX_LINE = 256_000_000  # bytes
 class Csv:
     """Documents from the rows of CSV files with a header line, compressed or not.
 
-    Columns are chosen and kept as by `jsonl`, all as strings. Fields in double quotes may contain line breaks, so a
-    file is one piece. A document's position is its row number, 0 for the first after the header. Bytes that are not
-    UTF-8 become U+FFFD. Faults: `bad_row` (not as many fields as the header), `truncated`, `damaged`; `empty_text` is
-    expected. Blank lines are counted as `blank_line`.
+    Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Fields in double quotes may
+    contain line breaks, so a file is one piece. A document's position is its row number, 0 for the first after the
+    header. Bytes that are not UTF-8 become U+FFFD. Faults: `bad_row` (not as many fields as the header), `truncated`,
+    `damaged`; `empty_text` and `empty_page` are expected. Blank lines are counted as `blank_line`.
     """
 
     text: str | None = None
+    html: str | None = None  # the column that holds HTML pages, instead of text
     id: str | None = None
     url: str | None = None
     date: str | None = None
@@ -37,6 +38,7 @@ class Csv:
     suffixes = tuple(f".{name}{packed}" for name in ("csv", "tsv") for packed in ("", ".gz", ".zst", ".bz2", ".xz"))
 
     def __post_init__(self) -> None:
+        one_content(self.text, self.html)
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise RecipeError(f"delimiter must be one character, got {self.delimiter!r}")
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
@@ -76,7 +78,7 @@ class Csv:
         yield from docs.rest()
 
     def _roles(self) -> Roles:
-        return Roles(self.text, self.id, self.url, self.date, self.keep)
+        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
     def _parsed(self, text: Iterator[str], file: FileInfo) -> Iterator[list[str]]:
         csv.field_size_limit(sys.maxsize)  # process-wide; the default of 128 KiB is shorter than many documents

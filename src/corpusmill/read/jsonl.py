@@ -12,7 +12,7 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, sniff
-from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
@@ -28,15 +28,17 @@ class Jsonl:
 
     The text is the column that `text` names, nested with dots (`body.text`), by default the first of text, content,
     body, raw_content and document that a record has. id, url and date are chosen likewise and may be missing. The other
-    columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
+    columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names. Where `html` names a
+    column, its values are the pages that an `extract/…` step makes the text of, and no column with text is looked for.
 
     A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are
     read (and kept as null), and bytes that are not UTF-8 and lone surrogates become U+FFFD. Faults: `bad_json`,
-    `no_text` (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` is expected. Blank lines are
-    counted as `blank_line`. Uncompressed files are split at lines.
+    `no_text` or `no_page` (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` and `empty_page`
+    are expected. Blank lines are counted as `blank_line`. Uncompressed files are split at lines.
     """
 
     text: str | None = None
+    html: str | None = None  # the column that holds HTML pages, instead of text
     id: str | None = None
     url: str | None = None
     date: str | None = None
@@ -49,6 +51,7 @@ class Jsonl:
     )
 
     def __post_init__(self) -> None:
+        one_content(self.text, self.html)
         if self.max_line_mb <= 0:
             raise RecipeError(f"need max_line_mb > 0, got {self.max_line_mb}")
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
@@ -90,7 +93,7 @@ class Jsonl:
         yield from docs.rest()
 
     def _roles(self) -> Roles:
-        return Roles(self.text, self.id, self.url, self.date, self.keep)
+        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
     def _check(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""

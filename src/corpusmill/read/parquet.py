@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._tables import ROWS, add_rows, check, is_damage, opened
 from corpusmill.storage import FileInfo
@@ -18,13 +18,15 @@ STEP = "read/parquet"
 class Parquet:
     """Documents from the rows of Parquet files; only the columns that are needed are read.
 
-    Columns are chosen and kept as by `jsonl`. A document's position is its row number in the file. A file whose text
-    column is missing or does not hold strings is an InputError. Faults: `no_text` (null), `damaged` (a file, or the
-    rest of a row group, that cannot be read); `empty_text` is expected. Files are split at row groups and never within
-    one, so write small ones (64 MB) if many workers are to share a file.
+    Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
+    bytes. A document's position is its row number in the file. A file whose text column is missing or does not hold
+    strings is an InputError. Faults: `no_text` or `no_page` (null), `damaged` (a file, or the rest of a row group, that
+    cannot be read); `empty_text` and `empty_page` are expected. Files are split at row groups and never within one, so
+    write small ones (64 MB) if many workers are to share a file.
     """
 
     text: str | None = None
+    html: str | None = None  # the column that holds HTML pages, instead of text
     id: str | None = None
     url: str | None = None
     date: str | None = None
@@ -32,6 +34,7 @@ class Parquet:
     suffixes = (".parquet", ".parq", ".pq")
 
     def __post_init__(self) -> None:
+        one_content(self.text, self.html)
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
@@ -84,7 +87,7 @@ class Parquet:
         yield from docs.rest()
 
     def _roles(self) -> Roles:
-        return Roles(self.text, self.id, self.url, self.date, self.keep)
+        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
     def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
         """Runs of row groups of about `target_bytes`; checks the columns, too."""

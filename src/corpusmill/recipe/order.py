@@ -43,7 +43,8 @@ MEMBERS: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are d
 class Part:
     """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known.
 
-    sources   those that a step applies to, or the one that a reader reads; None: all of them, or it is not known
+    sources       those that a step applies to, or the one that a reader reads; None: all of them, or it is not known
+    html_column   whether a reader takes pages from a column
     """
 
     section: str
@@ -51,6 +52,7 @@ class Part:
     name: str
     cls: type[Any] | None
     sources: tuple[str, ...] | None = None
+    html_column: bool = False
 
     def meets(self, other: "Part") -> bool:
         """Whether a document may be of both."""
@@ -65,7 +67,7 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     problems = Problems()
     names = [source.source for source in recipe.read]
     parts = [
-        Part(section, index, name_of(thing), type(thing), some)
+        Part(section, index, name_of(thing), type(thing), some, section == "read" and _reads_column(thing))
         for section, things in (
             ("read", [(source.reader, (source.source,)) for source in recipe.read]),
             ("steps", [(step, applied(one, names)) for step, one in zip(recipe.steps, recipe.selections)]),
@@ -76,6 +78,15 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     for part, message in [*misplaced(parts), *misfits(recipe, parts), *missed(recipe, parts)]:
         problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
+
+
+def gives_pages(reader: Any) -> bool:
+    """Whether a reader gives HTML pages, without their text."""
+    return name_of(reader) in PAGES or _reads_column(reader)
+
+
+def _reads_column(reader: Any) -> bool:
+    return isinstance(getattr(reader, "html", None), str)
 
 
 def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
@@ -132,7 +143,7 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
     ]
     if any(kind is None for _, kind in kinds):
         return mistakes
-    pages = [part for part in parts if part.section == "read" and part.name in PAGES]
+    pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
     extractors = [part for part, kind in kinds if kind == "extract"]
     mistakes += [
         (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")

@@ -27,6 +27,7 @@ Measures of a document:
     sentences      how many sentences, and where
     scripts        letters by script
     code           keywords, symbols and lines that speak for source code
+    markup         tags of HTML, and whether they are arranged as markup
     shapes         what each line is made of
     c4             C4's line rules: documents in, cleaned documents out
     lexicon        where words of a list are, also in disguise

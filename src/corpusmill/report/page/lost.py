@@ -1,9 +1,10 @@
-"""Records that are not documents or could not be read, and documents that a step failed on, by kind."""
+"""Records that are not documents or could not be read, documents that a step failed on, and markup that was left."""
 
 from pathlib import PurePath
 
 from corpusmill.report import samples
 from corpusmill.report.figures.lost import Lost, lost, skipped
+from corpusmill.report.figures.markup import warnings
 from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
@@ -16,9 +17,10 @@ def section(tables: RunTables) -> list[Inside]:
     kinds = lost(tables)
     rows = [[one.kind, one.step, "expected" if one.expected else "error", number(one.records)] for one in kinds]
     rows += [[kind, "reader", "skipped", number(count)] for kind, count in skipped(tables).items()]
+    left = [tag("p", f"{warning}.") for warning in warnings(tables)]
     if not rows:
-        return []
-    return [table(["kind", "step", "status", "records"], rows, words=range(3)), letters(tables, kinds)]
+        return [*left]
+    return [*left, table(["kind", "step", "status", "records"], rows, words=range(3)), letters(tables, kinds)]
 
 
 def letters(tables: RunTables, kinds: list[Lost]) -> Html | None:

@@ -1,4 +1,4 @@
-"""Steps that change the text: Unicode forms and white space, wrong decodings, web addresses, lines that are not
+"""Steps that change the text: markup, Unicode forms and white space, wrong decodings, web addresses, lines that are not
 content.
 
 They come after text extraction and before the filters, so that filters and dedup see the text that is written in the

@@ -145,15 +145,19 @@ def _guess(raw: bytes) -> str | None:
     return best.encoding if best else None
 
 
-def read_page(raw: bytes, charset: str | None, max_mb: float) -> tuple[str, bool]:
-    """The page's HTML without parts that would take a parser more than linear time, and whether it nests too deep.
-
-    The limits count bytes, tags and attributes, never seconds, so the result is the same on every machine. Raises
-    DocumentError for a page of more than `max_mb`, or with such parts that cannot be removed.
-    """
+def read_page(raw: bytes, charset: str | None, max_mb: float) -> str:
+    """The page's characters. Raises DocumentError for a page of more than `max_mb`."""
     if len(raw) > max_mb * 1e6:
         raise DocumentError(f"the page has {len(raw) / 1e6:.1f} MB, more than max_mb={max_mb:g}")
-    html = decode(raw, charset)
+    return decode(raw, charset)
+
+
+def parseable(html: str) -> tuple[str, bool]:
+    """HTML without parts that would take a parser more than linear time, and whether it nests too deep.
+
+    The limits count tags and attributes, never seconds, so the result is the same on every machine. Raises
+    DocumentError for such parts that cannot be removed.
+    """
     for tag in LONG_TAG.finditer(html):
         if (count := len(tag[0].split())) > MAX_ATTRIBUTES:
             raise DocumentError(f"one tag of the page has {count} attributes, more than {MAX_ATTRIBUTES}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.steps.extract._page import extract_pages, read_page
+from corpusmill.steps.extract._page import extract_pages, parseable, read_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,11 @@ class Resiliparse:
 
     def page_text(self, raw: bytes, charset: str | None) -> str:
         """The text of one page. Raises DocumentError if it is beyond the limits."""
-        html, deep = read_page(raw, charset, self.max_mb)
+        return self.html_text(read_page(raw, charset, self.max_mb))
+
+    def html_text(self, html: str) -> str:
+        """The text of a page whose characters are known. Raises DocumentError if it is beyond the limits of parsing."""
+        html, deep = parseable(html)
         if self.main_content and not deep:
             text = self._extract(html, True)
             if len(text.strip()) >= self.least:

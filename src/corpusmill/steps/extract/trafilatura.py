@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from corpusmill.errors import MissingExtraError, RecipeError
-from corpusmill.steps.extract._page import depth, extract_pages, read_page
+from corpusmill.steps.extract._page import depth, extract_pages, parseable, read_page
 from corpusmill.steps.extract.resiliparse import Resiliparse
 
 MAX_TREE = 200  # depth of nesting: trafilatura recurses into children
@@ -49,12 +49,16 @@ class Trafilatura:
 
     def page_text(self, raw: bytes, charset: str | None) -> str:
         """The text of one page. Raises DocumentError if it is beyond the limits."""
-        html, deep = read_page(raw, charset, self.max_mb)
+        return self.html_text(read_page(raw, charset, self.max_mb))
+
+    def html_text(self, html: str) -> str:
+        """The text of a page whose characters are known. Raises DocumentError if it is beyond the limits of parsing."""
+        html, deep = parseable(html)
         if not deep and html.count("<") <= 2 * self.max_tags and depth(html) <= MAX_TREE:
             text = self._extract(html)
             if text and not text.isspace():
                 return text
-        return Resiliparse(max_mb=self.max_mb).page_text(raw, charset)
+        return Resiliparse().html_text(html)
 
     def _extract(self, html: str) -> str:
         try:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.measures import ratio
@@ -49,18 +50,22 @@ class Code:
                 raise RecipeError(f"filter/code: {name} is from 0 to 1, got {bound}")
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        counts = code_counts(docs["text"])
-        shares = {
-            "keyword_ratio": ratio(counts["keywords"], counts["words"]),
-            "symbol_ratio": ratio(counts["symbols"], counts["chars"]),
-            "code_line_ratio": ratio(counts["code_lines"], counts["lines"]),
-        }
-        evidence = [np.minimum(shares[name] / typical, 1.0) for name, typical in TYPICAL.items()]
-        score = (evidence[0] + evidence[1] + evidence[2]) / 3
-        return {name: pa.array(values) for name, values in {**shares, "code_score": score}.items()}
+        return {name: pa.array(values) for name, values in code_shares(docs["text"]).items()}
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)
+
+
+def code_shares(texts: pa.LargeStringArray) -> dict[str, NDArray[np.float64]]:
+    """(documents,) each: the three shares, and `code_score`."""
+    counts = code_counts(texts)
+    shares = {
+        "keyword_ratio": ratio(counts["keywords"], counts["words"]),
+        "symbol_ratio": ratio(counts["symbols"], counts["chars"]),
+        "code_line_ratio": ratio(counts["code_lines"], counts["lines"]),
+    }
+    evidence = [np.minimum(shares[name] / typical, 1.0) for name, typical in TYPICAL.items()]
+    return {**shares, "code_score": (evidence[0] + evidence[1] + evidence[2]) / 3}
 
 
 # The medians of our 487 files of code; prose, with its few "for" and "if", is far below.

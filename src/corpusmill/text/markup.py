@@ -1,0 +1,106 @@
+r"""Evidence of HTML in a text: its tags, among all that looks like tags, and whether they are arranged as markup.
+
+`<` with a letter or a slash and a letter after it looks like a tag: `<p>`, `</div>`, `vector<int>`, `a<b`,
+`<jane@example.org>`; `a < b` and `<=` do not. It is one if the name is HTML's, a space, a slash or `>` follows the
+name, and `>` comes before the next `<`. Names are those of the HTML standard and of its obsolete elements; case is
+ignored.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.text.rewrite import masked
+
+# Elements that stand in lines of their own, and those that may only stand within such.
+BLOCKS = """
+    address article aside blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset
+    figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main menu nav
+    noframes ol optgroup p plaintext pre search section summary table tbody td tfoot th thead tr ul xmp
+"""
+INLINES = """
+    a abbr acronym applet area audio b base basefont bdi bdo bgsound big blink br button canvas cite code data datalist
+    del dfn em embed font frame i iframe image img input ins kbd label link map mark marquee math meta meter nobr
+    noembed noscript object option output param picture progress q rb rp rt rtc ruby s samp script select slot small
+    source span strike strong style sub sup svg template textarea time title track tt u var video wbr
+"""
+NAMES = tuple(sorted(BLOCKS.split() + INLINES.split()))
+
+
+def _any(names: str) -> str:
+    return f"(?:{'|'.join(names.split())})"
+
+
+NAME, BLOCK = _any(" ".join(NAMES)), _any(BLOCKS)
+REST = r"(?:[\s/][^<>]*)?>"  # of a tag, after its name
+
+SUSPECT = r"<[A-Za-z/!]"
+QUOTED = r"(?ms:^[ \t]*```.*?^[ \t]*```)|`+[^`\n]+`+"
+LOOKS_LIKE_TAG = r"</?[A-Za-z]"
+TAG = rf"(?i)</?{NAME}{REST}"
+START = rf"(?i)\A\s*</?{BLOCK}{REST}"
+# A single <p> or <source> may be a word about HTML, or of a usage line. An end tag, a line break or an attribute is
+# hardly ever.
+ARRANGED = rf"(?i)</{NAME}\s*>|<[bh]r\s*/?>|<{NAME}\s[^<>]*=[^<>]*>"
+# White space, a byte order mark, an XML declaration and comments may stand before the beginning of a page.
+PAGE = r"(?i)\A(?:\s|\x{feff}|<\?xml[^<>]*>|<!--(?s:.*?)-->)*<(?:!doctype\s+html|html)(?:\s[^<>]*)?>"
+NOT_PROSE = "|".join(
+    rf"<{name}(?:\s[^<>]*)?>.*?</{name}\s*>" for name in ("script", "style", "pre", "code", "textarea")
+)
+WITHIN = rf"(?is){NOT_PROSE}|<!--.*?-->|</?{NAME}{REST}"
+# What a text shows, and is not to be taken for a tag again.
+SHOWN = rf"(?i)<([!?]|/?{NAME}(?:[\s/>]|$))"
+
+
+def tag_counts(texts: pa.LargeStringArray) -> tuple[pa.Int64Array, pa.Int64Array]:
+    """How many tags each document has, and how much of it looks like a tag, tags among that; null for null."""
+    tags, alike = (pc.cast(pc.count_substring_regex(texts, pattern), pa.int64()) for pattern in (TAG, LOOKS_LIKE_TAG))
+    return tags, alike
+
+
+def unquoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """The documents without what Markdown marks as code: fenced blocks, and words in backticks."""
+    return masked(texts, pc.match_substring(texts, "`"), lambda some: pc.replace_substring_regex(some, QUOTED, " "))
+
+
+def tag_share(texts: pa.LargeStringArray) -> pa.DoubleArray:
+    """Bytes within tags, of all bytes of each document; null of none."""
+    size = pc.cast(pc.binary_length(texts), pa.float64())
+    rest = pc.cast(pc.binary_length(pc.replace_substring_regex(texts, TAG, "")), pa.float64())
+    return pc.if_else(pc.greater(size, 0), pc.divide(pc.subtract(size, rest), size), None)
+
+
+def own_lines(texts: pa.LargeStringArray) -> pa.DoubleArray:
+    """Tags of BLOCKS and line breaks, for each line of the document: a line ends at "\\n"."""
+    blocks = pc.count_substring_regex(texts, rf"(?i)<[bh]r\s*/?>|</?{BLOCK}{REST}")
+    lines = pc.add(pc.count_substring(texts, "\n"), 1)
+    return pc.divide(pc.cast(blocks, pa.float64()), pc.cast(lines, pa.float64()))
+
+
+def is_page(texts: pa.LargeStringArray) -> pa.BooleanArray:
+    """Which documents begin as a page does: with `<!doctype html>` or `<html>`."""
+    return pc.match_substring_regex(texts, PAGE)
+
+
+def is_arranged(texts: pa.LargeStringArray) -> pa.BooleanArray:
+    """Which documents have an end tag, a line break, a tag with an attribute, or begin with an element of its own
+    line."""
+    return pc.or_(pc.match_substring_regex(texts, ARRANGED), begins_with_block(texts))
+
+
+def begins_with_block(texts: pa.LargeStringArray) -> pa.BooleanArray:
+    """Which documents begin, after white space, with a tag of BLOCKS."""
+    return pc.match_substring_regex(texts, START)
+
+
+def outside_of_tags(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """The documents without tags and comments, and without scripts, styles and what is preformatted."""
+    return pc.replace_substring_regex(texts, WITHIN, " ")
+
+
+def escape_tags(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """The documents with `&lt;` for every `<` that would begin a tag, a comment or a declaration.
+
+    >>> escape_tags(pa.array(["a < b, List<int>, <b>bold</b> <!-- x"], pa.large_string()))[0].as_py()
+    'a < b, List<int>, &lt;b>bold&lt;/b> &lt;!-- x'
+    """
+    return pc.replace_substring_regex(texts, SHOWN, r"&lt;\1")
