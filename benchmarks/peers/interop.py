@@ -42,6 +42,7 @@ write:
   - shards: {{tokens_per_shard: 100000}}
   - megatron: {{tokens_per_shard: 100000}}
   - parquet_tokens: {{tokens_per_shard: 100000}}
+  - parquet_tokens: {{columns: [input_ids, labels, attention_mask], tokens_per_shard: 100000}}
   - mds: {{tokens_per_shard: 100000}}
   - litdata: {{tokens_per_shard: 100000}}
   - parquet
@@ -99,6 +100,25 @@ def datasets(folder: Path, truth: Truth) -> str:
     return f"{len(truth.rows):,} rows and their documents"
 
 
+def torch_loader(folder: Path, truth: Truth) -> str:
+    """Hugging Face datasets, streaming, and PyTorch's DataLoader with its default collate: nothing else."""
+    import torch
+    from datasets import load_dataset
+    from torch.utils.data import DataLoader
+
+    files = str(folder / "*.parquet")
+    data = load_dataset("parquet", data_files=files, split="train", streaming=True).with_format("torch")
+    rows: list[list[int]] = []
+    for batch in DataLoader(data, batch_size=8):
+        for name in ("input_ids", "labels", "attention_mask"):
+            assert batch[name].dtype == torch.int64 and batch[name].shape[1:] == (ROW,), name
+        is_text = batch["attention_mask"].bool()
+        assert torch.equal(batch["labels"], torch.where(is_text, batch["input_ids"], -100))
+        rows += batch["input_ids"].tolist()
+    assert rows == truth.rows
+    return f"{len(rows):,} rows as tensors"
+
+
 def mds(folder: Path, truth: Truth) -> str:
     """MosaicML Streaming, with its own check of hashes."""
     without_images()
@@ -128,6 +148,7 @@ READERS: dict[
     "nanogpt": ("numpy", "nanogpt", nanogpt),
     "megatron": ("megatron-core", "megatron", megatron),
     "parquet_tokens": ("datasets", "parquet_tokens", datasets),
+    "parquet_tokens_2": ("torch", "parquet_tokens_2", torch_loader),
     "mds": ("mosaicml-streaming", "mds", mds),
     "litdata": ("litdata", "litdata", litdata),
 }
@@ -175,7 +196,9 @@ def main() -> int:
             done = run(recipe, folder=folder / "run")
             truth = truth_of(done.output, packing)
             for format, (library, name, read) in READERS.items():
-                exported = export(done.folder, format, folder / "export" / name, **settings(format)).folder
+                exported = export(
+                    done.folder, format.removesuffix("_2"), folder / "export" / name, **settings(format)
+                ).folder
                 written = [exported] if format == "nanogpt" else [done.output / name, exported]
                 try:
                     said = {read(place, truth) for place in written}
@@ -193,6 +216,8 @@ def main() -> int:
 
 
 def settings(format: str) -> dict[str, Any]:
+    if format == "parquet_tokens_2":
+        return {"columns": ["input_ids", "labels", "attention_mask"]}
     return (
         {"val_fraction": 0.0} if format == "nanogpt" else {"tokens_per_shard": 100_000} if format == "megatron" else {}
     )

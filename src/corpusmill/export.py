@@ -4,6 +4,7 @@
     megatron                       documents
     nanogpt                        train.bin and val.bin
     jsonl, parquet                 the text of the documents, which the run has kept
+    tokenized                      documents with their token ids
 
 Everything is read and written in parts: memory does not grow with the data.
 """
@@ -22,7 +23,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import write
-from corpusmill.engine.documents import documents_of
+from corpusmill.engine.documents import TOKENS, documents_of, wanted_signals, wants_tokens
+from corpusmill.engine.signals import check_signals
 from corpusmill.engine.text_files import Part, part_files, text_files
 from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.run_folder import RunFolder
@@ -34,7 +36,16 @@ from corpusmill.storage import write_atomic
 from corpusmill.sums import files_in, write_sums
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 from corpusmill.unit_io import Upstream
-from corpusmill.write import DocumentTokens, DocumentWriter, Indexed, RowWriter, TokenWriter
+from corpusmill.write import (
+    DocumentTokens,
+    DocumentWriter,
+    Indexed,
+    NeedsFullRows,
+    RowWriter,
+    TokenWriter,
+    file_name,
+    tokens_per_file,
+)
 
 NANOGPT = "nanogpt"
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
@@ -104,7 +115,10 @@ def export(
     else:
         shards = _shards(Path(source))
         if isinstance(writer, RowWriter):
-            count, tokens = None, _rows(shards, writer, part, progress, "tokens_per_shard" in settings)
+            count, tokens = (
+                None,
+                _rows(shards, writer, part, progress, bool({"tokens_per_shard", "single_file"} & set(settings))),
+            )
         elif isinstance(writer, TokenWriter):
             count, tokens = _documents(shards, writer, part, progress)
         else:
@@ -144,12 +158,22 @@ def _shards(source: Path) -> Shards:
 def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, cut_anew: bool) -> int:
     """Packed rows: a file for each shard, or of `tokens_per_shard` tokens if that is asked for. Returns the tokens."""
     row = shards.index.sequence_length
-    step = max(1, writer.tokens_per_shard // row) * row
+    if row is None:
+        raise InputError(
+            f"{shards.folder}: one stream of documents without rows, and this format has rows. Add a step that packs "
+            "(pack/concat) to the recipe and run it again, or export megatron or nanogpt."
+        )
+    if isinstance(writer, NeedsFullRows) and writer.full_rows and len(shards) % row:
+        raise InputError(
+            f"{shards.folder}: the last row has {len(shards) % row} tokens of {row}, and these columns need full rows. "
+            "Pack with remainder: pad or drop."
+        )
+    step = max(1, tokens_per_file(writer) // row) * row
     sizes = [shard.tokens for shard in shards.index.shards]
     edges = [*range(0, len(shards), step), len(shards)] if cut_anew else np.cumsum([0, *sizes]).tolist()
     entries = {}
     for number, (start, stop) in enumerate(pairwise(edges)):
-        files = _paths(folder, number, writer.suffixes)
+        files = _paths(folder, number, writer)
         written = writer.write_rows(TokenRange(shards, start, stop), files)
         if isinstance(writer, Indexed):
             assert isinstance(written, write.WriteFacts)
@@ -175,7 +199,7 @@ def _documents(shards: Shards, writer: TokenWriter, folder: Path, progress: Prog
 
     cuts = groupby(_by_cut(documents(shards), writer.tokens_per_shard), key=itemgetter(0))
     for number, (_, parts) in enumerate(cuts):
-        writer.write_tokens(told(parts), _paths(folder, number, writer.suffixes))
+        writer.write_tokens(told(parts), _paths(folder, number, writer))
     return count, tokens
 
 
@@ -232,7 +256,20 @@ def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) 
 
     files = RunFiles(run)
     files.must_be_finished()
-    results = files.stages[files.passes[-1][0]]
+    last = files.passes[-1][0]
+    results = files.stages[last]
+    signals = wanted_signals(writer)
+    passes = [stage for stage, _ in files.passes] if signals else []
+    if signals:
+        names = [name for number in range(len(files.passes)) for name in files.columns(number) if "." in name]
+        check_signals([_Measured(names)], [("export", signals)])
+    if wants_tokens(writer) and TOKENS not in files.stages:
+        raise InputError(
+            f"{run}: the run made no tokens. Add tokenize/bpe to its recipe, with a writer of tokens, and run it again."
+        )
+    read = {last: results, **{stage: files.stages[stage] for stage in passes}}
+    if wants_tokens(writer):
+        read[TOKENS] = files.stages[TOKENS]
     whole = int(results["docs"].rows.sum())
     # How often a mix draws each document, which its writers say too.
     drawn = next((name for name in files.columns(len(files.passes) - 1) if name.endswith(".copies")), None)
@@ -241,15 +278,26 @@ def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) 
     def counted(parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
         nonlocal done
         for part in parts:
-            for batch in documents_of(part, drawn, Upstream(files.folder)):
+            for batch in documents_of(part, drawn, Upstream(files.folder), signals):
                 yield batch
                 done += len(batch)
                 progress(done, whole)
 
     for number, file in enumerate(text_files(writer, results)):
-        writer.write(counted(part_files(file, results)), folder / f"{number:05d}{writer.suffix}")
+        documents = counted(part_files(file, read, last, passes))
+        writer.write(documents, folder / file_name(writer, number, writer.suffix))
     return done
 
 
-def _paths(folder: Path, number: int, suffixes: tuple[str, ...]) -> dict[str, Path]:
-    return {suffix: folder / f"{number:05d}{suffix}" for suffix in suffixes}
+@dataclass(frozen=True)
+class _Measured:
+    """The signals that a finished run has."""
+
+    names: list[str]
+
+    def signal_names(self) -> list[str]:
+        return self.names
+
+
+def _paths(folder: Path, number: int, writer: RowWriter | TokenWriter) -> dict[str, Path]:
+    return {suffix: folder / file_name(writer, number, suffix) for suffix in writer.suffixes}

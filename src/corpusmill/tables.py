@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 ROWS = 4096  # rows of a row group at most …
 SIZE = 32 << 20  # … and bytes of text, so that one row group of long documents still fits a worker
@@ -20,19 +21,35 @@ class TableWriter:
     Row groups are cut after `rows` rows, or after the row that brings the texts in the group to `size` bytes: both
     are counted row by row, so the file is the same whatever the batches were. Compressed with zstd. If `rows` is not
     given, it is ROWS for a table of texts, and ROWS_WITHOUT_TEXT for another.
+
+    sized         the column that holds the texts, or lists of numbers, of which `size` bytes fill a row group
+    compression   "zstd" or "snappy"
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, rows: int | None = None, size: int = SIZE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: pa.Schema,
+        rows: int | None = None,
+        size: int = SIZE,
+        *,
+        sized: str | None = "text",
+        compression: str = "zstd",
+    ) -> None:
         self.schema = schema
         self.rows_written = 0
-        self._sized = "text" if "text" in schema.names else None
+        self._sized = sized if sized in schema.names else None
         self._rows, self._size = rows or (ROWS if self._sized else ROWS_WITHOUT_TEXT), size
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
         self._waiting_size = 0
         self._metadata: list[pq.FileMetaData] = []
         self._writer = pq.ParquetWriter(
-            path, schema, compression="zstd", compression_level=1, metadata_collector=self._metadata
+            path,
+            schema,
+            compression=compression,
+            compression_level=1 if compression == "zstd" else None,
+            metadata_collector=self._metadata,
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -42,8 +59,7 @@ class TableWriter:
             stop = min(len(batch), start + self._rows - self._waiting_rows)
             size = 0
             if self._sized:
-                sizes = pc.fill_null(pc.binary_length(batch[self._sized].slice(start, stop - start)), 0)
-                total = self._waiting_size + np.cumsum(sizes.to_numpy(zero_copy_only=False).astype(np.int64))
+                total = self._waiting_size + np.cumsum(_sizes(batch[self._sized].slice(start, stop - start)))
                 over = int(np.searchsorted(total, self._size))
                 stop = min(stop, start + over + 1)
                 size = int(total[stop - start - 1]) - self._waiting_size
@@ -81,3 +97,13 @@ class TableWriter:
             self.close()
         else:
             self._writer.close()
+
+
+def _sizes(column: pa.Array) -> NDArray[np.int64]:
+    """(rows,) bytes of each text, or of the numbers in each list."""
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        sizes = pc.multiply(pc.list_value_length(column).cast(pa.int64()), column.type.value_type.byte_width)
+    else:
+        sizes = pc.binary_length(column)
+    numbers: NDArray[np.int64] = pc.fill_null(sizes, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers

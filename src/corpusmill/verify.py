@@ -1,12 +1,16 @@
 """Read what a run or an export has written back, and say what is wrong with it."""
 
+import gzip
+import io
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
+import zstandard
 
 from corpusmill.errors import InputError, ShardError
 from corpusmill.run_folder import RunFolder
@@ -93,17 +97,20 @@ def _kind(folder: Path, names: list[str]) -> tuple[str, Any]:
     record = _json(folder / INDEX) if INDEX in names else None
     if isinstance(record, dict):
         return ("litdata", _litdata) if "chunks" in record else ("mds", _mds)
-    suffixes = {"".join(Path(name).suffixes) for name in names}
-    if ".mds" in suffixes:
+
+    def some(suffix: str) -> bool:
+        return any(name.endswith(suffix) for name in names)
+
+    if some(".mds"):
         return "mds", _nothing_more  # its index is missing or damaged, which the checksums say
-    if ".idx" in suffixes:
+    if some(".idx"):
         return "megatron", _megatron
-    if ".parquet" in suffixes:
+    if some(".parquet"):
         return "parquet", _parquet
-    if ".bin" in suffixes:
+    if some(".bin"):
         return "nanogpt", _nothing_more
-    if any(".jsonl" in suffix for suffix in suffixes):
-        return "jsonl", _nothing_more
+    if any(map(some, (".jsonl", ".jsonl.gz", ".jsonl.zst"))):
+        return "jsonl", _jsonl
     if (folder / SUMS).exists():
         return "files", _nothing_more
     raise InputError(f"{folder}: holds no shards, and nothing else that `corpusmill run` or `export` writes.")
@@ -145,36 +152,106 @@ def _megatron(folder: Path, names: list[str]) -> Found:
 
 
 def _parquet(folder: Path, names: list[str]) -> Found:
-    """Every page can be read; of packed rows, the documents of a row fit into it."""
+    """Every page can be read; of rows of tokens, their columns agree: see `_token_problems`."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    problems, tokens, packed = [], 0, False
+    problems: list[str] = []
+    tokens: int | None = None
     for name in names:
         if not name.endswith(".parquet"):
             continue
         try:
             file = pq.ParquetFile(folder / name)
-            packed = packed or "input_ids" in file.schema_arrow.names
+            has_tokens = "input_ids" in file.schema_arrow.names
             row = 0
-            for batch in file.iter_batches(BLOCK if not packed else 1024, use_threads=False):
-                if "input_ids" in batch.schema.names:
-                    sizes = batch["input_ids"].value_lengths().to_numpy()
-                    edges = batch["lengths"].offsets.to_numpy()
-                    total = np.append(0, np.cumsum(batch["lengths"].values.to_numpy(), dtype=np.int64))
-                    held = total[edges[1:]] - total[edges[:-1]]
-                    same = pc.equal(batch["lengths"].value_lengths(), batch["documents"].value_lengths()).to_numpy(
-                        False
-                    )
-                    tokens += int(sizes.sum())
-                    if len(wrong := np.flatnonzero((held > sizes) | ~same)):
-                        problems.append(f"{folder / name}: row {row + wrong[0]} is shorter than the documents in it")
+            for batch in file.iter_batches(1024 if has_tokens else BLOCK, use_threads=False):
+                if has_tokens:
+                    tokens = (tokens or 0) + int(_sizes(batch["input_ids"]).sum())
+                    if wrong := _token_problems(batch):
+                        at, problem = wrong
+                        problems.append(f"{folder / name}: row {row + at} {problem}")
                         break
                 row += len(batch)
         except (pa.ArrowException, OSError) as error:
             problems.append(f"{folder / name}: cannot be read: {error}")
-    return (tokens if packed else None), problems
+    return tokens, problems
+
+
+def _token_problems(batch: Any) -> tuple[int, str] | None:
+    """The first row of tokens that is not what it should be, and what is wrong; None if all are sound.
+
+    The documents in a packed row fit into it; `token_count` counts; what there is for each token is as long as the
+    tokens; labels are the tokens, or -100.
+    """
+    import pyarrow.compute as pc
+
+    columns = set(batch.schema.names)
+    sizes = _sizes(batch["input_ids"])
+    if {"documents", "lengths"} <= columns:
+        edges = batch["lengths"].offsets.to_numpy()
+        total = np.append(0, np.cumsum(batch["lengths"].values.to_numpy(), dtype=np.int64))
+        held = total[edges[1:]] - total[edges[:-1]]
+        differ = _sizes(batch["lengths"]) != _sizes(batch["documents"])
+        if len(wrong := np.flatnonzero((held > sizes) | differ)):
+            return int(wrong[0]), "is shorter than the documents in it"
+    if "token_count" in columns:
+        counted = batch["token_count"].to_numpy(zero_copy_only=False)
+        if len(wrong := np.flatnonzero(counted != sizes)):
+            at = int(wrong[0])
+            return at, f"has {sizes[at]} tokens, its token_count says {counted[at]}"
+    for name in ("labels", "attention_mask", "position_ids"):
+        if name in columns and len(wrong := np.flatnonzero(_sizes(batch[name]) != sizes)):
+            return int(wrong[0]), f"has another number of {name} than of tokens"
+    if "labels" in columns:
+        labels = pc.list_flatten(batch["labels"]).to_numpy()
+        tokens = pc.list_flatten(batch["input_ids"]).to_numpy()
+        if len(wrong := np.flatnonzero((labels != tokens) & (labels != -100))):
+            at = int(np.searchsorted(np.cumsum(sizes), wrong[0], "right"))
+            return at, "has a label that is neither its token nor -100"
+    return None
+
+
+def _sizes(lists: Any) -> Any:
+    """(rows,) how many values each list has."""
+    import pyarrow.compute as pc
+
+    return pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _jsonl(folder: Path, names: list[str]) -> Found:
+    """Every line is an object; of documents with tokens, `token_count` counts them."""
+    import orjson
+
+    problems: list[str] = []
+    tokens: int | None = None
+    for name in names:
+        if ".jsonl" not in name:
+            continue
+        try:
+            with _opened(folder / name) as lines:
+                for number, line in enumerate(lines, 1):
+                    record = orjson.loads(line)
+                    ids = record.get("input_ids")
+                    if isinstance(ids, list):
+                        tokens = (tokens or 0) + len(ids)
+                        if record.get("token_count", len(ids)) != len(ids):
+                            problems.append(
+                                f"{folder / name}: line {number} has {len(ids)} tokens, its token_count says "
+                                f"{record['token_count']}"
+                            )
+                            break
+        except (ValueError, AttributeError, OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+            problems.append(f"{folder / name}: cannot be read: {error}")
+    return tokens, problems
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.name.endswith(".gz"):
+        return cast(BinaryIO, gzip.open(path))
+    if path.name.endswith(".zst"):
+        return cast(BinaryIO, io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"))))
+    return path.open("rb")
 
 
 def _mds(folder: Path, names: list[str]) -> Found:

@@ -22,7 +22,7 @@ from corpusmill.steps import Pack, Tokenize
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.write import DocumentWriter
+from corpusmill.write import AddsTokens, DocumentWriter
 
 WORDS = "no 0755 1e-3 1:30 2024-01-01 null ~ ~/x # *.gz << ${X} $${ ' \" [a] { - true 0o17 !x &x % @ = ? : a:b -x ,"
 BREAKS = ["", " a ", "a: b", "# x", "- x", "a\nb", "\t", "é\u2028", "\x85", "\ufeff", "\r", "\0", "\N{GRINNING FACE}"]
@@ -85,7 +85,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
     tokens: list[Any] = draw(st.sampled_from([[], [Bpe()], [Bpe(), Concat()], [Letters(), Rows()]]))
     on_text = anything(steps, Everything, KeepShort).filter(lambda step: not isinstance(step, Tokenize | Pack))
     writers: st.SearchStrategy[Any] = anything(write).filter(
-        lambda writer: len(tokens) == 2 or isinstance(writer, DocumentWriter)
+        lambda writer: len(tokens) == 2 or (isinstance(writer, DocumentWriter) and not isinstance(writer, AddsTokens))
     )
     paths = st.lists(text.filter(bool), min_size=1, max_size=3)
     names = text.filter(lambda name: name and "\0" not in name)

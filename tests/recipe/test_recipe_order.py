@@ -8,7 +8,7 @@ from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source, check_order
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.write.shards import Shards
+from corpusmill.write.parquet_tokens import ParquetTokens
 
 
 def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> str:
@@ -29,7 +29,15 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
         ),
         (
             recipe(steps="filter/url", write="shards"),
-            "web.yaml:5: shards writes packed tokens, and no step packs; "
+            "web.yaml:5: shards writes tokens, and no step makes them; add tokenize/bpe as the last step",
+        ),
+        (
+            recipe(steps="filter/url", write="tokenized"),
+            "web.yaml:5: tokenized writes tokens, and no step makes them; add tokenize/bpe as the last step",
+        ),
+        (
+            recipe(steps="filter/url", write="parquet_tokens"),
+            "web.yaml:5: parquet_tokens writes packed tokens, and no step packs; "
             "add tokenize/bpe and pack/concat as the last steps",
         ),
         (
@@ -107,12 +115,14 @@ def test_an_unknown_step_is_not_blamed_on_its_neighbours():
 
 
 def test_problems_of_a_recipe_in_python_name_the_index():
-    made = Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), KeepShort(max_words=3), NoStep()][:2], write=[Shards()])
+    made = Recipe(
+        read=[Source(Jsonl(), ["x"])], steps=[Bpe(), KeepShort(max_words=3), NoStep()][:2], write=[ParquetTokens()]
+    )
     with pytest.raises(RecipeError) as error:
         check_order(made)
     assert str(error.value).splitlines() == [
         "steps[1]: recipe_parts:KeepShort works on text, but comes after tokenize/bpe; move it above tokenize/bpe",
-        "write[0]: shards writes packed tokens, and no step packs; add pack/concat as the last step",
+        "write[0]: parquet_tokens writes packed tokens, and no step packs; add pack/concat as the last step",
     ]
 
 
@@ -121,7 +131,7 @@ def test_a_recipe_in_python_that_fits_passes():
         Recipe(
             read=[Source(Lines(), ["x"])],
             steps=[Everything(), Letters(), Rows()],
-            write=[Shards()],
+            write=[ParquetTokens()],
         )
     )
-    check_order(Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), Concat()], write=[Shards()]))
+    check_order(Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), Concat()], write=[ParquetTokens()]))

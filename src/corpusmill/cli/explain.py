@@ -107,4 +107,5 @@ def placement(place: "TokenPlacement") -> str:
     offset = f", from its token {number(place.offset)}" if place.offset else ""
     name = PurePath(place.file).name
     tokens = f"{number(place.start)} to {number(place.stop)} of {name}"
-    return f"tokens   {tokens} ({length}, from row {number(place.row)}{offset})"
+    row = "" if place.row is None else f", from row {number(place.row)}"
+    return f"tokens   {tokens} ({length}{row}{offset})"

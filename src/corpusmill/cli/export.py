@@ -21,7 +21,8 @@ def export(
     format: Annotated[
         str,
         typer.Argument(
-            help="megatron, parquet_tokens, mds, litdata or nanogpt; jsonl or parquet for text.", show_default=False
+            help="megatron, parquet_tokens, mds, litdata, nanogpt or tokenized; jsonl or parquet for text.",
+            show_default=False,
         ),
     ],
     folder: Annotated[Path, typer.Argument(help="A new folder.", show_default=False)],
@@ -29,7 +30,9 @@ def export(
         int | None, typer.Option(min=1, help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
     val_fraction: Annotated[float, typer.Option(help="nanogpt: share of the documents in val.bin.")] = 0.0005,
-    single_file: Annotated[bool, typer.Option("--single-file", help="jsonl, parquet: write one file.")] = False,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="Text, tokenized, parquet_tokens: write one file.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Export training shards to the format of another trainer, or the text of the kept documents."""

@@ -7,7 +7,7 @@ from textwrap import wrap
 from corpusmill.cli.common import aligned
 from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
-from corpusmill.report.figures.packing import packing, packing_table
+from corpusmill.report.figures.packing import packing, packing_table, written_table
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.waterfall import Waterfall
 
@@ -56,8 +56,12 @@ def print_packing(flow: Waterfall, checked: str | None) -> None:
     if rows:
         print("\ntraining rows")
         print("\n".join(f"  {line}" for line in aligned(rows)))
+    written = written_table(flow)
+    if written:
+        print("\ntokens written without packing")
+        print("\n".join(f"  {line}" for line in aligned(written)))
     if checked:
-        print(f"\n{checked}" if not rows else f"  {checked}")
+        print(f"  {checked}" if rows or written else f"\n{checked}")
 
 
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -122,7 +122,7 @@ def of_token(shards: "Shards", shard: int, token: int) -> dict[str, Any]:
     first, stop = begin + own[0], begin + (others[0] if others else 2 * CONTEXT)
     return {
         "row": place.row,
-        "start": at % shards.index.sequence_length,
+        "start": token if shards.index.sequence_length is None else at % shards.index.sequence_length,
         "length": 1,
         "document": place.document,
         "offset": place.offset,

@@ -1,4 +1,4 @@
-"""Clean text: what a recipe writes of documents as they are."""
+"""Clean text: what a recipe writes of documents as they are, with what was measured and their token ids if asked."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,14 +11,26 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.engine.outputs import check_writer, publish_files
+from corpusmill.engine.signals import signals_of_kept
 from corpusmill.engine.text_files import Part, TextFile, part_files, text_files
+from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
 from corpusmill.sums import sha256
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Results
-from corpusmill.write import DocumentWriter
+from corpusmill.write import AddsSignals, AddsTokens, DocumentWriter
 
 ROWS = 2048  # documents that are in memory at a time
+TOKENS = "tokens"  # the stage whose units are the token ids of the documents
+
+
+def wanted_signals(writer: object) -> tuple[str, ...]:
+    """Patterns of the signals that a writer writes."""
+    return writer.selection.wanted_signals if isinstance(writer, AddsSignals) else ()
+
+
+def wants_tokens(writer: object) -> bool:
+    return isinstance(writer, AddsTokens) and writer.adds_tokens
 
 
 @dataclass(frozen=True)
@@ -27,45 +39,98 @@ class WriteDocuments:
 
     before   the pass whose documents they are
     copies   the signal that says how often each document is drawn: the writer gets it as a column `copies`
+    passes   all passes, in order, if the writer writes signals
     """
 
     writer: DocumentWriter
     before: str
     copies: str | None = None
+    passes: tuple[str, ...] = ()
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The stages that it reads."""
+        return tuple(dict.fromkeys((*self.passes, self.before, *((TOKENS,) if wants_tokens(self.writer) else ()))))
+
+    @property
+    def wanted_signals(self) -> tuple[str, ...]:
+        return wanted_signals(self.writer)
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
         results = upstream.results(self.before)
-        names = ("docs", *(("signals",) if self.copies else ()))
+        read = [results["docs"], *((results["signals"],) if self.copies else ())]
+        read += [upstream.results(stage)["signals"] for stage in self.passes]
+        read += [upstream.results(TOKENS)["tokens"]] if wants_tokens(self.writer) else []
         for file in text_files(self.writer, results):
-            content = [f"{results[name].checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for name in names]
+            content = [f"{files.checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for files in read]
             yield Planned(file, tuple(content))
 
     def run(self, inputs: TextFile, io: UnitIO) -> None:
-        parts = part_files(inputs, io.results(self.before))
+        parts = part_files(inputs, {stage: io.results(stage) for stage in self.after}, self.before, self.passes)
         rows = sum(_rows(io.parquet(part.docs), range(part.first, part.stop)) for part in parts)
         path = io.path("text", self.writer.suffix, rows)
-        self.writer.write(chain.from_iterable(documents_of(part, self.copies, io) for part in parts), path)
+        documents = (documents_of(part, self.copies, io, self.wanted_signals) for part in parts)
+        written = self.writer.write(chain.from_iterable(documents), path)
+        if written.counts:
+            io.facts["written"] = {"rows": written.rows, **written.counts}
         io.notes[f"sha256{self.writer.suffix}"] = sha256(path)
 
     def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
-        publish_files(run, name, results[name], {"text": self.writer.suffix})
+        publish_files(run, name, results[name], {"text": self.writer.suffix}, self.writer)
 
     def check(self) -> None:
         check_writer(self.writer)
+        if self.copies is None and isinstance(self.writer, AddsSignals):
+            chosen = self.writer.selection
+            if chosen.has("copies") and "copies" not in chosen.optional:
+                raise RecipeError('columns has "copies", and no mix says how often documents are drawn; leave it out')
 
 
-def documents_of(part: Part, copies: str | None, files: Upstream) -> Iterator[pa.RecordBatch]:
-    """The documents of a part, with how often each is drawn as `copies` if a signal of that name is given."""
+def documents_of(
+    part: Part, copies: str | None, files: Upstream, signals: tuple[str, ...] = ()
+) -> Iterator[pa.RecordBatch]:
+    """The documents of a part, with columns beside their own: how often each is drawn as `copies`, if a signal of that
+    name is given; the signals that these patterns fit, by their names; and if the part has tokens, `input_ids`.
+    """
     file = files.parquet(part.docs)
-    drawn = copies_of_kept(files.table(part.signals, ["dropped_by", copies]), copies) if copies else None
+    beside: dict[str, pa.ChunkedArray | pa.Array] = {}
+    if copies:
+        drawn = copies_of_kept(files.table(part.signals, ["dropped_by", copies]), copies)
+        beside["copies"] = pa.array(drawn)
+    if signals:
+        measured = signals_of_kept(part.measured, signals, files)
+        beside |= dict(zip(measured.column_names, measured.columns))
+    ids = _Ids(part.tokens, files) if part.tokens else None
     row = _rows(file, range(part.first))
     groups = list(range(part.first, part.stop))
     for batch in file.iter_batches(ROWS, row_groups=groups, use_threads=False):
-        if drawn is None:
-            yield batch
-        else:
-            yield batch.append_column("copies", pa.array(drawn[row : row + len(batch)]))
+        columns = dict(zip(batch.schema.names, batch.columns))
+        columns |= {name: _one(column.slice(row, len(batch))) for name, column in beside.items()}
+        if ids is not None:
+            columns["input_ids"] = ids.of(row, row + len(batch))
+        yield pa.RecordBatch.from_pydict(columns)
         row += len(batch)
+
+
+class _Ids:
+    """The token ids of a unit's documents."""
+
+    def __init__(self, path: str, files: Upstream) -> None:
+        arrays = files.arrays(path)
+        self._ids = arrays["ids"]
+        self._edges = np.append(0, np.cumsum(arrays["lengths"]))
+
+    def of(self, first: int, stop: int) -> pa.ListArray:
+        """(documents,) the ids of each, from document `first` of the unit to `stop`."""
+        edges = self._edges[first : stop + 1]
+        values = self._ids[edges[0] : edges[-1]]
+        return pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), pa.array(np.asarray(values)))
+
+
+def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _rows(file: pq.ParquetFile, groups: range) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.engine.documents import WriteDocuments
+from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_tokens
 from corpusmill.engine.earlier_runs import earlier_keys
 from corpusmill.engine.identity import keys_description
 from corpusmill.engine.inputs import SourceFiles, find_inputs, plan_inputs
@@ -96,7 +96,8 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             )
             stages += request.step.stages(keys)
             judged.append(Verdicts(request.label, request.step, stages[-1].name, request.only))
-    stages += _outputs(recipe, infos[-1].stage, tokenize, next((label for label, step in named if draws(step)), None))
+    mix = next((label for label, step in named if draws(step)), None)
+    stages += _outputs(recipe, tuple(info.stage for info in infos), tokenize, mix)
     return Plan(recipe, tuple(stages), tuple(infos), inputs)
 
 
@@ -170,20 +171,28 @@ def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], st
     return lambda unit: ",".join(results[name].checksum(unit) for name in names)
 
 
-def _outputs(recipe: Recipe, last: str, tokenize: Tokenize | None, mix: str | None) -> Iterator[Stage]:
+def _outputs(recipe: Recipe, passes: tuple[str, ...], tokenize: Tokenize | None, mix: str | None) -> Iterator[Stage]:
     """The stages of the writers. `mix` is the label of the step that says how often documents are drawn."""
+    last = passes[-1]
     named = dict(zip(labels(recipe.write), recipe.write))
     copies = f"{mix}.copies" if mix else None
+    texts: list[Stage] = []
+    with_tokens: list[Stage] = []
     for name, writer in named.items():
         if isinstance(writer, DocumentWriter):
-            documents = WriteDocuments(writer, last, copies)
-            yield Stage(name, documents, (last,), documents.units)
+            documents = WriteDocuments(writer, last, copies, passes if wanted_signals(writer) else ())
+            stage = Stage(name, documents, documents.after, documents.units)
+            (with_tokens if wants_tokens(writer) else texts).append(stage)
+    yield from texts
     shards = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
-    if tokenize is None or not shards:
+    if tokenize is None or not (shards or with_tokens):
         return
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
     tokens = TokenizeDocuments(tokenize, last, pack.split_at if pack else None)
     yield Stage("tokens", tokens, (last,), tokens.units)
+    yield from with_tokens
+    if not shards:
+        return
     if mix and copies:
         verdicts = f"{mix}-verdicts"
         again = RepeatDocuments(last, verdicts, copies)
@@ -194,6 +203,7 @@ def _outputs(recipe: Recipe, last: str, tokenize: Tokenize | None, mix: str | No
         if isinstance(writer, TokenWriter):
             work = WriteTokens(writer, stream)
         else:
-            assert isinstance(writer, RowWriter) and pack is not None  # as check_order has seen
+            assert isinstance(writer, RowWriter)
+            assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
             work = PackRows(pack, tokenize, writer, stream)
         yield Stage(name, work, (last, *stream.stages), work.units)

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from corpusmill.run_folder import RunFolder
 from corpusmill.sums import SUMS
 from corpusmill.units import Results
-from corpusmill.write import Indexed
+from corpusmill.write import Indexed, file_name
 
 
 @runtime_checkable
@@ -27,20 +27,22 @@ def check_writer(writer: object) -> None:
 def publish_files(
     run: RunFolder, folder: str, results: Results, files: Mapping[str, str], writer: object = None
 ) -> None:
-    """Outputs under lasting names, the writer's index over all of them if it makes one, and their checksums.
+    """Outputs under lasting names, which the writer may choose; the writer's index over all of them if it makes one;
+    and their checksums.
 
     files   output -> the suffix of its files
     """
-    link_all(run, folder, results, files)
+    link_all(run, folder, results, files, writer)
     sums = {
-        f"{unit:05d}{suffix}": digest
+        file_name(writer, unit, suffix): digest
         for suffix in files.values()
         for unit, digest in enumerate(results.notes.get(f"sha256{suffix}", ()))
     }
     if isinstance(writer, Indexed):
         (suffix,) = files.values()
         entries = {
-            f"{unit:05d}{suffix}": json.loads(entry) for unit, entry in enumerate(results.notes.get("entry", ()))
+            file_name(writer, unit, suffix): json.loads(entry)
+            for unit, entry in enumerate(results.notes.get("entry", ()))
         }
         for name, content in writer.index(entries).items():
             run.write_output(folder, name, content)
@@ -49,8 +51,8 @@ def publish_files(
     run.write_output(folder, SUMS, "".join(lines).encode())
 
 
-def link_all(run: RunFolder, folder: str, results: Results, files: Mapping[str, str]) -> None:
+def link_all(run: RunFolder, folder: str, results: Results, files: Mapping[str, str], writer: object = None) -> None:
     run.make_output(folder)
     for output, suffix in files.items():
         for unit in range(len(results)):
-            run.publish(results[output].path(unit), folder, f"{unit:05d}{suffix}")
+            run.publish(results[output].path(unit), folder, file_name(writer, unit, suffix))

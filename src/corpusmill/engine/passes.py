@@ -150,11 +150,20 @@ class Pass:
 
         Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
         """
+        batch = self._nothing()
+        for request in self.requests:
+            self._keys(request, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
+
+    def signal_names(self) -> list[str]:
+        """What the steps leave beside the documents. Raises RecipeError as `check` does."""
+        return list(self._nothing().signals)
+
+    def _nothing(self) -> Batch:
+        """No documents, put through the steps."""
         verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
         batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
         self._put_through(batch, {})
-        for request in self.requests:
-            self._keys(request, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
+        return batch
 
     def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType]) -> None:
         only = dict(self.only)

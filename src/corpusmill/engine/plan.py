@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, runtime_checkable
 
 from corpusmill.engine.identity import Identity, identity
 from corpusmill.engine.inputs import SourceFiles
+from corpusmill.engine.signals import LeavesSignals, check_signals
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder
 from corpusmill.units import Results, Stage
@@ -27,6 +28,14 @@ class Publisher(Protocol):
     """
 
     def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None: ...
+
+
+@runtime_checkable
+class WritesSignals(Protocol):
+    """A work that writes what the passes measured: patterns of the signals, none if it does not."""
+
+    @property
+    def wanted_signals(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,14 @@ class Plan:
         RecipeError if a step asks for what no step before it leaves, or cannot work with it; MissingExtraError if a
         writer's library is not installed.
         """
-        return [stage.work.check for stage in self.stages if isinstance(stage.work, Checked)]
+        checks = [stage.work.check for stage in self.stages if isinstance(stage.work, Checked)]
+        writing = [
+            (stage.name, stage.work.wanted_signals) for stage in self.stages if isinstance(stage.work, WritesSignals)
+        ]
+        if any(patterns for _, patterns in writing):
+            passes = [stage.work for stage in self.stages if isinstance(stage.work, LeavesSignals)]
+            checks.append(partial(check_signals, passes, writing))
+        return checks
 
     def check(self) -> None:
         for check in self.checks:

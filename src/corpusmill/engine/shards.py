@@ -6,7 +6,7 @@ own unit finds out.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.documents import ROWS
 from corpusmill.engine.outputs import check_writer, link_all, publish_files
 from corpusmill.engine.tokens import EPOCHS, IDENTITY
+from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards.layout import INDEX, Entry, table_name
 from corpusmill.shards.pack import UnitTokens, pack
@@ -25,7 +26,7 @@ from corpusmill.steps import Pack, Tokenize
 from corpusmill.sums import sha256
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Results
-from corpusmill.write import DocumentTokens, RowWriter, TokenWriter
+from corpusmill.write import DocumentTokens, NeedsFullRows, RowWriter, TokenWriter, tokens_per_file
 from corpusmill.write.shards import Shards
 
 
@@ -76,16 +77,21 @@ class Stream:
 
 @dataclass(frozen=True)
 class PackRows:
-    """One training shard, by a writer of rows."""
+    """One training shard, by a writer of rows.
 
-    pack: Pack
+    pack   None: no step packs, and the stream is written as it is. For the packer, a shard is one row then
+    """
+
+    pack: Pack | None
     tokenize: Tokenize
     writer: RowWriter
     stream: Stream
 
     def cuts(self) -> ShardCuts:
-        pack = self.pack
-        return ShardCuts(pack.method, pack.length, self.writer.tokens_per_shard, pack.remainder, pack.split_at)
+        pack, tokens = self.pack, tokens_per_file(self.writer)
+        if pack is None:
+            return ShardCuts("concat", tokens, tokens)
+        return ShardCuts(pack.method, pack.length, tokens, pack.remainder, pack.split_at)
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
         return _shard_units(self.cuts(), self.stream, upstream)
@@ -94,14 +100,19 @@ class PackRows:
         units = {number: self._tokens(number, io) for number in range(inputs.first_unit, inputs.stop_unit)}
         plan = self.cuts().plan(inputs, [unit.lengths for unit in units.values()])
         packed = pack(plan, units, self.tokenize.open().eos_id)
-        io.facts |= {name: getattr(packed.report, name) for name in packed.report.__dataclass_fields__}
-        files = {suffix: io.path(f"rows{suffix}", suffix, packed.report.rows) for suffix in self.writer.suffixes}
+        report = packed.report
+        if self.pack is None:
+            io.facts["written"] = {"files": 1, "documents": plan.documents, "tokens": report.tokens}
+        else:
+            io.facts |= {name: getattr(report, name) for name in report.__dataclass_fields__}
+        files = {suffix: io.path(f"rows{suffix}", suffix, report.rows) for suffix in self.writer.suffixes}
         written = self.writer.write_rows(packed, files)
         if isinstance(written, Entry):  # the native format: which documents these are is beside the tokens
             table = io.path("documents", ".parquet", plan.documents)
             batches = _documents(plan, self.stream, io)
             checksum = write_documents(batches, plan.first_document, packed.lengths, table)
-            io.notes["entry"] = json.dumps(asdict(replace(written, table_xxh3_128=checksum)))
+            rows = written.rows if self.pack else 0
+            io.notes["entry"] = json.dumps(asdict(replace(written, rows=rows, table_xxh3_128=checksum)))
             io.notes["tokenizer"] = json.dumps(TokenizerFacts.of(self.tokenize.open()))
             return
         for suffix, path in files.items():
@@ -119,9 +130,9 @@ class PackRows:
         if not isinstance(self.writer, Shards):
             publish_files(run, name, shards, files, self.writer)
             return
-        link_all(run, name, shards, files)
+        link_all(run, name, shards, files, self.writer)
         for unit in range(len(shards)):
-            run.publish(shards["documents"].path(unit), name, table_name(unit))
+            run.publish(shards["documents"].path(unit), name, table_name(unit, self.writer.stem))
         entries = [Entry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
         known = shards.notes.get("tokenizer")
@@ -129,11 +140,34 @@ class PackRows:
         totals = [results[stage] for stage in self.stream.stages]
         documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))
         tokens = sum(int(part.numbers("tokens").sum()) for part in totals if len(part))
-        index = make_index(self.cuts(), documents, tokens, tokenizer, tokenizer.eos_id, entries)
+        index = make_index(
+            self.cuts(),
+            documents,
+            tokens,
+            tokenizer,
+            tokenizer.eos_id,
+            entries,
+            name=self.writer.stem,
+            has_rows=self.pack is not None,
+        )
         run.write_output(name, INDEX, index.to_bytes())
 
     def check(self) -> None:
         check_writer(self.writer)
+        strict = isinstance(self.writer, NeedsFullRows) and self.writer.full_rows
+        if strict and self.pack and self.pack.method == "concat" and self.pack.remainder == "keep":
+            raise RecipeError(
+                "parquet_tokens: columns without documents, lengths and offsets need full rows, and remainder: keep "
+                "leaves a short last row; pack with remainder: pad or drop"
+            )
+
+    def describe_plan(self, inputs: Sequence[ShardRange]) -> list[str]:
+        """Says that there are no rows, as a step that packs may have been forgotten."""
+        if self.pack is not None:
+            return []
+        return [
+            f"no step packs: {len(inputs):,} files of one stream, EOS after each document; the loader makes rows of it"
+        ]
 
 
 def _documents(plan: ShardPlan, stream: Stream, io: UnitIO) -> Iterator[pa.RecordBatch]:
@@ -157,7 +191,7 @@ class WriteTokens:
 
     def cuts(self) -> ShardCuts:
         # Rows of one token keep documents whole where they start, and need no padding.
-        return ShardCuts("best_fit", 1, self.writer.tokens_per_shard)
+        return ShardCuts("best_fit", 1, tokens_per_file(self.writer))
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
         return _shard_units(self.cuts(), self.stream, upstream)
@@ -174,7 +208,9 @@ class WriteTokens:
             io.notes["entry"] = json.dumps(dict(written.entry))
 
     def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
-        publish_files(run, name, results[name], {f"tokens{suffix}": suffix for suffix in self.writer.suffixes})
+        publish_files(
+            run, name, results[name], {f"tokens{suffix}": suffix for suffix in self.writer.suffixes}, self.writer
+        )
 
     def check(self) -> None:
         check_writer(self.writer)

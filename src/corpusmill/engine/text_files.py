@@ -1,6 +1,6 @@
 """Which documents are in which file of text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,12 +29,18 @@ class TextFile:
 
 
 class Part(NamedTuple):
-    """A part of a file of text as files: of documents, and of their signals."""
+    """A part of a file of text as files: of documents, and of their signals.
+
+    measured   the signals of every pass, in order, where they are written too
+    tokens     the token ids, where they are written too
+    """
 
     docs: str
     signals: str
     first: int
     stop: int
+    measured: tuple[str, ...] = ()
+    tokens: str = ""
 
 
 def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
@@ -62,6 +68,24 @@ def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
         yield TextFile(tuple(waiting))
 
 
-def part_files(file: TextFile, results: Results) -> list[Part]:
-    docs, signals = results["docs"], results["signals"]
-    return [Part(docs.path(part.unit), signals.path(part.unit), part.first, part.stop) for part in file.parts]
+def part_files(file: TextFile, results: Mapping[str, Results], before: str, passes: Sequence[str] = ()) -> list[Part]:
+    """The files of a file's parts.
+
+    results   of the pass `before`, of `passes`, and of `tokens` if token ids are written
+    before    the pass whose documents they are
+    passes    whose signals are written
+    """
+    docs, signals = results[before]["docs"], results[before]["signals"]
+    measured = [results[stage]["signals"] for stage in passes]
+    tokens = results["tokens"]["tokens"] if "tokens" in results else None
+    return [
+        Part(
+            docs.path(part.unit),
+            signals.path(part.unit),
+            part.first,
+            part.stop,
+            tuple(files.path(part.unit) for files in measured),
+            tokens.path(part.unit) if tokens else "",
+        )
+        for part in file.parts
+    ]

@@ -26,31 +26,38 @@ from corpusmill.shards import Shards, open_shards
 __all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "TokenLoader", "open"]
 
 
-def open(path: str | Path) -> "Loader":
-    """Open a folder of training shards for inspection. Raises ShardError if it is not one, or is damaged."""
-    return Loader(open_shards(path))
+def open(path: str | Path, length: int | None = None) -> "Loader":
+    """Open a folder of training shards for inspection. Raises ShardError if it is not one, or is damaged.
+
+    length   tokens in a row, by default that of the shards; those that were written without packing need one
+    """
+    return Loader(open_shards(path), length)
 
 
 class Loader:
     """Batches of rows in the order of the shards, for inspection. For training use TokenLoader."""
 
-    def __init__(self, shards: Shards) -> None:
+    def __init__(self, shards: Shards, length: int | None = None) -> None:
         self.shards = shards
+        self.length = length
 
     def steps(self, batch_size: int, sequence_length: int | None = None) -> int:
         """Batches in one pass over the data; the last may have fewer rows."""
-        return -(-len(Rows(self.shards, sequence_length)) // batch_size)
+        return -(-len(Rows(self.shards, self._length(sequence_length))) // batch_size)
 
     def batch(self, step: int, batch_size: int, sequence_length: int | None = None) -> dict[str, NDArray[Any]]:
         """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` returns them.
 
-        sequence_length   by default that of the shards; packing `concat` allows any other
+        sequence_length   by default the loader's, or that of the shards; packing `concat` allows any other
         Raises ShardError for a step past the last, and for another length if packing keeps documents within rows.
         """
-        rows = Rows(self.shards, sequence_length)
+        rows = Rows(self.shards, self._length(sequence_length))
         if step < 0 or batch_size < 1 or step * batch_size >= len(rows):
             raise ShardError(
                 f"{self.shards.folder}: no step {step}; with {batch_size} rows of {rows.length} tokens per step, one "
                 f"epoch has {self.steps(max(batch_size, 1), sequence_length)} steps, from 0."
             )
         return rows.read(np.arange(step * batch_size, min((step + 1) * batch_size, len(rows))))
+
+    def _length(self, sequence_length: int | None) -> int | None:
+        return self.length if sequence_length is None else sequence_length

@@ -18,11 +18,12 @@ __all__ = ["FIELDS", "IGNORE", "Rows", "check_fields", "same_tokenizer"]
 class Rows:
     """The rows of a folder of shards, of `length` tokens each, by default the sequence length of the shards.
 
-    Raises ShardError for a length below 1, and for another than the default if packing keeps documents within rows.
+    Raises ShardError for a length below 1, for another than the default if packing keeps documents within rows, and for
+    none if the shards were written without packing.
     """
 
     def __init__(self, shards: Shards, length: int | None = None) -> None:
-        packed = shards.index.sequence_length
+        packed = shards.row_length if length is None else shards.index.sequence_length
         if length is not None and length < 1:
             raise ShardError(f"sequence_length must be 1 or more, got {length}.")
         if length is not None and length != packed and shards.index.whole:
@@ -35,7 +36,7 @@ class Rows:
         if not len(shards):
             raise ShardError(f"{shards.folder}: the shards hold no tokens.")
         self.shards = shards
-        self.length = length or packed
+        self.length: int = length or shards.row_length
         self._edges = np.cumsum([0, *(entry.tokens for entry in shards.index.shards)])
 
     def __len__(self) -> int:

@@ -39,7 +39,8 @@ class TokenLoader:
     """Endless batches from one or more folders of shards, in an order that is a function of the seed.
 
     path      a folder of training shards; or several, mixed on the fly: {folder: weight}, weights in samples
-    seq_len   tokens in a row, by default that of the shards. Shards of packing `concat` can be read with any length
+    seq_len   tokens in a row, by default that of the shards. Shards of packing `concat` can be read with any length,
+              and those that were written without packing need one
     batch     rows in a batch of this rank
     seed      of the order
     rank, world   number of this process, and of all: step s of rank r has the samples
@@ -82,9 +83,7 @@ class TokenLoader:
         shards = {name: open_shards(name) for name in weighted}
         same_tokenizer(shards)
         self.names = tuple(weighted)
-        lengths = {
-            name: opened.index.sequence_length if seq_len is None else seq_len for name, opened in shards.items()
-        }
+        lengths = {name: opened.row_length if seq_len is None else seq_len for name, opened in shards.items()}
         if len(set(lengths.values())) > 1:
             raise ShardError(f"the sources have rows of {lengths} tokens: set seq_len.")
         self.rows = tuple(Rows(opened, lengths[name]) for name, opened in shards.items())

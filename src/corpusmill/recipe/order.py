@@ -180,15 +180,21 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         mistakes += [
             (part, f"writes packed tokens, and no step packs; {remedy}")
             for part in parts
-            if part.section == "write" and hasattr(part.cls, "write_rows")
+            if part.section == "write" and hasattr(part.cls, "write_rows") and getattr(part.cls, "needs_rows", True)
         ]
     if tokenizer is None:
         mistakes += [
             (part, "writes tokens, and no step makes them; add tokenize/bpe as the last step")
             for part in parts
-            if part.section == "write" and hasattr(part.cls, "write_tokens")
+            if part.section == "write" and _writes_tokens(part.cls)
         ]
     return mistakes
+
+
+def _writes_tokens(cls: type[Any] | None) -> bool:
+    """Whether a writer needs a tokenizer and no packing."""
+    stream = hasattr(cls, "write_rows") and not getattr(cls, "needs_rows", True)
+    return hasattr(cls, "write_tokens") or stream or bool(getattr(cls, "adds_tokens", False))
 
 
 def kind_of(part: Part) -> Kind | None:

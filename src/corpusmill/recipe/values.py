@@ -348,8 +348,9 @@ def _option_of(value: Any, options: tuple[Any, ...]) -> Any:
     """The option of a union that a value belongs to."""
     if type(value) is int and int not in options and float in options:
         return float
+    pairs = isinstance(value, tuple) and all(isinstance(item, tuple) and len(item) == 2 for item in value)
     for option in options:
         kind = get_origin(option) or option
-        if isinstance(kind, type) and isinstance(value, kind):
+        if isinstance(kind, type) and isinstance(value, kind) and (pairs or pair_value(option) is None):
             return option
     return Any

@@ -17,7 +17,6 @@ from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.samples import SAME_NAME, draw
 from corpusmill.report.tables import ABOUT, PLACE, RunTables
 from corpusmill.shards import open_shards
-from corpusmill.shards.layout import table_name, tokens_name
 from corpusmill.shards.reader import Shards
 from corpusmill.steps.verdict import COMPARE
 
@@ -77,7 +76,7 @@ class StepOutcome:
 class TokenPlacement:
     """Tokens [start, stop) of a training shard, counted from its beginning.
 
-    row      the row that they begin in, counted over all shards
+    row      the row that they begin in, counted over all shards; None where the shards have no rows
     offset   tokens of the document before these: above 0 where a row ended within it
     """
 
@@ -85,7 +84,7 @@ class TokenPlacement:
     file: str
     start: int
     stop: int
-    row: int
+    row: int | None
     offset: int
 
 
@@ -330,10 +329,11 @@ def _pieces(shards: Shards, document: int) -> Iterator[TokenPlacement]:
             if seen and not len(own):
                 return
             seen = seen or bool(len(own))
-            path = str(shards.folder / tokens_name(entry.number))
+            path = str(shards.folder / shards.index.tokens_name(entry.number))
             for at in own.tolist():
                 start, stop, offset = int(spans.start[at]), int(ends[at]), int(spans.offset[at])
-                row = (rows + start) // shards.index.sequence_length
+                length = shards.index.sequence_length
+                row = (rows + start) // length if length else None
                 yield TokenPlacement(entry.number, path, start, stop, row, offset)
         rows += entry.tokens
 
@@ -343,5 +343,6 @@ def _numbers(shards: Shards, name: str, file: str, position: int) -> Iterator[in
     filters = [(column, "==", value) for column, value in zip(ADDRESS, (name, file, position))]
     for entry in shards.index.shards:
         if entry.table_xxh3_128 is not None:
-            table = pq.read_table(shards.folder / table_name(entry.number), columns=["document"], filters=filters)
+            path = shards.folder / shards.index.table_name(entry.number)
+            table = pq.read_table(path, columns=["document"], filters=filters)
             yield from sorted(table["document"].to_pylist())

@@ -43,11 +43,13 @@ class Waterfall:
     read      source -> records, documents, bytes, skipped (kind -> records), expected and dead (kind -> records)
     rows      the steps in order
     packed    of the training shards: tokens, rows, padding and so on; empty if there are none
+    written   of what is written of tokens without packing, by writer: name -> number
     """
 
     read: Mapping[str, Mapping[str, Any]]
     rows: tuple[Row, ...]
     packed: Mapping[str, Any] = field(default_factory=dict)
+    written: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def documents_in(self) -> int:
@@ -82,11 +84,14 @@ class Waterfall:
         for row in rows:
             if not row["passed_through"]:  # as in `sources`, only where there is something to say
                 del row["passed_through"]
-        return {"read": self.read, "steps": rows, "packed": self.packed}
+        written = {"written": self.written} if self.written else {}
+        return {"read": self.read, "steps": rows, "packed": self.packed, **written}
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Waterfall":
-        return Waterfall(record["read"], tuple(Row(**row) for row in record["steps"]), record["packed"])
+        return Waterfall(
+            record["read"], tuple(Row(**row) for row in record["steps"]), record["packed"], record.get("written", {})
+        )
 
 
 def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
@@ -95,8 +100,10 @@ def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
     first = facts[plan.passes[0].stage]
     read = {source.source: _source(first.get("read", {}).get(source.source, {})) for source in plan.recipe.read}
     rows = tuple(row for info in plan.passes for row in rows_of(info.labels, facts[info.stage]))
-    packed = {name: facts["shards"][name] for name in PACKED} if facts.get("shards") else {}  # no shard of nothing
-    return Waterfall(read, rows, packed)
+    shards = facts.get("shards", {})  # there is no shard of nothing, and there are no rows without packing
+    packed = {name: shards[name] for name in PACKED} if "rows" in shards else {}
+    written = {name: stage["written"] for name, stage in facts.items() if "written" in stage}
+    return Waterfall(read, rows, packed, written)
 
 
 def special_tokens_per_document(tokenized: Facts, last: Row) -> int:

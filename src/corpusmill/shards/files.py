@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.shards.layout import Entry, Index, Spans, spans_name, stored, tokens_name
+from corpusmill.shards.layout import Entry, Index, Spans, stored
 
 
 class ShardFiles:
@@ -21,7 +21,7 @@ class ShardFiles:
     def tokens(self, entry: Entry) -> NDArray[Any]:
         """All tokens of a shard, padding included."""
         if entry.number not in self._tokens:
-            path = self.folder / tokens_name(entry.number)
+            path = self.folder / self.index.tokens_name(entry.number)
             mapped = np.memmap(path, stored(self.index.dtype), "r", 0, (entry.tokens,))
             self._tokens[entry.number] = np.asarray(mapped)
         return self._tokens[entry.number]
@@ -29,7 +29,7 @@ class ShardFiles:
     def spans(self, entry: Entry) -> Spans:
         """Which document each token of a shard belongs to. Raises ShardError if the file is damaged."""
         if entry.number not in self._spans:
-            self._spans[entry.number] = Spans.map(self.folder / spans_name(entry.number), entry.tokens)
+            self._spans[entry.number] = Spans.map(self.folder / self.index.spans_name(entry.number), entry.tokens)
         return self._spans[entry.number]
 
     def release(self) -> None:

@@ -4,6 +4,7 @@ Needs NumPy and the standard library only, so that a training loop can read shar
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,23 +20,28 @@ VERSION = 1
 
 MAGIC = b"CMSPANS1"
 HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
-LATER = ("bos", "bos_id", "split_at")  # keys of the index that are left out when null
+LATER = ("bos", "bos_id", "split_at", "name")  # keys of the index that are left out when null
+NAME = "{:05d}"  # of files: the number of the shard
+NONE = "none"  # as the packing: a stream that is not divided into rows
 
 PADDING = -1  # as a document number: the span belongs to no document
+
+# A name of files: at most one place for the number, written as Python formats it, and no folder.
+NAMES = re.compile(r"[^{}/\\\0]*(\{(:0?\d*d)?\}[^{}/\\\0]*)?")
 
 BLOCK = 1 << 22  # bytes read, hashed or written at a time
 
 
-def tokens_name(number: int) -> str:
-    return f"{number:05d}.bin"
+def tokens_name(number: int, name: str | None = None) -> str:
+    return f"{(name or NAME).format(number)}.bin"
 
 
-def spans_name(number: int) -> str:
-    return f"{number:05d}.idx"
+def spans_name(number: int, name: str | None = None) -> str:
+    return f"{(name or NAME).format(number)}.idx"
 
 
-def table_name(number: int) -> str:
-    return f"documents/{number:05d}.parquet"
+def table_name(number: int, name: str | None = None) -> str:
+    return f"documents/{(name or NAME).format(number)}.parquet"
 
 
 class Spans(NamedTuple):
@@ -85,11 +91,11 @@ class Entry:
     number: int
     tokens: int  # in the file, padding included
     padding: int
-    rows: int
+    rows: int  # 0 where the stream is not divided into rows
     spans: int
     first_document: int  # number of the first document that starts here …
     documents: int  # … and how many do
-    cut_documents: int  # of these, those that are in more than one row, or lost their end
+    cut_documents: int  # of these, those that are in more than one row (without rows: file), or lost their end
     tokens_xxh3_128: str
     spans_xxh3_128: str
     table_xxh3_128: str | None = None  # of the table of documents; None without one
@@ -106,8 +112,8 @@ class Index:
     eos_id: int
     pad_id: int
     dtype: str  # "uint16" or "uint32"
-    packing: str  # "concat", "best_fit" or "one_per_row"
-    sequence_length: int
+    packing: str  # "concat", "best_fit", "one_per_row", or "none": a stream that is not divided into rows
+    sequence_length: int | None  # None: not divided into rows
     remainder: str  # "keep", "pad" or "drop"
     documents: int  # input of the packer
     discarded_documents: int  # of these, the last ones, without a token in any shard
@@ -116,6 +122,16 @@ class Index:
     bos: str | None = None  # the token that every document begins with, if any
     bos_id: int | None = None
     split_at: str | None = None  # "paragraph" or "sentence"
+    name: str | None = None  # of files, with the number of the shard in braces; None: NAME
+
+    def tokens_name(self, number: int) -> str:
+        return tokens_name(number, self.name)
+
+    def spans_name(self, number: int) -> str:
+        return spans_name(number, self.name)
+
+    def table_name(self, number: int) -> str:
+        return table_name(number, self.name)
 
     @property
     def whole(self) -> bool:
@@ -171,6 +187,10 @@ class Index:
             raise ShardError(
                 f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."
             ) from error
+        if index.name is not None and not NAMES.fullmatch(index.name):
+            raise ShardError(
+                f'{path}: "{index.name}" cannot be the name of files: the file was changed. Copy it again.'
+            )
         if index.dtype not in ("uint16", "uint32"):
             raise ShardError(f'{path}: dtype is "{index.dtype}", must be "uint16" or "uint32". Copy it again.')
         return index

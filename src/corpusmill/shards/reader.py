@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.files import ShardFiles
-from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored, table_name, tokens_name
+from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored
 
 
 class Place(NamedTuple):
@@ -19,7 +19,7 @@ class Place(NamedTuple):
     document: int  # its number in the stream
     offset: int  # tokens of the document before it
     shard: int
-    row: int  # counted over all shards, in rows of the index's sequence length
+    row: int | None  # counted over all shards, in rows of the index's sequence length; None if it has none
 
 
 def open_shards(path: str | Path) -> "Shards":
@@ -33,7 +33,7 @@ def open_shards(path: str | Path) -> "Shards":
     index = Index.read(folder / INDEX)
     width = stored(index.dtype).itemsize
     for entry in index.shards:
-        file = folder / tokens_name(entry.number)
+        file = folder / index.tokens_name(entry.number)
         try:
             size = file.stat().st_size
         except OSError as error:
@@ -82,9 +82,22 @@ class Shards:
         none = np.empty(0, np.int64)
         return Spans(*(np.concatenate([none, *column]) for column in columns))
 
+    @property
+    def row_length(self) -> int:
+        """The sequence length of the index. Raises ShardError if these are shards of a stream without rows."""
+        if self.index.sequence_length is None:
+            raise ShardError(
+                f"{self.folder}: one stream of documents, written without packing, so rows have no length. Say which: "
+                f"loader.open({str(self.folder)!r}, length=2048), TokenLoader(…, seq_len=2048)."
+            )
+        return self.index.sequence_length
+
     def rows(self, length: int | None = None) -> Iterator[NDArray[Any]]:
-        """All tokens in rows of `length`, by default the sequence length of the index; the last row may be short."""
-        step = length or self.index.sequence_length
+        """All tokens in rows of `length`, by default the sequence length of the index; the last row may be short.
+
+        Raises ShardError without a length if the index has none.
+        """
+        step = length or self.row_length
         for start in range(0, len(self), step):
             yield self.tokens(start, min(start + step, len(self)))
 
@@ -94,7 +107,8 @@ class Shards:
         _, (document,), (offset,) = self.spans(token, token + 1)
         if document == PADDING:
             return None
-        return Place(int(document), int(offset), entry.number, token // self.index.sequence_length)
+        row = self.index.sequence_length
+        return Place(int(document), int(offset), entry.number, token // row if row else None)
 
     def provenance(self, document: int) -> dict[str, Any]:
         """The row of a document in the table of documents: document, id, source, file, position, url, tokens.
@@ -109,7 +123,7 @@ class Shards:
                     raise ShardError(
                         f"{self.folder}: written without tables of documents, so the origin of {document} is unknown."
                     )
-                table = pq.ParquetFile(self.folder / table_name(entry.number))
+                table = pq.ParquetFile(self.folder / self.index.table_name(entry.number))
                 row = document - entry.first_document
                 for group in range(table.num_row_groups):
                     rows = table.metadata.row_group(group).num_rows

@@ -22,7 +22,7 @@ class TokenRange:
 
     @property
     def row(self) -> int:
-        return self.shards.index.sequence_length
+        return self.shards.row_length
 
     @property
     def size(self) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 
 from corpusmill.errors import CorpusmillError, ShardError
 from corpusmill.shards.files import ShardFiles
-from corpusmill.shards.layout import PADDING, Entry, Spans, spans_name, table_name, tokens_name
+from corpusmill.shards.layout import PADDING, Entry, Spans
 from corpusmill.storage import checksum
 
 CHUNK = 1 << 22  # tokens
@@ -43,9 +43,13 @@ def problems(files: ShardFiles) -> Iterator[str]:
 
 
 def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
-    checksums = [(tokens_name(entry.number), entry.tokens_xxh3_128), (spans_name(entry.number), entry.spans_xxh3_128)]
+    index = files.index
+    checksums = [
+        (index.tokens_name(entry.number), entry.tokens_xxh3_128),
+        (index.spans_name(entry.number), entry.spans_xxh3_128),
+    ]
     if entry.table_xxh3_128 is not None:
-        checksums.append((table_name(entry.number), entry.table_xxh3_128))
+        checksums.append((index.table_name(entry.number), entry.table_xxh3_128))
     for name, promised in checksums:
         path: Path = files.folder / name
         try:
@@ -61,13 +65,13 @@ def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
         yield str(error)
         return
     if len(runs.start) != entry.spans:
-        yield f"{files.folder / spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
+        yield f"{files.folder / index.spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
 
 
 def _ids(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
     """Ids are in the vocabulary; EOS is at the end of each document and nowhere else; BOS, if there is one, at the
     beginning of each and nowhere else; padding is the padding token."""
-    path = files.folder / tokens_name(entry.number)
+    path = files.folder / files.index.tokens_name(entry.number)
     index = files.index
     tokens = files.tokens(entry)
     ends = np.append(runs.start[1:], entry.tokens)
@@ -105,7 +109,7 @@ def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: 
 
     Takes and returns the (document, offset) of the next token that is expected; an offset below 0 means unknown.
     """
-    path = files.folder / spans_name(entry.number)
+    path = files.folder / files.index.spans_name(entry.number)
     ends = np.append(runs.start[1:], entry.tokens)
     if len(runs.start) and (runs.start[0] != 0 or (ends <= runs.start).any()):
         return [f"{path}: the spans do not cover the shard from its first token to its last"], document, -1
@@ -145,7 +149,7 @@ def _table(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
     """The table lists the documents that start here, with their number of tokens in the shards."""
     import pyarrow.parquet as pq
 
-    path = files.folder / table_name(entry.number)
+    path = files.folder / files.index.table_name(entry.number)
     table = pq.read_table(path, columns=["document", "tokens"], use_threads=False)
     numbers, tokens = table["document"].to_numpy(), table["tokens"].to_numpy()
     if not np.array_equal(numbers, np.arange(entry.first_document, entry.first_document + entry.documents)):

@@ -10,7 +10,7 @@ import xxhash
 from corpusmill.errors import ShardError
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.layout import INDEX as INDEX_NAME
-from corpusmill.shards.layout import Entry, Index, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.layout import NONE, Entry, Index, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.pack import Packed, Units, pack
 from corpusmill.shards.plan import Plan, ShardCuts
 from corpusmill.storage import checksum
@@ -96,11 +96,20 @@ class TokenizerFacts(NamedTuple):
 
 
 def make_index(
-    cuts: ShardCuts, documents: int, tokens: int, tokenizer: TokenizerFacts, pad_id: int, entries: Iterable[Entry]
+    cuts: ShardCuts,
+    documents: int,
+    tokens: int,
+    tokenizer: TokenizerFacts,
+    pad_id: int,
+    entries: Iterable[Entry],
+    name: str | None = None,
+    has_rows: bool = True,
 ) -> Index:
     """The index of shards that were written, in any order.
 
     documents, tokens   of the stream that `cuts` cuts into shards
+    name                of files, see `Index`
+    has_rows            False: the stream is not divided into rows; those of `cuts` are the shards
 
     Raises ShardError unless exactly the planned shards were written.
     """
@@ -120,8 +129,8 @@ def make_index(
         eos_id=tokenizer.eos_id,
         pad_id=pad_id,
         dtype=tokenizer.dtype,
-        packing=cuts.method,
-        sequence_length=cuts.row,
+        packing=cuts.method if has_rows else NONE,
+        sequence_length=cuts.row if has_rows else None,
         remainder=cuts.remainder,
         documents=documents,
         discarded_documents=documents - sum(shard.documents for shard in shards),
@@ -130,6 +139,7 @@ def make_index(
         bos=tokenizer.bos,
         bos_id=tokenizer.bos_id,
         split_at=cuts.split_at,
+        name=name,
     )
 
 

@@ -13,7 +13,7 @@ from corpusmill.errors import InputError, ShardError
 from corpusmill.loader.order import mixed
 from corpusmill.loader.rows import same_tokenizer
 from corpusmill.shards import Shards, open_shards
-from corpusmill.shards.layout import INDEX, PADDING, table_name
+from corpusmill.shards.layout import INDEX, PADDING
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _documents(name: str | None, shards: Shards) -> Iterator[tuple[NDArray[Any],
                 f"one source, give it a name: NAME={shards.folder}"
             )
         if name is None:
-            table = pq.read_table(shards.folder / table_name(entry.number), columns=["source", "tokens"])
+            table = pq.read_table(shards.folder / shards.index.table_name(entry.number), columns=["source", "tokens"])
             yield np.array(table["source"].to_pylist(), object), table["tokens"].to_numpy().astype(np.int64)
         else:
             tokens = np.zeros(entry.documents, np.int64)

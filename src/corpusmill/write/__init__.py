@@ -1,13 +1,15 @@
 """The output of a run, one format per file; the file's name is the format's name in a recipe.
 
 Document writers (`parquet`, `jsonl`) write text. Row writers (`shards`, `parquet_tokens`, `mds`, `litdata`) write
-packed rows, one shard at a time, and token writers (`megatron`) the token ids of whole documents. A writer decides what
+packed rows, one shard at a time, and token writers (`megatron`) the token ids of whole documents. `tokenized` writes
+documents with their token ids. A writer decides what
 is in a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on how they are
 batched.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -17,12 +19,15 @@ from numpy.typing import NDArray
 
 from corpusmill import registry
 from corpusmill.errors import RecipeError
+from corpusmill.shards.layout import NAME
 
 if TYPE_CHECKING:
     from corpusmill.shards.layout import Entry, Spans
+    from corpusmill.write._columns import Selection
 
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
 MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
+UNLIMITED = 1 << 60  # tokens
 COUNTS = ("tokens", "copies")  # columns that are written if they are known
 
 
@@ -31,11 +36,13 @@ class WriteFacts:
     """What was written to a file.
 
     entry   its entry in an index of the whole folder, as JSON, for writers that make one: see `Indexed`
+    counts  what else is worth a line in the report, as name -> number; summed over all files
     """
 
     rows: int
     bytes: int
     entry: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 class PackedRows(Protocol):
@@ -115,12 +122,45 @@ class SizesFiles(Protocol):
 
 
 @runtime_checkable
+class NamesFiles(Protocol):
+    """A writer that says how its files are named.
+
+    stem   the name without its ending, with {:05d} for the number of the file; None: the number alone
+    """
+
+    @property
+    def stem(self) -> str | None: ...
+
+
+@runtime_checkable
+class AddsSignals(Protocol):
+    """A writer of documents that writes what the steps measured, too.
+
+    selection   its `wanted_signals` are patterns of signals (`language.*`): the batches have these as columns
+    """
+
+    @property
+    def selection(self) -> "Selection": ...
+
+
+@runtime_checkable
+class AddsTokens(Protocol):
+    """A writer of documents that writes their token ids, too: the batches have a column `input_ids`, lists of uint16 or
+    uint32 with EOS at their ends."""
+
+    adds_tokens: bool
+
+
+@runtime_checkable
 class RowWriter(Protocol):
     """Writes the rows of one shard.
 
     tokens_per_shard   at which the stream is cut, for `corpusmill.shards.plan.plan_shards`
     suffixes           of the files of a shard: (".bin", ".idx")
     files              a path for each suffix
+    needs_rows         if the writer has it, and it is False: the stream of documents can be written without packing,
+                       as one row for each shard
+    single_file        if the writer has it, and it is True: the stream is not cut
     returns            for the native format, the shard's entry in the index; else the facts
     """
 
@@ -131,6 +171,22 @@ class RowWriter(Protocol):
     def suffixes(self) -> tuple[str, ...]: ...
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> "Entry | WriteFacts": ...
+
+
+@runtime_checkable
+class NeedsFullRows(Protocol):
+    """A row writer for whose files a last row that is not full may be an error.
+
+    full_rows   whether it is
+    """
+
+    @property
+    def full_rows(self) -> bool: ...
+
+
+def tokens_per_file(writer: "RowWriter | TokenWriter") -> int:
+    """At how many tokens the stream is cut for a writer."""
+    return UNLIMITED if getattr(writer, "single_file", False) else writer.tokens_per_shard
 
 
 @runtime_checkable
@@ -159,6 +215,25 @@ class Indexed(Protocol):
     """
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]: ...
+
+
+def file_name(writer: Any, number: int, suffix: str) -> str:
+    """The name of one of the files that a writer makes.
+
+    >>> file_name(None, 7, ".parquet")
+    '00007.parquet'
+    """
+    given = writer.stem if isinstance(writer, NamesFiles) else None
+    return f"{(given or NAME).format(number)}{suffix}"
+
+
+def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names that one of the patterns fits, in their own order.
+
+    >>> matching(["url.*", "language.score"], ["language.label", "language.score", "url.domain"])
+    ['language.score', 'url.domain']
+    """
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def names() -> list[str]:

@@ -1,22 +1,18 @@
 """Documents as JSON Lines."""
 
-import gzip
-import io
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Literal
 
-import orjson
 import pyarrow as pa
-import zstandard
 
 from corpusmill.errors import RecipeError
-from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
-
-SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
-BLOCK = 1 << 20  # bytes
+from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write._columns import Columns, Selection, as_columns, selection
+from corpusmill.write._lines import SUFFIXES, records, write_lines
+from corpusmill.write._names import stem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,56 +21,52 @@ class Jsonl:
 
     Keys are id, text, source, url, date and metadata, `tokens` if tokens were counted, and `copies` if a mix decides
     how often each document is drawn; a key whose value is unknown is left out. `metadata` is an object.
+
+    `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one object
+    under the key `signals`: {"language.label": "en", …}; a signal that was not measured is null.
+
+    `columns: [id, text, language.score]` writes these and no others, in this order, each in every line, null where
+    unknown; `file`, `position` and single signals can be named too. `columns: {id: doc_id, text: content}` names them
+    anew.
+
+    `name: "train_{:05d}"` names the files train_00000.jsonl.zst …; with `single_file` it needs no number.
+
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes the signals beside the documents.
     """
 
     compression: Literal["none", "gz", "zst"] = "zst"
     level: int = 3  # of compression, 1 to 9
     mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
     single_file: bool = False  # one file for all documents, which one worker writes alone
+    name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
+    columns: Columns = None  # a list, or column: its name in the file; null: those above
+    signals: tuple[str, ...] = ()  # patterns of the signals in the object `signals`
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", as_columns(self.columns))
+        object.__setattr__(self, "signals", tuple(self.signals))
         check_files(self.mb_per_file)
         if self.compression not in SUFFIXES:
             raise RecipeError(f'compression must be one of {", ".join(SUFFIXES)}, got "{self.compression}"')
         if not 1 <= self.level <= 9:
             raise RecipeError(f"level must be in 1 to 9, got {self.level}")
+        _ = self.stem, self.selection  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         return SUFFIXES[self.compression]
 
+    @property
+    def stem(self) -> str | None:
+        return stem(self.name, self.suffix, self.single_file)
+
+    @cached_property
+    def selection(self) -> Selection:
+        return selection(self.columns, self.signals)
+
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file."""
-        rows = 0
-        with path.open("wb") as file, self._compressed(file) as out:
-            # Compressors may end a block where a call ends, so all calls but the last get the same number of bytes.
-            waiting = bytearray()
-            for batch in batches:
-                names = [name for name in (*COLUMNS, *COUNTS) if name in batch.schema.names]
-                for document in batch.select(names).to_pylist():
-                    waiting += _line(document)
-                    while len(waiting) >= BLOCK:
-                        out.write(waiting[:BLOCK])
-                        del waiting[:BLOCK]
-                rows += len(batch)
-            out.write(waiting)
+        documents = map(self.selection.select, batches)
+        lines = records(documents, self.selection, known_only=self.columns is None)
+        rows = write_lines(lines, path, self.compression, self.level, sort=self.columns is None)
         return WriteFacts(rows, path.stat().st_size)
-
-    @contextmanager
-    def _compressed(self, file: BinaryIO) -> Iterator[BinaryIO]:
-        if self.compression == "zst":
-            with zstandard.ZstdCompressor(self.level, write_checksum=True).stream_writer(file, closefd=False) as out:
-                yield cast(BinaryIO, out)
-        elif self.compression == "gz":
-            # Not ISA-L, which is faster: its output depends on the processor.
-            with gzip.GzipFile("", "wb", self.level, cast(io.BytesIO, file), mtime=0) as out:
-                yield cast(BinaryIO, out)
-        else:
-            yield file
-
-
-def _line(document: dict[str, object]) -> bytes:
-    known = {name: value for name, value in document.items() if value is not None}
-    if isinstance(metadata := known.get("metadata"), str):
-        known["metadata"] = orjson.loads(metadata)
-    return orjson.dumps(known, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)

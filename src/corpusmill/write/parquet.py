@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
 from corpusmill.tables import ROWS, SIZE, TableWriter
 from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write._columns import Columns, Selection, as_columns, selection
+from corpusmill.write._names import stem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,32 +23,65 @@ class Parquet:
     `metadata` is a JSON object as a string, null if there is none. A column `tokens` follows if tokens were counted,
     and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can stream
     them and read many in parallel. `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
+
+    `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one column
+    `signals`, a struct with a field for each signal, of the signal's own type. So the other columns are the same
+    whatever is measured, and Parquet still reads one signal without the others.
+
+    `columns: [id, text, language.score]` writes these and no others, in this order; `file`, `position` and single
+    signals can be named too, which are then columns of their own. `columns: {id: doc_id, text: content}` names them
+    anew.
+
+    `name: "train_{:05d}"` names the files train_00000.parquet …; with `single_file` it needs no number.
+
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes the signals beside the documents.
     """
 
     rows_per_group: int = ROWS
     bytes_per_group: int = SIZE  # of text: a group ends with the document that reaches it
     mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
     single_file: bool = False  # one file for all documents, which one worker writes alone
+    name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
+    columns: Columns = None  # a list, or column: its name in the file; null: those above
+    signals: tuple[str, ...] = ()  # patterns of the signals in the column `signals`
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", as_columns(self.columns))
+        object.__setattr__(self, "signals", tuple(self.signals))
         check_files(self.mb_per_file)
         if self.rows_per_group < 1 or self.bytes_per_group < 1:
             raise RecipeError(
                 f"need rows_per_group >= 1 and bytes_per_group >= 1, got {self.rows_per_group} and "
                 f"{self.bytes_per_group}"
             )
+        _ = self.stem, self.selection  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         return ".parquet"
 
+    @property
+    def stem(self) -> str | None:
+        return stem(self.name, self.suffix, self.single_file)
+
+    @cached_property
+    def selection(self) -> Selection:
+        return selection(self.columns, self.signals)
+
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file; other columns than those of the format are left out."""
-        batches = iter(batches)
-        first = next(batches, pa.RecordBatch.from_pylist([], schema=DOCUMENT))
-        counts = [pa.field(name, pa.int64()) for name in COUNTS if name in first.schema.names]
-        schema = pa.schema([*(DOCUMENT.field(name) for name in COLUMNS), *counts])
-        with TableWriter(path, schema, self.rows_per_group, self.bytes_per_group) as table:
+        batches = map(self._selected, batches)
+        first = next(batches, None)
+        if first is None:
+            first = self._selected(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
+        text = next((name for column, name in self.selection.columns if column == "text"), None)
+        with TableWriter(path, first.schema, self.rows_per_group, self.bytes_per_group, sized=text) as table:
             for batch in chain([first], batches):
-                table.write(pa.RecordBatch.from_arrays([batch[f.name].cast(f.type) for f in schema], schema=schema))
+                table.write(batch)
         return WriteFacts(table.rows_written, path.stat().st_size)
+
+    def _selected(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns to write, of the types of the format."""
+        types = {name: DOCUMENT.field(name).type for name in COLUMNS} | dict.fromkeys(COUNTS, pa.int64())
+        cast = [batch[name].cast(types[name]) if name in types else batch[name] for name in batch.schema.names]
+        return self.selection.select(pa.RecordBatch.from_arrays(cast, batch.schema.names))

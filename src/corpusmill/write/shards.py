@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from corpusmill.errors import RecipeError
 from corpusmill.shards.layout import Entry
 from corpusmill.shards.pack import Packed
 from corpusmill.shards.writer import write_shard
 from corpusmill.write import PackedRows
+from corpusmill.write._names import stem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,13 +18,27 @@ class Shards:
     """Flat files of token ids that nanoGPT can map, with an index from each token to its document.
 
     shards/FORMAT.md has the definition. A shard of 100 M tokens is 200 MB if ids fit in 16 bits.
+
+    Without a `pack/…` step it is one stream: documents in order, EOS after each, cut every `tokens_per_shard` tokens
+    exactly; only the last file is shorter. The loader cuts it into rows: loader.open(folder, length=2048).
+
+    `name: "train_{:05d}"` names the files train_00000.bin …; with `single_file` it needs no number.
     """
 
-    tokens_per_shard: int = 100_000_000  # rounded down to whole rows
+    needs_rows: ClassVar[bool] = False
+
+    tokens_per_shard: int = 100_000_000  # rounded down to whole rows; exact without packing
+    single_file: bool = False  # one file for all tokens, which one worker writes alone
+    name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
 
     def __post_init__(self) -> None:
         if self.tokens_per_shard < 1:
             raise RecipeError(f"need tokens_per_shard >= 1, got {self.tokens_per_shard}")
+        _ = self.stem  # complain now, not in a worker
+
+    @property
+    def stem(self) -> str | None:
+        return stem(self.name, ".bin", self.single_file)
 
     @property
     def suffixes(self) -> tuple[str, ...]:

@@ -46,6 +46,16 @@ def packing(flow: Waterfall) -> Packing | None:
     )
 
 
+def written_table(flow: Waterfall) -> list[list[str]]:
+    """What was written of tokens without packing: writer, name, value. Zeros are left out."""
+    return [
+        [writer, name.replace("_", " "), number(count)]
+        for writer, counts in flow.written.items()
+        for name, count in counts.items()
+        if count
+    ]
+
+
 def packing_table(packed: Packing | None) -> list[list[str]]:
     """Names and values: the same on the page and in the terminal. Empty if there are no rows."""
     if packed is None:

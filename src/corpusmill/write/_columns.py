@@ -1,0 +1,117 @@
+"""Which columns a writer of documents writes, and under which names."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.write import COLUMNS, COUNTS, matching
+
+SIGNALS = "signals"  # the column that holds all signals that a writer is told to write
+KNOWN = (*COLUMNS, "file", "position", *COUNTS, SIGNALS)  # columns of a document, besides single signals
+
+# A list of columns, or column -> the name that it is written under. (The mapping is first: a recipe tells them apart.)
+Columns = tuple[tuple[str, str], ...] | tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a writer of documents writes of each.
+
+    columns   column -> its name in the file, in order; a column with a dot in it is a signal, or a pattern of several
+    signals   patterns of the signals in the column `signals`; without any there is no such column
+    optional  columns that are left out where a batch has none of that name
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    signals: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def wanted_signals(self) -> tuple[str, ...]:
+        """Patterns of all signals that are written."""
+        return (*self.signals, *(column for column, _ in self.columns if "." in column))
+
+    def has(self, column: str) -> bool:
+        return any(column == one for one, _ in self.columns)
+
+    def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The columns of a batch of documents as they are written.
+
+        Signals are the columns of the batch that have a dot in their names; each of the patterns fits one.
+        """
+        measured = [name for name in batch.schema.names if "." in name]
+        arrays: dict[str, pa.Array] = {}
+        for column, name in self.columns:
+            if column == SIGNALS:
+                fields = matching(self.signals, measured)
+                arrays[name] = pa.StructArray.from_arrays([batch[field] for field in fields], fields)
+            elif "." in column:
+                arrays |= {name if column == one else one: batch[one] for one in matching((column,), measured)}
+            elif column in batch.schema.names:
+                arrays[name] = batch[column]
+            elif column not in self.optional:
+                raise RecipeError(f"the documents have no column {column}")
+        return pa.RecordBatch.from_arrays(list(arrays.values()), list(arrays))
+
+
+def as_columns(columns: Any) -> Columns:
+    """The parameter `columns` as a recipe gives it, of a list or dict from Python."""
+    if columns is None:
+        return None
+    if isinstance(columns, Mapping):
+        return tuple((str(column), str(name)) for column, name in columns.items())
+    return tuple(tuple(part) if isinstance(part, list) else part for part in columns)
+
+
+def selection(
+    columns: Columns,
+    signals: Sequence[str],
+    default: Sequence[str] = (*COLUMNS, *COUNTS),
+    own: Sequence[str] = (),
+) -> Selection:
+    """What the parameters `columns` and `signals` of a writer ask for.
+
+    default   the columns where `columns` does not say; those that a batch has not are left out
+    own       columns of the writer's own, besides KNOWN
+
+    Raises RecipeError for a column that does not exist, naming the nearest; for a name given twice; and if one of
+    `columns` and `signals` asks for what the other leaves out.
+    """
+    for pattern in signals:
+        if "." not in pattern and pattern != "*":
+            raise RecipeError(f'signals: "{pattern}" is not a signal; they are written step.signal: {pattern}.*')
+    if columns is None:
+        names = (*default, *((SIGNALS,) if signals else ()))
+        return Selection(tuple((name, name) for name in names), tuple(signals), tuple(COUNTS))
+    if not columns:
+        raise RecipeError("columns is empty; name those to write, or leave it out")
+    pairs = [(column, column) if isinstance(column, str) else column for column in columns]
+    known = (*KNOWN, *own)
+    for column, name in pairs:
+        if "." not in column and column not in known:
+            raise RecipeError(
+                f'there is no column "{column}"{did_you_mean(column, known) or "."} There are: {", ".join(known)}, and '
+                "signals as step.signal"
+            )
+        if not name:
+            raise RecipeError(f"columns: the name for {column} is empty")
+        if "*" in column and column != name:
+            raise RecipeError(f'columns: several signals may fit "{column}", and they cannot all be named "{name}"')
+    _once([name for _, name in pairs])
+    held = any(column == SIGNALS for column, _ in pairs)
+    if held and not signals:
+        raise RecipeError('columns has "signals", and nothing says which; add signals: [step.*], or name single ones')
+    if signals and not held:
+        raise RecipeError('columns leaves out "signals", and signals says which to write; add it to columns')
+    return Selection(tuple(pairs), tuple(signals))
+
+
+def _once(names: Collection[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise RecipeError(f'columns: two columns would be named "{name}"')
+        seen.add(name)

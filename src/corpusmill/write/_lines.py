@@ -1,0 +1,65 @@
+"""Records as JSON Lines, compressed or not."""
+
+import gzip
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import orjson
+import pyarrow as pa
+import zstandard
+
+from corpusmill.write._columns import Selection
+
+SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
+BLOCK = 1 << 20  # bytes
+
+
+def records(batches: Iterable[pa.RecordBatch], selection: Selection, known_only: bool) -> Iterator[dict[str, Any]]:
+    """Documents with the columns of a selection as objects; `metadata`, which is JSON, as an object in them.
+
+    known_only   leave out what is null
+    """
+    objects = [name for column, name in selection.columns if column == "metadata"]
+    for batch in batches:
+        for record in batch.to_pylist():
+            for name in objects:
+                if isinstance(record.get(name), str):
+                    record[name] = orjson.loads(record[name])
+            yield {name: value for name, value in record.items() if value is not None} if known_only else record
+
+
+def write_lines(records: Iterable[dict[str, Any]], path: Path, compression: str, level: int, sort: bool) -> int:
+    """Write a line for each record, and return how many there are.
+
+    compression   one of SUFFIXES
+    sort          keys are in alphabetical order; otherwise in that of the records
+    """
+    rows = 0
+    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if sort else 0)
+    with path.open("wb") as file, _compressed(file, compression, level) as out:
+        # Compressors may end a block where a call ends, so all calls but the last get the same number of bytes.
+        waiting = bytearray()
+        for record in records:
+            waiting += orjson.dumps(record, option=option)
+            while len(waiting) >= BLOCK:
+                out.write(waiting[:BLOCK])
+                del waiting[:BLOCK]
+            rows += 1
+        out.write(waiting)
+    return rows
+
+
+@contextmanager
+def _compressed(file: BinaryIO, compression: str, level: int) -> Iterator[BinaryIO]:
+    if compression == "zst":
+        with zstandard.ZstdCompressor(level, write_checksum=True).stream_writer(file, closefd=False) as out:
+            yield cast(BinaryIO, out)
+    elif compression == "gz":
+        # Not ISA-L, which is faster: its output depends on the processor.
+        with gzip.GzipFile("", "wb", level, cast(io.BytesIO, file), mtime=0) as out:
+            yield cast(BinaryIO, out)
+    else:
+        yield file
