@@ -7,6 +7,7 @@ draw. Of a run that is not finished, the kept documents are those kept by the la
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.errors import InputError, did_you_mean
@@ -107,6 +108,18 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     ]
 
 
+def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
+    """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids.
+
+    wanted   kind and pass: ("docs", 1)
+    """
+    parts = (f"SELECT * FROM ({tables.table(kind, at, place=True)})" for kind, at in wanted)
+    query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL BY NAME '.join(parts)}) ORDER BY {ORDER} LIMIT {n}"
+    places = tables.tuples(query)
+    rows = _rows(places, ["text"])
+    return pa.array([rows[place]["text"] or "" for place in places], pa.large_string())
+
+
 def draw(
     tables: RunTables,
     kind: str,
@@ -135,7 +148,14 @@ def _all(tables: RunTables) -> range:
 
 
 def _read(tables: RunTables, places: Sequence[Place]) -> dict[Place, Document]:
-    """Whole documents from rows of files: a row group is read once, and only if it holds one of the documents."""
+    """Whole documents from rows of files."""
+    rows = _rows(places)
+    signals = _signals_of(tables, {row["id"] for row in rows.values()})
+    return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
+
+
+def _rows(places: Sequence[Place], columns: list[str] | None = None) -> dict[Place, dict[str, Any]]:
+    """Rows of files: a row group is read once, and only if it holds one of the rows."""
     rows: dict[Place, dict[str, Any]] = {}
     for path in sorted({path for path, _ in places}):
         wanted = sorted({row for other, row in places if other == path})
@@ -145,11 +165,11 @@ def _read(tables: RunTables, places: Sequence[Place]) -> dict[Place, Document]:
                 stop = start + file.metadata.row_group(group).num_rows
                 here = [row for row in wanted if start <= row < stop]
                 if here:
-                    table = file.read_row_group(group, use_threads=False).take([row - start for row in here])
+                    table = file.read_row_group(group, columns, use_threads=False)
+                    table = table.take([row - start for row in here])
                     rows |= {(path, row): entry for row, entry in zip(here, table.to_pylist())}
                 start = stop
-    signals = _signals_of(tables, {row["id"] for row in rows.values()})
-    return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
+    return rows
 
 
 def _signals_of(tables: RunTables, ids: set[str]) -> dict[str, dict[str, Any]]:

@@ -62,6 +62,7 @@ def steps(flow: Waterfall) -> Html:
             number(row.documents_in),
             number(row.documents_out),
             share(row.documents_out, row.documents_in),
+            share(row.documents_out, flow.documents_in),
             size(row.bytes_out),
             number(row.tokens_out) if row.tokens_in else "–",
             *([number(row.failed)] if failed else []),
@@ -69,6 +70,6 @@ def steps(flow: Waterfall) -> Html:
         ]
         for row in flow.rows
     ]
-    head = ["step", "documents in", "out", "kept", "bytes out", "tokens out"]
+    head = ["step", "documents in", "out", "kept", "of input", "bytes out", "tokens out"]
     head += ["failed"] * failed + ["most frequent reasons"]
     return table(head, rows, words=(0, len(head) - 1))
