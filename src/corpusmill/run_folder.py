@@ -396,7 +396,8 @@ class Collected:
             name: [output.path.rpartition(commit.attempt)[2], output.rows, output.bytes, output.checksum]
             for name, output in commit.outputs.items()
         }
-        self.units[commit.key] = json.dumps([commit.attempt, outputs, commit.notes, commit.seconds]).encode()
+        record = [commit.attempt, outputs, commit.notes, commit.seconds, commit.memory]
+        self.units[commit.key] = json.dumps(record).encode()
         merge(self.facts, commit.facts, self.times[commit.key])
         self._count += self.times[commit.key]
 
@@ -406,13 +407,14 @@ class Collected:
 
     def table(self, keys: Sequence[str]) -> pa.Table:
         """Results of units with these keys, in this order, as `_as_results` reads them."""
-        columns: dict[str, list[Any]] = {"attempt": [], "seconds": []}
+        columns: dict[str, list[Any]] = {"attempt": [], "seconds": [], "memory": []}
         names: dict[str, str] = {}  # output -> suffix
         notes: dict[str, None] = {}
         for number, key in enumerate(keys):
-            attempt, outputs, noted, seconds = json.loads(self.units[key])
+            attempt, outputs, noted, seconds, memory = json.loads(self.units[key])
             columns["attempt"].append(attempt)
             columns["seconds"].append(seconds)
+            columns["memory"].append(memory)
             for name, (suffix, *rest) in outputs.items():
                 names.setdefault(name, suffix)
                 for part, value in zip(("rows", "bytes", "checksum"), rest):
@@ -436,7 +438,7 @@ def _column(columns: dict[str, list[Any]], name: str, number: int) -> list[Any]:
 def _typed(name: str, values: list[Any]) -> pa.Array:
     if name.endswith(":checksum"):
         return pa.array([value and bytes.fromhex(value) for value in values], pa.binary(CHECKSUM // 2))
-    if name.endswith((":rows", ":bytes")):
+    if name.endswith((":rows", ":bytes")) or name == "memory":
         return pa.array(values, pa.int64())
     return pa.array(values)
 
@@ -460,7 +462,9 @@ def _as_results(table: pa.Table, complete: bool = True) -> Results:
     notes = {name: table[f"note:{name}"].to_pylist() for name in head["notes"]}
     stage = folder.rpartition("/")[2].rpartition("-")[0]
     seconds = table["seconds"].to_numpy().astype(np.float64)
-    return Results(stage, folder, tuple(keys), head["facts"], outputs, notes, seconds, complete)
+    # Earlier versions did not note the memory.
+    memory = _numbers(table["memory"]) if "memory" in table.column_names else np.zeros(len(keys), np.int64)
+    return Results(stage, folder, tuple(keys), head["facts"], outputs, notes, seconds, memory, complete)
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

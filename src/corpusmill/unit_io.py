@@ -20,7 +20,7 @@ from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import RunError, StorageError
 from corpusmill.run_folder import RunFolder
 from corpusmill.tables import TableWriter
-from corpusmill.units import Commit, Note, Output, Resources, Results, Unit, Work, now
+from corpusmill.units import Commit, Note, Output, Resources, Results, Unit, Work, now, peak_memory
 
 
 @dataclass(eq=False)
@@ -180,7 +180,8 @@ class StageTask:
             outputs = io.finish()
             # As they will be read back, order of keys and all.
             facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))
-            commit = Commit(unit.key, io.attempt, outputs, facts, notes, round(now() - started, 3))
+            seconds = round(now() - started, 3)
+            commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory())
             if not folder.commit(commit):
                 commit = folder.committed(unit.key)
         except OSError as error:

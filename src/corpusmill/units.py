@@ -8,6 +8,7 @@ What all units of a stage share (the files that earlier stages wrote) is not rep
 `Results` of those stages, written once when a stage is complete.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -60,6 +61,7 @@ class Commit:
 
     facts   counts; the facts of a stage are their sum over its units
     notes   what planners and reports need to know of each unit by itself: numbers and short texts
+    memory  bytes that its process had in memory at most, see `peak_memory`; None where nothing says
     """
 
     key: str
@@ -68,6 +70,7 @@ class Commit:
     facts: Mapping[str, Any]
     notes: Mapping[str, Note]
     seconds: float
+    memory: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -75,7 +78,8 @@ class Commit:
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Commit":
         outputs = {name: Output(**output) for name, output in record["outputs"].items()}
-        return Commit(record["key"], record["attempt"], outputs, record["facts"], record["notes"], record["seconds"])
+        made = {name: record[name] for name in ("key", "attempt", "facts", "notes", "seconds")}
+        return Commit(outputs=outputs, memory=record.get("memory"), **made)  # earlier versions did not note it
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Results:
     outputs   name -> the files of that name, one a unit
     notes     name -> (units,) numbers, or texts
     seconds   (units,) how long each took
+    memory    (units,) bytes that its process had in memory at most, 0 where that is not known
     complete  whether all units of the stage are in it
     """
 
@@ -99,6 +104,7 @@ class Results:
     outputs: Mapping[str, "Files"]
     notes: Mapping[str, Sequence[Any]]
     seconds: NDArray[np.float64]
+    memory: NDArray[np.int64]
     complete: bool = True
 
     def __len__(self) -> int:
@@ -204,3 +210,13 @@ class Stage:
 def now() -> float:
     """Seconds, for durations only: nothing that is written may depend on it but a commit's `seconds`."""
     return time.perf_counter()
+
+
+def peak_memory() -> int | None:
+    """Bytes that this process has had in memory at most, since it began or since `execute.memory.forget_peak`; None on
+    Windows. For a commit's `memory` only."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -11,7 +11,9 @@ def test_parameters_say_tokens_and_operations(corpusmill):
     status, out, _ = corpusmill("plan", "--params", "7B")
     assert status == 0
     assert out.splitlines()[0] == "7B parameters on 140B tokens: 5.88e21 FLOP"
-    assert ["Llama", "3", "8B", "13.1T", "1875"] in [line.split() for line in out.splitlines()]
+    lines = [line.split() for line in out.splitlines()]
+    assert ["Llama", "3", "8B", "8B", "15T", "1875.0", "overtrained", "×93.8", "13.1T"] in lines
+    assert ["GPT-3", "175B", "175B", "300B", "1.7", "undertrained", "×11.7", "12B"] in lines
 
 
 def test_overtraining_moves_operations_from_parameters_to_tokens(corpusmill):

@@ -21,10 +21,10 @@ def test_reasons_fill_the_lines_below_their_step(capsys, monkeypatch, columns, u
     monkeypatch.setenv("COLUMNS", str(columns))
     print_waterfall(flow(tokens=90_000))
     head, read, lost, step, *reasons = capsys.readouterr().out.splitlines()
-    assert " ".join(head.split()) == "step documents in out kept bytes out tokens out"
+    assert " ".join(head.split()) == "step documents in out kept of input bytes out tokens out"
     assert " ".join(read.split()) == "read web 12,000 10,000 83.3 % 5.0 MB"
     assert lost == "    not an HTML response 1,000 · http_status 993 · bad_json 7"
-    assert step.split()[:3] == ["gopher_repetition", "10,000", "1,036"]
+    assert step.split()[:7] == ["gopher_repetition", "10,000", "1,036", "10.4", "%", "10.4", "%"]
     assert all(line.startswith(("    max_", "    3,974")) and len(line) <= used for line in reasons)
     # No line is broken before it has to be: the next reason would not have fitted.
     for line, after in pairwise(reasons):

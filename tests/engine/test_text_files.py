@@ -22,7 +22,16 @@ UNITS = ((MILLION, 2 * MILLION), (), (3 * MILLION, 10, 10))
 def results(*units):
     """Results of a pass whose units have row groups with so many bytes of text."""
     notes = {"text_groups": [",".join(map(str, groups)) for groups in units]}
-    return Results("pass-1", "", tuple(map(str, range(len(units)))), {}, {}, notes, np.zeros(len(units)))
+    return Results(
+        "pass-1",
+        "",
+        tuple(map(str, range(len(units)))),
+        {},
+        {},
+        notes,
+        np.zeros(len(units)),
+        np.zeros(len(units), np.int64),
+    )
 
 
 def numbers(files):

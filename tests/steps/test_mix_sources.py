@@ -336,6 +336,8 @@ def test_a_preset_deals_its_shares_to_our_sources():
 def test_presets_are_as_published():
     assert sum(PRESETS["llama"].values()) == sum(PRESETS["llama3"].values()) == sum(PRESETS["falcon"].values()) == 100
     assert sum(PRESETS["redpajama"].values()) == 1210  # "1.2 trillion"
+    taught = {name: sum(shares.values()) for name, shares in PRESETS.items() if name.endswith("_taught")}
+    assert taught == dict.fromkeys(("llama2_taught", "falcon_taught", "redpajama_taught", "llama3_taught"), 100)
     with pytest.raises(RecipeError, match=r'there is no preset "llama2": its paper .* neither which nor by how much'):
         Sources(preset="llama2", preset_sources={"common_crawl": "web"})
 

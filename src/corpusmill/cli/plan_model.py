@@ -4,7 +4,7 @@ from typing import Any
 
 from corpusmill.cli.common import aligned
 from corpusmill.errors import InputError
-from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, Model, amount, with_ratio
+from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, Model, amount, in_words, with_ratio
 
 
 def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple[Given, float]:
@@ -35,6 +35,8 @@ def record(given: Given, value: float, model: Model) -> dict[str, Any]:
     return {
         "plan": _quantities(model),
         "compute_optimal": {name: _quantities(fit) for name, fit in optimal(given, value).items()},
+        "training": in_words(model),
+        "published": {name: {**_quantities(one), "training": in_words(one)} for name, one in KNOWN.items()},
         "as_others": {
             name: _quantities(with_ratio("params", model.params, known.ratio)) for name, known in KNOWN.items()
         },
@@ -42,20 +44,31 @@ def record(given: Given, value: float, model: Model) -> dict[str, Any]:
 
 
 def lines(given: Given, value: float, model: Model, overtrain: float) -> list[str]:
-    """The plan, what is compute-optimal, and how many tokens published models would make it."""
+    """The plan, what is compute-optimal, and published models: their tokens against the compute-optimal ones, and how
+    many tokens their ratio makes of this model."""
     times = "" if overtrain == 1 else f", {overtrain:g} times the compute-optimal tokens"
     optima = [
         [f"  {name}", short(fit.params), short(fit.tokens), short(fit.flops), f"{fit.ratio:.1f}"]
         for name, fit in optimal(given, value).items()
     ]
-    others = [[f"  {name}", short(one.ratio * model.params), f"{one.ratio:.0f}"] for name, one in KNOWN.items()]
-    ratio_of = f"Token budget for a {short(model.params)} model at the tokens/parameter ratio of"
+    others = [
+        [
+            f"  {name}",
+            short(one.params),
+            short(one.tokens),
+            f"{one.ratio:.1f}",
+            in_words(one),
+            short(one.ratio * model.params),
+        ]
+        for name, one in KNOWN.items()
+    ]
+    head = ["published", "parameters", "tokens", "tokens/parameter", "against 20", f"so for {short(model.params)}"]
     return [
         f"{short(model.params)} parameters on {short(model.tokens)} tokens: {short(model.flops)} FLOP{times}",
         "",
         *aligned([["compute-optimal by", "parameters", "tokens", "FLOP", "tokens/parameter"], *optima]),
         "",
-        *aligned([[ratio_of, "tokens", "tokens/parameter"], *others]),
+        *aligned([head, *others]),
     ]
 
 

@@ -10,24 +10,47 @@ def add_to(app: typer.Typer) -> None:
 
 
 def report(run: Folder, json: Json = False) -> None:
-    """Write the report page of a run again; print the waterfall, benchmark contamination and source mixture."""
+    """Write the report page of a run again; print the waterfall, duplicates by step, benchmark contamination, source
+    mixture, and time and memory by stage."""
     from dataclasses import asdict
 
-    from corpusmill.cli.tables import print_leaks, print_mixes, print_warnings, print_waterfall
+    from corpusmill.cli.tables import (
+        print_dedup,
+        print_leaks,
+        print_mixes,
+        print_resources,
+        print_warnings,
+        print_waterfall,
+    )
+    from corpusmill.report.figures.duplicates import dedup_steps
     from corpusmill.report.figures.leaks import leaks
+    from corpusmill.report.figures.left import left
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
+    from corpusmill.report.figures.resources import resources
+    from corpusmill.report.figures.scores import scores
+    from corpusmill.report.figures.texts import texts
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 
     path = write_page(run)
     tables = RunTables(run)
     flow, contamination, drawn = tables.files.waterfall(), leaks(tables), mixes(tables)
+    copies, stages = dedup_steps(tables), resources(tables)
     if json:
+        figure = sampled(tables)
+        remaining = left(tables, figure.sample if figure else None)
         print_json(
             {
                 "report": str(path),
                 **flow.to_json(),
+                "funnel": flow.funnel(),
+                "texts": {side: one.to_json() for side, one in (texts(tables) or {}).items()},
+                "sampled": figure.to_json() if figure else None,
+                "scores": [score.to_json() for score in scores(tables)],
+                "duplicates": [asdict(step) for step in copies],
+                "duplicates_left": remaining.to_json() if remaining else None,
+                "stages": [stage.to_json() for stage in stages],
                 "leaks": [asdict(step) for step in contamination],
                 "mix": [asdict(mix) for mix in drawn],
                 "markup": [asdict(source) for source in markup(tables)],
@@ -35,7 +58,9 @@ def report(run: Folder, json: Json = False) -> None:
         )
     else:
         print_waterfall(flow)
+        print_dedup(copies)
         print_leaks(contamination)
         print_mixes(drawn)
+        print_resources(stages)
         print_warnings(warnings(tables))
         print(f"\nreport: {path}")

@@ -58,6 +58,7 @@ def run(
             "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
             "units": {stage: asdict(counts) for stage, counts in done.units.items()},
             **done.waterfall.to_json(),
+            "funnel": done.waterfall.funnel(),
             "mix": [asdict(mix) for mix in drawn],
             "markup": [asdict(source) for source in markup(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),

@@ -1,13 +1,21 @@
 """corpusmill stats RUN"""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from corpusmill.cli.common import Folder, Json, aligned, print_json
-from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, share, size
 
+if TYPE_CHECKING:
+    from corpusmill.report.figures.tokens import TokenStatistics
+    from corpusmill.report.tables import RunTables
+
+NO_TOKENS = (
+    "There are no token statistics: they need tokenize/bpe and a writer of tokens, such as `write: shards`, in the "
+    "recipe, and a run by this version or a later one."
+)
 FREQUENT = 20  # tokens in the terminal; the page and --json have more
 
 
@@ -16,30 +24,73 @@ def add_to(app: typer.Typer) -> None:
 
 
 def stats(run: Folder, json: Json = False) -> None:
-    """Print token statistics of a run: vocabulary use, fertility, bytes per token, lengths, packing, frequent
-    tokens."""
-    from corpusmill.report.figures.engine_check import engine_check, in_words
-    from corpusmill.report.figures.packing import packing, packing_table
-    from corpusmill.report.figures.tokens import group_table, statistics, written
+    """Print statistics of a run: characters, words and tokens of its documents, the funnel, vocabulary use, fertility,
+    packing, duplicates by step, time and memory by stage, frequent tokens."""
+    from dataclasses import asdict
+
+    from corpusmill.report.figures.duplicates import dedup_steps
+    from corpusmill.report.figures.resources import resources
+    from corpusmill.report.figures.texts import texts
+    from corpusmill.report.figures.tokens import statistics
     from corpusmill.report.tables import RunTables
 
     tables = RunTables(run)
     flow = tables.files.waterfall()
     tokens = statistics(tables)
-    if tokens is None:
-        raise InputError(
-            f"{run}: this run has no token statistics. They need tokenize/bpe and a writer of tokens, such as "
-            "`write: shards`, in the recipe, and a run by this version or a later one."
-        )
     if json:
         packed = dict(flow.packed)
         if packed:
             packed["utilisation"] = round(packed["tokens"] / max(packed["tokens"] + packed["padding"], 1), 6)
             packed["mean_context"] = round(packed["context"] / max(packed["tokens"], 1), 3)
-        print_json({"folder": str(run), "tokens": tokens.to_json(), "packed": packed})
+        print_json(
+            {
+                "folder": str(run),
+                "texts": {side: one.to_json() for side, one in (texts(tables) or {}).items()},
+                "funnel": flow.funnel(),
+                "tokens": tokens.to_json() if tokens else None,
+                "packed": packed,
+                "duplicates": [asdict(step) for step in dedup_steps(tables)],
+                "stages": [stage.to_json() for stage in resources(tables)],
+            }
+        )
         return
+    print_documents(tables)
+    if tokens:
+        print_tokens(tables, tokens)
+    else:
+        print(f"\n{NO_TOKENS}")
+
+
+def print_documents(tables: "RunTables") -> None:
+    """Lengths, the funnel, duplicates, time and memory."""
+    from corpusmill.cli.tables import print_dedup, print_resources
+    from corpusmill.report.figures.duplicates import dedup_steps
+    from corpusmill.report.figures.resources import resources
+    from corpusmill.report.figures.texts import lengths_table, texts
+
+    if sides := texts(tables):
+        head, rows = lengths_table(sides)
+        _print_table(head, *rows)
+        print()
+    funnel = [
+        [one["step"], number(one["documents_in"]), number(one["documents_out"])]
+        + [share(one["documents_out"], whole) for whole in (one["documents_in"], tables.files.waterfall().documents_in)]
+        for one in tables.files.waterfall().funnel()
+    ]
+    if funnel:
+        _print_table(["step", "documents in", "out", "of the step", "of the input"], *funnel)
+    print_dedup(dedup_steps(tables))
+    print_resources(resources(tables))
+
+
+def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
+    """How many tokens, which ones, how they are packed."""
+    from corpusmill.report.figures.engine_check import engine_check, in_words
+    from corpusmill.report.figures.packing import packing, packing_table
+    from corpusmill.report.figures.tokens import group_table, written
+
     every = tokens.all
-    print(f"{number(every.tokens)} tokens in {number(every.documents)} documents, {size(every.bytes)}", end="; ")
+    print(f"\n{number(every.tokens)} tokens in {number(every.documents)} documents, {size(every.bytes)}", end="; ")
     print(f"plus {number(tokens.ends)} BOS and EOS tokens")
     used = share(tokens.distinct, tokens.vocabulary)
     print(f"{number(tokens.distinct)} of {number(tokens.vocabulary)} vocabulary tokens in use ({used})")
@@ -53,7 +104,7 @@ def stats(run: Folder, json: Json = False) -> None:
     _print_table(
         head, ["tokens per document", *(number(value) for value in (*tokens.lengths.values(), tokens.longest))]
     )
-    if rows := packing_table(packing(flow)):
+    if rows := packing_table(packing(tables.files.waterfall())):
         print()
         _print_table(*rows)
     if words := in_words(engine_check(tables)):

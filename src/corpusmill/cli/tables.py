@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from corpusmill.cli.common import aligned
+from corpusmill.report.figures.duplicates import DedupStep, dedup_table
 from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
 from corpusmill.report.figures.packing import packing, packing_table, written_table
+from corpusmill.report.figures.resources import StageResources, resources_table
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.waterfall import Waterfall
 
@@ -15,7 +17,7 @@ TOP = 5  # reasons per step; the report has all
 WIDE = 120  # characters per line at most
 TIE = "\u00a0"  # a space at which no line is broken
 PASSED = 2  # the column of documents that a step is not for: only where there are some
-HEAD = ("step", "documents in", "not applied", "out", "kept", "bytes out", "tokens out")
+HEAD = ("step", "documents in", "not applied", "out", "kept", "of input", "bytes out", "tokens out")
 
 
 def print_waterfall(flow: Waterfall) -> None:
@@ -64,6 +66,19 @@ def print_packing(flow: Waterfall, checked: str | None) -> None:
         print(f"  {checked}" if rows or written else f"\n{checked}")
 
 
+def print_dedup(steps: Sequence[DedupStep]) -> None:
+    """Dedup steps side by side, where there are two or more."""
+    if len(steps) > 1:
+        head, rows = dedup_table(steps)
+        print("\n".join(["\nduplicates", *(f"  {line}" for line in aligned([head, *rows]))]))
+
+
+def print_resources(stages: Sequence[StageResources]) -> None:
+    """Seconds, throughput and memory by stage."""
+    head, rows = resources_table(stages)
+    print("\n".join(["\ntime and memory by stage", *(f"  {line}" for line in aligned([head, *rows]))]))
+
+
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, source in flow.read.items():
         lost = {**source["dead"], **source["expected"]}
@@ -76,6 +91,7 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
                 "",
                 number(documents),
                 share(documents, records),
+                "",
                 size(source["bytes"]),
                 "",
             ),
@@ -84,8 +100,9 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
     for row in flow.rows:
         tokens = number(row.tokens_out) if row.tokens_in else ""
         kept = share(row.documents_out, row.documents_in)
+        of_input = share(row.documents_out, flow.documents_in)
         documents = (row.documents_in, row.passed_through, row.documents_out)
-        cells = (row.step, *map(number, documents), kept, size(row.bytes_out), tokens)
+        cells = (row.step, *map(number, documents), kept, of_input, size(row.bytes_out), tokens)
         yield cells, _most({**row.reasons, "failed": row.failed} if row.failed else row.reasons)
 
 

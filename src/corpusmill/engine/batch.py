@@ -100,6 +100,15 @@ class Batch:
             self._measured.clear()
             self._statistics.clear()
 
+    def first_texts(self) -> pa.Array:
+        """The texts as they came; of pages, as the step left them that made a text of the page."""
+        first = self._texts[0]
+        for text in self._texts[1:]:
+            if not first.null_count:
+                break
+            first = pc.coalesce(first, text)
+        return first
+
     def dropped_texts(self) -> pa.Array:
         """The texts of the dropped documents, in order. What later steps made of them is not what was dropped."""
         rows = np.flatnonzero(self.dropped != KEPT)

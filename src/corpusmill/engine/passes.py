@@ -8,8 +8,10 @@ Outputs of a unit:
     dropped     the dropped documents, with their text
     dead        records that could not be read and documents that a step failed on
     keys-LABEL  one file for every corpus step that follows
+    hashes      of the last pass: XXH64 of the text of each kept document, in order: 8 bytes a document
 
-Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`.
+Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
+first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
 """
 
 from collections import Counter
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
+from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, VERDICT, Keys, of_some
 from corpusmill.read import Piece, ReadCounts
@@ -32,10 +35,13 @@ from corpusmill.schema import DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.steps.markup import is_markup
 from corpusmill.text.buckets import scatter
+from corpusmill.text.hashing import hash64
+from corpusmill.text.integrity import integrity
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Results
 
 ROWS = 1024  # documents that a later pass has in memory at a time
+HASHES = "hashes"
 COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
 
 
@@ -124,15 +130,20 @@ class Pass:
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
+        texts = self._text_facts()
+        hashes: list[NDArray[np.uint64]] = []
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
             types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
             tokens = self._count(batch)
             self._count_flow(batch, tokens, io.facts)
+            _count_texts(batch, texts)
             is_kept = pa.array(batch.dropped == KEPT)
             stored = _stored(batch.docs, tokens)
             kept = stored.filter(is_kept)
+            if "output" in texts:
+                hashes.append(hash64(kept["text"]))
             verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
             io.write("docs", kept)
             io.write("signals", _signals(batch, tokens, verdicts))
@@ -144,6 +155,10 @@ class Pass:
         for request in self.requests:
             write_keys(io, request, keys[request.label])
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
+        io.notes.update(side.finish(io.facts) for side in texts.values())
+        if hashes:
+            every = np.concatenate(hashes)
+            io.write_arrays(HASHES, len(every), hashes=every)
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
@@ -173,6 +188,11 @@ class Pass:
             else:
                 batch.pass_by({name: type for name, type in types.items() if name.startswith(f"{label}.")})
         batch.finish()
+
+    def _text_facts(self) -> dict[str, TextFacts]:
+        """The sides that this pass sees: "input" if it is the first, "output" if it is the last."""
+        sides = (("input", bool(self.readers)), ("output", not self.requests))
+        return {side: TextFacts(side) for side, seen in sides if seen}
 
     def _labels(self) -> list[str]:
         return [*(judge.label for judge in self.judged), *(label for label, _ in self.steps)]
@@ -316,6 +336,22 @@ def _said(only: tuple[str, ...] | None) -> dict[str, list[str]]:
 def _is_for(only: tuple[str, ...] | None, docs: pa.RecordBatch) -> bool:
     """Whether a step for these sources is for a batch of one source; of an empty batch it is asked what it leaves."""
     return only is None or not len(docs) or docs["source"][0].as_py() in only
+
+
+def _count_texts(batch: Batch, texts: Mapping[str, TextFacts]) -> None:
+    """What the texts of a batch are like, as they came and, of those that are kept, as they are now."""
+    sources, now = batch.docs["source"], batch.docs["text"]
+    kept = batch.dropped == KEPT
+    is_kept = pa.array(kept)
+    came = None
+    if "input" in texts:
+        came = batch.first_texts()
+        measured = integrity(came)
+        texts["input"].add(sources, measured)
+    if "output" in texts:
+        now = now.filter(is_kept)
+        again = integrity(now) if came is None else measure_again(came.filter(is_kept), now, measured[kept])
+        texts["output"].add(sources.filter(is_kept), again)
 
 
 def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:

@@ -1,8 +1,9 @@
 """What a process keeps of the memory that it has freed, where the C library is glibc; elsewhere nothing happens."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -46,6 +47,13 @@ def low_memory() -> Iterator[None]:
     finally:
         keep_memory()
         give_memory_back()
+
+
+def forget_peak() -> None:
+    """What `units.peak_memory` says begins anew here, where the system can do that: Linux. Elsewhere it is the most
+    since the process began, and a unit is charged with what an earlier one held."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 @cache

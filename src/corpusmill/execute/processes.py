@@ -19,7 +19,7 @@ from typing import Any, Self
 from corpusmill.errors import RunError
 from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnCommit, warm_start
 from corpusmill.execute.failures import last_line
-from corpusmill.execute.memory import give_memory_back, keep_memory, low_memory
+from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory
 from corpusmill.execute.serial import Serial
 from corpusmill.unit_io import StageTask
 from corpusmill.units import Commit, Unit
@@ -217,6 +217,7 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
             task = message
             continue
         assert task
+        forget_peak()
         try:
             with low_memory() if task.needs.grows else contextlib.nullcontext():
                 answer: Any = task.run_unit(message)

@@ -6,8 +6,10 @@ draw. Of a run that is not finished, the kept documents are those kept by the la
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.errors import InputError, did_you_mean
@@ -109,6 +111,18 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     ]
 
 
+def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
+    """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids.
+
+    wanted   kind and pass: ("docs", 1)
+    """
+    parts = (f"SELECT * FROM ({tables.table(kind, at, place=True)})" for kind, at in wanted)
+    query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL BY NAME '.join(parts)}) ORDER BY {ORDER} LIMIT {n}"
+    places = tables.tuples(query)
+    rows = _rows(places, ["text"])
+    return pa.array([rows[place]["text"] or "" for place in places], pa.large_string())
+
+
 def draw(
     tables: RunTables,
     kind: str,
@@ -138,18 +152,25 @@ def _all(tables: RunTables) -> range:
 
 def _read(tables: RunTables, places: Sequence[Place]) -> dict[Place, Document]:
     """Whole documents from rows of files."""
+    rows = _rows(places)
+    signals = _signals_of(tables, {row["id"] for row in rows.values()}, _units_of(tables, {path for path, _ in places}))
+    return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
+
+
+def _rows(places: Sequence[Place], columns: list[str] | None = None) -> dict[Place, dict[str, Any]]:
+    """Rows of files."""
     wanted: dict[str, set[int]] = {}
     for path, row in places:
         wanted.setdefault(path, set()).add(row)
     rows: dict[Place, dict[str, Any]] = {}
     with ThreadPoolExecutor(READERS) as pool:
-        for path, entries in zip(wanted, pool.map(_rows, wanted, wanted.values())):
+        of_files = pool.map(partial(_rows_of_file, columns=columns), wanted, wanted.values())
+        for path, entries in zip(wanted, of_files):
             rows |= {(path, row): entry for row, entry in entries.items()}
-    signals = _signals_of(tables, {row["id"] for row in rows.values()}, _units_of(tables, wanted))
-    return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
+    return rows
 
 
-def _rows(path: str, wanted: Collection[int]) -> dict[int, dict[str, Any]]:
+def _rows_of_file(path: str, wanted: Collection[int], columns: list[str] | None) -> dict[int, dict[str, Any]]:
     """Rows of a file: a row group is read once, and only if it holds one of them."""
     rows: dict[int, dict[str, Any]] = {}
     with pq.ParquetFile(path) as file:
@@ -158,7 +179,7 @@ def _rows(path: str, wanted: Collection[int]) -> dict[int, dict[str, Any]]:
             stop = start + file.metadata.row_group(group).num_rows
             here = [row for row in sorted(wanted) if start <= row < stop]
             if here:
-                table = file.read_row_group(group, use_threads=False).take([row - start for row in here])
+                table = file.read_row_group(group, columns, use_threads=False).take([row - start for row in here])
                 rows |= dict(zip(here, table.to_pylist()))
             start = stop
     return rows

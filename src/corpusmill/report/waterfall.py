@@ -79,6 +79,19 @@ class Waterfall:
                     raise RunError(f"{row.step} is not for {name}, and not all of its documents passed through")
             before = row.documents_out
 
+    def funnel(self) -> list[dict[str, Any]]:
+        """Each step's share of what came to it, and of the whole input."""
+        return [
+            {
+                "step": row.step,
+                "documents_in": row.documents_in,
+                "documents_out": row.documents_out,
+                "share_of_step": round(row.documents_out / max(row.documents_in, 1), 6),
+                "share_of_input": round(row.documents_out / max(self.documents_in, 1), 6),
+            }
+            for row in self.rows
+        ]
+
     def to_json(self) -> dict[str, Any]:
         rows = [{name: getattr(row, name) for name in Row.__dataclass_fields__} for row in self.rows]
         for row in rows:

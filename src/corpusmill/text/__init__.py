@@ -28,6 +28,8 @@ Measures of a document:
     scripts        letters by script
     code           keywords, symbols and lines that speak for source code
     markup         tags of HTML, and whether they are arranged as markup
+    tags           whether there is a tag of HTML
+    integrity      length, and flags of damage: markup, code, white space, encoding
     shapes         what each line is made of
     c4             C4's line rules: documents in, cleaned documents out
     lexicon        where words of a list are, also in disguise

@@ -56,6 +56,21 @@ def with_ratio(given: Given, value: float, ratio: float) -> Model:
     return Model(params, ratio * params)
 
 
+NEAR = 0.05  # within so much of the compute-optimal tokens a model counts as trained on them
+
+
+def in_words(model: Model) -> str:
+    """Its tokens against the compute-optimal ones, TWENTY a parameter.
+
+    >>> in_words(Model(175e9, 300e9)), in_words(Model(70e9, 1.4e12)), in_words(Model(70e9, 15e12))
+    ('undertrained ×11.7', 'compute-optimal', 'overtrained ×10.7')
+    """
+    factor = model.ratio / TWENTY
+    if abs(factor - 1) <= NEAR:
+        return "compute-optimal"
+    return f"overtrained ×{factor:.3g}" if factor > 1 else f"undertrained ×{1 / factor:.3g}"
+
+
 class Law(NamedTuple):
     """The loss of a model of N parameters after D tokens: L = E + A / N**alpha + B / D**beta."""
 
@@ -87,10 +102,13 @@ HOFFMANN = Law(a=406.4, b=410.7, alpha=0.34, beta=0.28)
 BESIROGLU = Law(a=482.01, b=2085.43, alpha=0.3478, beta=0.3658)
 
 KNOWN = {  # published training runs
+    "GPT-3 175B": Model(175e9, 300e9),  # Brown et al. 2020, arXiv:2005.14165, table 2.1
     "Chinchilla 70B": Model(70e9, 1.4e12),  # Hoffmann et al. 2022, arXiv:2203.15556
     "LLaMA 65B": Model(65.2e9, 1.4e12),  # Touvron et al. 2023, arXiv:2302.13971, table 2
     "LLaMA 7B": Model(6.7e9, 1.0e12),
     "Llama 2 7B": Model(6.7e9, 2.0e12),  # Touvron et al. 2023, arXiv:2307.09288, table 1
+    "Llama 2 70B": Model(70e9, 2.0e12),
     "Llama 3 8B": Model(8.0e9, 15e12),  # Llama Team 2024: "over 15T tokens"
+    "Llama 3 70B": Model(70e9, 15e12),
     "Llama 3 405B": Model(405e9, 15.6e12),  # Llama Team 2024, arXiv:2407.21783, section 1
 }

@@ -4,8 +4,10 @@ A dropped document never reaches later steps. So the overlap of two steps is kno
 (`mark: true`) or cuts: recipes/compare-dedup.yaml marks with all of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables, identifier, literal
 
 FLAGGED = {  # signal -> the condition by which its step found something in a document, as SQL
@@ -34,6 +36,25 @@ class DedupStep:
     both: dict[str, int]
 
 
+def dedup_table(steps: Sequence[DedupStep]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows: the same on the page and in the terminal."""
+    head = ["step", "documents in", "with duplicates", "share", "dropped", "bytes"]
+    head += [f"also found by {one.step}" for one in steps]
+    rows = [
+        [
+            one.step,
+            number(one.documents_in),
+            number(one.documents),
+            share(one.documents, one.documents_in),
+            number(one.dropped),
+            "–" if one.bytes is None else size(one.bytes),
+            *("" if other.step == one.step else number(one.both[other.step]) for other in steps),
+        ]
+        for one in steps
+    ]
+    return head, rows
+
+
 def dedup_steps(tables: RunTables) -> list[DedupStep]:
     """Every dedup step of a run, in order."""
     flags = _flags(tables)
@@ -43,12 +64,12 @@ def dedup_steps(tables: RunTables) -> list[DedupStep]:
 def _flags(tables: RunTables) -> dict[str, tuple[int, str]]:
     """step -> its pass, and the condition by which it flagged a document, as SQL."""
     flags: dict[str, tuple[int, str]] = {}
-    for number, (_, labels) in enumerate(tables.passes):
-        columns = tables.columns(number)
+    for at, (_, labels) in enumerate(tables.passes):
+        columns = tables.columns(at)
         for label in labels:
             for signal, condition in FLAGGED.items():
                 if f"{label}.{signal}" in columns:
-                    flags[label] = number, condition.format(f"p{number}.{identifier(f'{label}.{signal}')}")
+                    flags[label] = at, condition.format(f"p{at}.{identifier(f'{label}.{signal}')}")
                     break
     return flags
 

@@ -46,13 +46,20 @@ class Group:
         return self.bytes / self.tokens if self.tokens else 0.0
 
     @property
+    def tokens_per_byte(self) -> float:
+        return self.tokens / self.bytes if self.bytes else 0.0
+
+    @property
+    def tokens_per_document(self) -> float:
+        return self.tokens / self.documents if self.documents else 0.0
+
+    @property
     def characters_per_token(self) -> float:
         return self.characters / self.tokens if self.tokens else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        rates = {
-            name: round(getattr(self, name), 4) for name in ("fertility", "bytes_per_token", "characters_per_token")
-        }
+        names = ("tokens_per_document", "fertility", "bytes_per_token", "tokens_per_byte", "characters_per_token")
+        rates = {name: round(getattr(self, name), 4) for name in names}
         return {**self.__dict__, **rates}
 
 
@@ -213,7 +220,8 @@ def written(token: Top) -> str:
 
 def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
-    head = [title, "documents", "tokens", "share", "bytes", "tokens/word", "characters/token", "bytes/token"]
+    head = [title, "documents", "tokens", "share", "bytes", "tokens/document", "tokens/word", "characters/token"]
+    head += ["bytes/token", "tokens/byte"]
     rows = [
         [
             group.name,
@@ -221,9 +229,11 @@ def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[li
             number(group.tokens),
             share(group.tokens, every.tokens),
             size(group.bytes),
+            f"{group.tokens_per_document:,.1f}",
             f"{group.fertility:.3f}",
             f"{group.characters_per_token:.3f}",
             f"{group.bytes_per_token:.3f}",
+            f"{group.tokens_per_byte:.3f}",
         ]
         for group in groups
     ]

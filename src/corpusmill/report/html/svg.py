@@ -10,6 +10,8 @@ from corpusmill.report.numbers import number, short
 
 TOP, BOTTOM = 18, 20  # pixels above the bars, for a label, and below them, for the axis
 GUTTER = 9  # per cent left of the bars, for the counts
+LINE = 14  # pixels from one label of a mark to the next
+HALF = 9  # pixels of one of two bars
 
 
 def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -> Html:
@@ -21,6 +23,57 @@ def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -
             rects.append(_rect(at, width, 0, height, css, tooltip))
         at += width
     return tag("svg", *rects, class_="bar", role="img", aria_label=label, width="100%", height=height)
+
+
+def two_bars(parts: Sequence[tuple[float, tuple[float, float], str, str]], label: str) -> Html:
+    """Horizontal bars one below the other, each (width in per cent, its interval in per cent, class, tooltip). The
+    interval is a line at the end of the bar; where both ends are equal there is none."""
+    shapes = []
+    for i, (width, (low, high), css, tooltip) in enumerate(parts):
+        y = i * (HALF + 1)
+        shapes.append(_rect(0, width, y, HALF, css, tooltip))
+        if high > low:
+            middle = f"{y + HALF / 2:.1f}"
+            ends = {"x1": f"{low:.3f}%", "x2": f"{high:.3f}%", "y1": middle, "y2": middle}
+            shapes.append(tag("line", **ends, class_="interval"))
+    height = len(parts) * (HALF + 1) - 1
+    return tag("svg", *shapes, class_="bar", role="img", aria_label=label, width="100%", height=height)
+
+
+def overlaid(
+    data: Histogram,
+    *,
+    label: str,
+    unit: str,
+    marks: Sequence[tuple[float, str, str]] = (),
+    height: int = 170,
+) -> Html:
+    """A histogram of which each series has bars of its own: the first wide, those after it narrower and before it.
+
+    marks   (value, words, class): lines with a label each, one label below the other
+    """
+    place, ticks = _axis(data)
+    top, floor = max(TOP, LINE * len(marks) + 4), height - BOTTOM
+    most = max([*(count for counts in data.counts.values() for count in counts), 1])
+    parts: list[Html] = [tag("title", label)]
+    for value in _steps(0, most, 3)[1:]:
+        y = floor - (floor - top) * value / most
+        parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
+        parts.append(tag("text", short(value), x=f"{GUTTER - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
+    for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
+        left, right = place(low), place(high)
+        series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
+        for depth, (name, counts) in enumerate(data.counts.items()):
+            if counts[i]:
+                inset = (right - left) * (0.04 + 0.22 * depth)
+                part = max((floor - top) * counts[i] / most, 1.0)
+                tooltip = f"{_range(data, i)} {unit}: {series}"
+                parts.append(_rect(left + inset, right - left - 2 * inset, floor - part, part, name, tooltip))
+    parts += _bottom(place, ticks, floor, height)
+    for i, (value, words, css) in enumerate(marks):
+        if data.edges[0] <= value <= data.edges[-1]:
+            parts += _mark(place(value), words, LINE * (i + 1) - 2, floor, css)
+    return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
 
 
 def histogram(
@@ -56,16 +109,28 @@ def histogram(
                 part = max(tall(counts[i]), 1.0)
                 y -= part
                 parts.append(_rect(left + 0.1, max(right - left - 0.2, 0.2), y, part, name, tooltip))
-    parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=floor, y2=floor, class_="axis"))
+    parts += _bottom(place, ticks, floor, height)
+    if bound is not None and data.edges[0] <= bound <= data.edges[-1]:
+        parts += _mark(place(bound), short(bound), 13, floor, "bound")
+    return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
+
+
+def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int, height: int) -> list[Html]:
+    """The line below the bars, and its labels."""
+    parts = [tag("line", x1=f"{GUTTER}%", x2="100%", y1=floor, y2=floor, class_="axis")]
     for value in ticks:
         x = place(value)
         parts.append(tag("text", short(value), x=f"{x:.2f}%", y=height - 5, text_anchor="end" if x > 97 else "middle"))
-    if bound is not None and data.edges[0] <= bound <= data.edges[-1]:
-        x, y = place(bound), 13
-        side = {"dx": -4, "text_anchor": "end"} if x > 70 else {"dx": 4, "text_anchor": "start"}
-        parts.append(tag("line", x1=f"{x:.2f}%", x2=f"{x:.2f}%", y1=4, y2=floor, class_="bound"))
-        parts.append(tag("text", short(bound), x=f"{x:.2f}%", y=y, class_="bound", **side))
-    return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
+    return parts
+
+
+def _mark(x: float, words: str, y: int, floor: int, css: str) -> list[Html]:
+    """A vertical line with a label at height y."""
+    side = {"dx": -4, "text_anchor": "end"} if x > 70 else {"dx": 4, "text_anchor": "start"}
+    return [
+        tag("line", x1=f"{x:.2f}%", x2=f"{x:.2f}%", y1=max(y - 9, 4), y2=floor, class_=css),
+        tag("text", words, x=f"{x:.2f}%", y=y, class_=css, **side),
+    ]
 
 
 def legend(names: Mapping[str, str]) -> Html:

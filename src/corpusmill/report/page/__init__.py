@@ -12,6 +12,7 @@ from pathlib import Path
 from corpusmill.report.html import markup
 from corpusmill.report.html.markup import Html, tag
 from corpusmill.report.page import (
+    compared,
     duplicates,
     flow,
     header,
@@ -26,6 +27,7 @@ from corpusmill.report.page import (
     recipe,
     repeated,
     sources,
+    time,
     tokens,
 )
 from corpusmill.report.tables import RunTables
@@ -38,6 +40,7 @@ SECTIONS = (  # anchor, title, section
     ("kept", "Kept documents", kept.section),
     ("lengths", "Document lengths", lengths.section),
     ("languages", "Languages", languages.section),
+    ("compared", "Input and output compared", compared.section),
     ("duplicates", "Duplicates", duplicates.section),
     ("repeated", "Repeated lines and paragraphs", repeated.section),
     ("leaks", "Benchmark contamination", leaks.section),
@@ -46,13 +49,15 @@ SECTIONS = (  # anchor, title, section
     ("tokens", "Tokens", tokens.section),
     ("rows", "Training rows", packing.section),
     ("recipe", "Recipe", recipe.section),
+    ("time", "Time and memory", time.section),
 )
 
 
 def write_page(folder: str | PathLike[str] | RunFolder) -> str:
     """Write report.html into the folder of a finished run; returns its place.
 
-    The page does not depend on when, where or how fast the run was carried out. The contents of documents are escaped,
+    But for the section "Time and memory", the page does not depend on when, where or how fast the run was carried out.
+    The contents of documents are escaped,
     and a content security policy forbids scripts and loading anything.
 
     Raises ResumeError if there is no run, or it is not finished.

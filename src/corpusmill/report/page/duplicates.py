@@ -1,11 +1,11 @@
 """What each dedup step found, the overlap of two of them, and the least similar pairs side by side."""
 
-from corpusmill.report.figures.duplicates import dedup_steps
+from corpusmill.report.figures.duplicates import dedup_steps, dedup_table
 from corpusmill.report.figures.pairs import Pairs, pairs
 from corpusmill.report.html import cards
 from corpusmill.report.html.markup import Inside, table, tag
 from corpusmill.report.html.svg import histogram
-from corpusmill.report.numbers import number, share, size
+from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
 PAIRS = 4  # per step
@@ -20,20 +20,7 @@ def compared(tables: RunTables) -> list[Inside]:
     steps = dedup_steps(tables)
     if len(steps) < 2:
         return []
-    head = ["step", "documents in", "with duplicates", "share", "dropped", "bytes"]
-    head += [f"also found by {one.step}" for one in steps]
-    rows = [
-        [
-            one.step,
-            number(one.documents_in),
-            number(one.documents),
-            share(one.documents, one.documents_in),
-            number(one.dropped),
-            "–" if one.bytes is None else size(one.bytes),
-            *("" if other.step == one.step else number(one.both[other.step]) for other in steps),
-        ]
-        for one in steps
-    ]
+    head, rows = dedup_table(steps)
     note = "A dropped document never reaches later steps; to compare two dedup steps, run the first with `mark: true`."
     return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
 

@@ -64,6 +64,7 @@ def steps(flow: Waterfall) -> Html:
             *([number(row.passed_through)] if passed else []),
             number(row.documents_out),
             share(row.documents_out, row.documents_in),
+            share(row.documents_out, flow.documents_in),
             size(row.bytes_out),
             number(row.tokens_out) if row.tokens_in else "–",
             *([number(row.failed)] if failed else []),
@@ -71,6 +72,6 @@ def steps(flow: Waterfall) -> Html:
         ]
         for row in flow.rows
     ]
-    head = ["step", "documents in", *["not applied"] * passed, "out", "kept", "bytes out", "tokens out"]
+    head = ["step", "documents in", *["not applied"] * passed, "out", "kept", "of input", "bytes out", "tokens out"]
     head += ["failed"] * failed + ["most frequent reasons"]
     return table(head, rows, words=(0, len(head) - 1))

@@ -18,6 +18,8 @@ def section(tables: RunTables) -> list[Inside]:
         (f"{number(figure.distinct)} of {number(figure.vocabulary)}", "vocabulary tokens in use"),
         (f"{every.characters_per_token:.2f}", "characters per token"),
         (f"{every.bytes_per_token:.2f}", "bytes per token"),
+        (f"{every.tokens_per_byte:.3f}", "tokens per byte"),
+        (f"{every.tokens_per_document:,.1f}", "tokens per document"),
         (f"{every.fertility:.2f}", "tokens per word"),
     ]
     parts: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]

@@ -1,4 +1,5 @@
-"""Mixes as others have published them: what a source is called here, and how much of all tokens it gave."""
+"""Mixes as others have published them, and as they are taught: what a source is called here, and how much of all tokens
+it gave."""
 
 from corpusmill.errors import RecipeError, did_you_mean
 
@@ -34,10 +35,34 @@ PRESETS: dict[str, dict[str, float]] = {
         "github": 3,
         "technical": 2,
     },
+    # `_taught`: as courses on data for pre-training print these mixes, in per cent. These are not the makers' numbers:
+    # Falcon's and Llama 3's differ from the papers above, RedPajama's from its data card, and the paper on Llama 2 has
+    # none (courses give it LLaMA's 67 % of Common Crawl, and other shares of the rest).
+    "llama2_taught": {
+        "common_crawl": 67.0,
+        "github": 8.0,
+        "wikipedia": 4.0,
+        "books": 4.0,
+        "arxiv": 2.5,
+        "stackexchange": 2.0,
+        "other": 12.5,
+    },
+    "falcon_taught": {"common_crawl": 80, "github": 5, "wikipedia": 3, "stackexchange": 2, "other": 10},
+    "redpajama_taught": {
+        "common_crawl": 67,
+        "github": 4,
+        "wikipedia": 4,
+        "books": 5,
+        "arxiv": 5,
+        "stackexchange": 2,
+        "other": 13,
+    },
+    "llama3_taught": {"web": 50, "code": 25, "books_papers": 13, "math": 8, "multilingual": 4},
 }
 UNPUBLISHED = {
     "llama2": "its paper (Touvron et al. 2023, arXiv:2307.09288, section 2.1) says that the most factual sources were "
-    "up-sampled, and neither which nor by how much"
+    "up-sampled, and neither which nor by how much. llama2_taught has the numbers that courses give for it, llama "
+    "those that the paper on LLaMA gives"
 }
 
 

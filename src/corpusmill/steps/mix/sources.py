@@ -34,9 +34,10 @@ class Sources:
 
     weights       source -> share; every source that the recipe reads must be named, 0 leaves one out
     temperature   shares in proportion to tokens ** (1 / temperature): 1 as they are, larger ones more equal
-    preset        a published mix: llama, llama3, redpajama, falcon. `preset_sources` then says for each of its sources
-                  which of the recipe's it is, or which several, which share in proportion to their tokens. Sources
-                  that `preset_sources` leaves out do not count
+    preset        a published mix: llama, llama3, redpajama, falcon; or one as courses print it, which its makers have
+                  not published: llama2_taught, llama3_taught, redpajama_taught, falcon_taught. `preset_sources` then
+                  says for each of its sources which of the recipe's it is, or which several, which share in proportion
+                  to their tokens. Sources that `preset_sources` leaves out do not count
     budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat
     max_epochs    how often a source may come at most: one number for all, or source -> number (4 for the others). A
                   plan that needs more is refused

@@ -1,0 +1,196 @@
+"""Measures too dear to take of every document, of a random sample of the input and of the output: language, personal
+data, toxicity.
+
+The texts are those that the run left: of a kept document, the output; of a dropped one, the text that came to the step
+that dropped it. So the input is sampled after the steps that cleaned or redacted it. The models are those that ship.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.models.language import Identifier
+from corpusmill.models.toxicity import Rater
+from corpusmill.report import samples
+from corpusmill.report.tables import RunTables, identifier
+from corpusmill.steps.personal_data import NAMED, find
+
+SAMPLE = 1000  # documents of a side
+AT_ONCE = 100  # of them measured at a time
+TOXIC = 0.5  # score
+LANGUAGES = 8  # that are named
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of `of` documents; `sampled`: these are a random sample of more."""
+
+    count: int
+    of: int
+    sampled: bool = True
+
+    @property
+    def value(self) -> float:
+        return self.count / self.of if self.of else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval at 95 % (Wilson 1927, doi:10.1080/01621459.1927.10502953); the share itself where
+        everything was looked at."""
+        if not self.sampled or not self.of:
+            return self.value, self.value
+        z = 1.959964
+        middle = (self.value + z * z / (2 * self.of)) / (1 + z * z / self.of)
+        spread = self.value * (1 - self.value) / self.of + z * z / (4 * self.of**2)
+        half = z * math.sqrt(spread) / (1 + z * z / self.of)
+        return max(middle - half, 0.0), min(middle + half, 1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        low, high = self.interval
+        return {
+            "documents": self.count,
+            "of": self.of,
+            "sampled": self.sampled,
+            "share": round(self.value, 6),
+            "interval": [round(low, 6), round(high, 6)],
+        }
+
+
+Compared = Mapping[str, tuple[Share, Share]]  # what -> input, output
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Shares of the documents of the input and of the output.
+
+    languages    by language, the most frequent in the input first, and "others"
+    personal     documents with each kind of personal data. Where a step of the recipe counts a kind, the input is all
+                 documents that came to it, as it found them
+    found        kind -> pieces of personal data that the recipe's steps found, all documents together
+    toxicity     documents with a score of TOXIC or more, and with a word of the list
+    """
+
+    sample: "Sample"
+    languages: Compared
+    personal: Compared
+    found: Mapping[str, int]
+    toxicity: Compared
+
+    def to_json(self) -> dict[str, Any]:
+        parts = {"languages": self.languages, "personal_data": self.personal, "toxicity": self.toxicity}
+        written = {
+            name: {what: {"input": a.to_json(), "output": b.to_json()} for what, (a, b) in part.items()}
+            for name, part in parts.items()
+        }
+        return {**written, "personal_data_found": dict(self.found)}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Texts of a random sample of each side, and how many documents the sides have."""
+
+    texts: Mapping[str, pa.LargeStringArray]
+    documents: Mapping[str, int]
+
+    def share(self, side: str, hits: pa.Array) -> Share:
+        count = len(self.texts[side])
+        return Share(pc.sum(hits.cast(pa.int64())).as_py() or 0, count, count < self.documents[side])
+
+
+def sampled(tables: RunTables) -> Sampled | None:
+    """None if the run had no documents."""
+    sample = draw(tables)
+    if not sample.documents["input"]:
+        return None
+    measured = {side: _measure(texts) for side, texts in sample.texts.items()}
+
+    def compared(column: str) -> tuple[Share, Share]:
+        return (
+            sample.share("input", measured["input"][column]),
+            sample.share("output", measured["output"][column]),
+        )
+
+    seen, found = _seen(tables)
+    kinds = (kind for kind in NAMED if kind != "credential")  # a loose match, which is no kind by default
+    personal = {kind: compared(kind) for kind in kinds}
+    personal = {kind: (seen.get(kind, before), after) for kind, (before, after) in personal.items()}
+    return Sampled(
+        sample,
+        _languages(sample, {side: columns["language"] for side, columns in measured.items()}),
+        {kind: pair for kind, pair in personal.items() if pair[0].count or pair[1].count or kind in seen},
+        found,
+        {f"score of {TOXIC:g} or more": compared("toxic"), "a word of the list": compared("words")},
+    )
+
+
+def draw(tables: RunTables) -> Sample:
+    """The documents with the smallest ids, which are hashes."""
+    flow = tables.files.waterfall()
+    last = len(tables.passes) - 1
+    output = [("docs", last)]
+    dropped = [("dropped", number) for number in range(len(tables.passes))]
+    texts = {
+        "input": samples.texts(tables, [*output, *dropped], SAMPLE),
+        "output": samples.texts(tables, output, SAMPLE),
+    }
+    failed = sum(row.failed for row in flow.rows)
+    return Sample(texts, {"input": flow.documents_in - failed, "output": flow.documents_out})
+
+
+def _measure(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
+    """language (string), and whether each text is toxic, has words of the list, has personal data of each kind."""
+    parts = [_measure_some(texts.slice(start, AT_ONCE)) for start in range(0, max(len(texts), 1), AT_ONCE)]
+    return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
+
+
+def _measure_some(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
+    rated = Rater().columns(texts, False)
+    personal = find(texts, NAMED, True).columns(False)
+    columns = {
+        "language": pc.fill_null(Identifier().columns(texts)["label"], "none"),
+        "toxic": pc.fill_null(pc.greater_equal(rated["score"].cast(pa.float64()), TOXIC), False),
+        "words": pc.greater(rated["found"], 0),
+    }
+    return columns | {kind: pc.greater(personal[f"{kind}s"], 0) for kind in NAMED}
+
+
+def _languages(sample: Sample, labels: Mapping[str, pa.Array]) -> Compared:
+    counts = {
+        side: {one["values"]: one["counts"] for one in pc.value_counts(column).to_pylist()}
+        for side, column in labels.items()
+    }
+    every = counts["input"].keys() | counts["output"].keys()
+    ordered = sorted(every, key=lambda name: (-counts["input"].get(name, 0), name))
+    named, rest = ordered[:LANGUAGES], ordered[LANGUAGES:]
+    found = {name: [counts[side].get(name, 0) for side in ("input", "output")] for name in named}
+    if rest:
+        found[f"{len(rest)} others"] = [sum(counts[side].get(n, 0) for n in rest) for side in ("input", "output")]
+    sizes = [(len(sample.texts[side]), len(sample.texts[side]) < sample.documents[side]) for side in sample.texts]
+    return {name: (Share(before, *sizes[0]), Share(after, *sizes[1])) for name, (before, after) in found.items()}
+
+
+def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
+    """What the recipe's own steps counted: kind -> documents that came to the first step that counts the kind, and
+    those with it; kind -> pieces found by that step."""
+    shares: dict[str, Share] = {}
+    found: dict[str, int] = {}
+    for number, (_, labels) in enumerate(tables.passes):
+        columns = tables.columns(number)
+        for label in labels:
+            kinds = [kind for kind in (*NAMED, "person", "place") if f"{label}.{kind}s" in columns]
+            if f"{label}.found" not in columns or not (new := [kind for kind in kinds if kind not in found]):
+                continue
+            sums = ", ".join(
+                f"count(*) FILTER ({column} > 0), coalesce(sum({column}), 0)"
+                for column in (identifier(f"{label}.{kind}s") for kind in new)
+            )
+            row = tables.tuples(f"SELECT count(*), {sums} FROM ({tables.table('signals', number)})")[0]
+            for i, kind in enumerate(new):
+                found[kind] = int(row[2 + 2 * i])
+                if kind in NAMED:
+                    shares[kind] = Share(row[1 + 2 * i], row[0], sampled=False)
+    return shares, found

@@ -1,0 +1,174 @@
+"""The output beside the input: lengths, damage, languages, personal data, toxicity, scores, duplicates left."""
+
+from collections.abc import Iterable, Mapping
+
+from corpusmill.report.figures import texts
+from corpusmill.report.figures.left import NGRAM, SIMILAR, Left, left
+from corpusmill.report.figures.sampled import TOXIC, Sampled, Share, sampled
+from corpusmill.report.figures.scores import Score, scores
+from corpusmill.report.figures.texts import SIDES, Texts
+from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.html.svg import legend, overlaid, two_bars
+from corpusmill.report.numbers import measured, number, share
+from corpusmill.report.tables import RunTables
+
+COLOURS = {"input": "input", "output": "output"}
+FLAGS = {  # of `text.integrity`
+    "markup": "HTML tags",
+    "code": "code-like text",
+    "space": "runs of white space",
+    "encoding": "broken encoding",
+}
+
+
+def section(tables: RunTables) -> list[Inside]:
+    sides = texts.texts(tables)
+    figure = sampled(tables)
+    parts: list[Inside] = [legend(COLOURS)]
+    if sides:
+        parts += [*lengths(sides), *integrity(sides)]
+    if figure:
+        parts += samples(figure)
+    parts += [part for score in scores(tables) for part in scored(score)]
+    if remaining := left(tables, figure.sample if figure else None):
+        parts += copies(remaining)
+    return parts if len(parts) > 1 else []
+
+
+def lengths(sides: Mapping[str, Texts]) -> list[Inside]:
+    """Characters, words and tokens per document: a histogram each, and a table of all."""
+    units = list(sides["input"].lengths)
+    figures = [lengths_in(sides, unit) for unit in units]
+    note = "Of a page, the input is its text as the extraction step left it. Medians of characters and words are "
+    note += "interpolated in narrow bins. Tokens are counted without BOS and EOS, in the text as it was last."
+    return [
+        tag("h3", "Length"),
+        tag("div", *figures, class_="two"),
+        table(*texts.lengths_table(sides)),
+        tag("p", note, class_="note"),
+    ]
+
+
+def lengths_in(sides: Mapping[str, Texts], unit: str) -> Html | None:
+    data = texts.histogram(sides, unit)
+    if data is None:
+        return None
+    means = [(side, sides[side].lengths[unit].mean) for side in SIDES if sides[side].documents]
+    marks = [
+        (mean, f"mean of the {side} {number(mean)}", "bound" if side == "output" else "mean") for side, mean in means
+    ]
+    chart = overlaid(data, label=f"documents by {unit}, input and output", unit=unit, marks=marks)
+    caption = tag("figcaption", f"x: {unit} per document (log), y: documents")
+    return tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption)
+
+
+def integrity(sides: Mapping[str, Texts]) -> list[Inside]:
+    of = {side: sides[side].documents for side in SIDES}
+    rows = {
+        words: tuple(Share(sides[side].flags[flag], of[side], sampled=False) for side in SIDES)
+        for flag, words in FLAGS.items()
+    }
+    caption = (
+        f"Share of all documents: {number(of['input'])} of input, {number(of['output'])} of output. HTML: a tag or "
+        "comment. Code-like: a twentieth of the characters or more are {}[]();=<>_&|. White space: 3 spaces or 4 line "
+        "feeds in a row. Encoding: U+FFFD, or UTF-8 that was decoded as Latin-1 (Ã©)."
+    )
+    return [tag("h3", "Integrity"), bars(rows.items(), caption)]
+
+
+def samples(figure: Sampled) -> list[Inside]:
+    """What was measured on samples."""
+    counts = {side: len(part) for side, part in figure.sample.texts.items()}
+    whole = figure.sample.documents
+    drawn = " and ".join(
+        f"{number(counts[side])} of {number(whole[side])} documents of the {side}"
+        if counts[side] < whole[side]
+        else f"all {number(counts[side])} documents of the {side}"
+        for side in SIDES
+    )
+    is_sample = any(counts[side] < whole[side] for side in SIDES)
+    note = f"Language, personal data and toxicity are measured on {drawn}"
+    note += ", drawn at random; lines are intervals of 95 %. " if is_sample else ". "
+    note += "Texts of the input are those that the run left: of a kept document the output, of a dropped one what came "
+    note += "to the step that dropped it."
+    n = f"n = {number(counts['input'])} → {number(counts['output'])}."
+    caption = f"Share of documents by language, as lid.176 identifies it; {n}"
+    parts: list[Inside] = [tag("p", note, class_="note"), tag("h3", "Language")]
+    parts += [bars(figure.languages.items(), caption), tag("h3", "Personal data")]
+    if figure.personal:
+        seen = [kind for kind, (before, _) in figure.personal.items() if not before.sampled]
+        words = f"Share of documents that hold each kind; {n}"
+        if seen:
+            words += f" Of {', '.join(seen)}, the input is every document, as the recipe's own step found them."
+        parts.append(bars(figure.personal.items(), words))
+    else:
+        parts.append(tag("p", f"None was found; {n}"))
+    if figure.found:
+        pieces = ", ".join(f"{kind} {number(count)}" for kind, count in figure.found.items())
+        parts.append(tag("p", f"Found by the recipe's steps in all documents: {pieces}."))
+    words = f"Share of documents with a score of {TOXIC:g} or more by the model toxicity-en, and with a word of the "
+    words += f"list toxic-words-en; both are for English and know words, not what is meant; {n}"
+    return [*parts, tag("h3", "Toxicity"), bars(figure.toxicity.items(), words)]
+
+
+def scored(score: Score) -> list[Inside]:
+    """A histogram of a score, with means, medians and the bounds of the recipe."""
+    marks = [
+        (score.mean["input"], f"mean of the input {measured(score.mean['input'])}", "mean"),
+        (score.median["input"], f"median of the input {measured(score.median['input'])}", "mean"),
+    ]
+    marks += [(bound, f"{step} {measured(bound)}", "bound") for step, bound in score.bounds]
+    chart = overlaid(
+        score.histogram,
+        label=f"documents by {score.name} of {score.step}, input and output",
+        unit=score.name,
+        marks=marks,
+        height=170 + 14 * len(marks),
+    )
+    axis = " (log)" if score.histogram.log else ""
+    caption = tag("figcaption", f"x: {score.name}{axis}, y: documents that {score.step} measured")
+    sides = ("input", "output")
+    rows = [
+        [side, number(score.documents[side]), measured(score.mean[side]), measured(score.median[side])]
+        for side in sides
+    ]
+    head = ["", "documents", "mean", "median"]
+    title = tag("h3", f"{score.name.capitalize()} ({score.step})")
+    return [title, tag("figure", chart, caption), table(head, rows)]
+
+
+def copies(figure: Left) -> list[Inside]:
+    """What is left of duplicates."""
+    part = "" if figure.compared == figure.documents else f" of a sample of {number(figure.compared)}"
+    exact = f"{number(figure.exact)} documents{part} are equal to another one before "
+    exact += f"({share(figure.exact, figure.compared)} of {number(figure.compared)}; by a hash of the text)."
+    words = [tag("p", exact)]
+    if figure.near:
+        near = figure.near
+        text = (
+            f"{number(near.count)} of {number(near.of)} documents ({share(near.count, near.of)}) are near-duplicates "
+        )
+        text += f"of another one (Jaccard similarity of {NGRAM}-grams of words {SIMILAR:g} or more)"
+        if near.sampled:
+            text += (
+                f" within this sample; most pairs of all {number(figure.documents)} documents are not in it together, "
+            )
+            text += "so there are more in the output"
+        words.append(tag("p", f"{text}."))
+    return [tag("h3", "Duplicates left in the output"), *words]
+
+
+def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], caption: str) -> Html:
+    """A pair of bars a row: the share of documents in the input and in the output."""
+    drawn = list(rows)
+    most = max([pair.interval[1] for _, sides in drawn for pair in sides] + [0.01])
+    parts: list[Html] = []
+    for name, sides in drawn:
+        shown = []
+        for css, one in zip(SIDES, sides):
+            low, high = one.interval
+            tooltip = f"{css}: {number(one.count)} of {number(one.of)} documents"
+            shown.append((100 * one.value / most, (100 * low / most, 100 * high / most), css, tooltip))
+        values = " → ".join(share(one.count, one.of) for one in sides)
+        parts += [tag("div", name), two_bars(shown, f"{name}: {values}"), tag("div", values, class_="value")]
+    return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption))
