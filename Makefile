@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
 TORCH_PYTHON := build/torch/bin/python
+NAMES_PYTHON := build/names/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
 # Exact versions, for the same result everywhere; CONSTRAINTS= takes the newest that pyproject.toml allows.
 CONSTRAINTS ?= constraints.txt
@@ -17,7 +18,7 @@ WORKLOAD ?= build/workload
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-plan scale-long parity quality interop torch clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-plan scale-long parity quality interop torch names clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -75,6 +76,9 @@ interop: build/interop/.ready ## read what we write with the libraries that trai
 torch: build/torch/.ready ## the tests that need PyTorch, which `make test` skips
 	$(TORCH_PYTHON) -m pytest tests/with_torch
 
+names: build/names/.ready ## the tests that need a named-entity model, which `make test` skips
+	$(NAMES_PYTHON) -m pytest tests/steps/test_names.py tests/test_every_step.py -k "names or Names"
+
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache
 
@@ -112,6 +116,11 @@ build/torch/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/torch
 	$(TORCH_PYTHON) $(PIP) '$(TORCH)' || $(TORCH_PYTHON) $(PIP) torch
 	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e . pytest hypothesis
+	@touch $@
+
+build/names/.ready: Makefile pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/names
+	$(NAMES_PYTHON) $(PIP) -c constraints.txt -e '.[pii-names]' pytest hypothesis
 	@touch $@
 
 build/interop/.ready: Makefile pyproject.toml

@@ -27,6 +27,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"text", "tokens", "units", "sums"},
     {"arrays", "tables", "storage"},
     {"assets", "registry"},
+    {"hub"},
     {"schema", "facts", "errors"},
 ]
 FRIENDS = {

@@ -57,7 +57,7 @@ def prose(data: Path) -> Iterator[tuple[str, str]]:
     with gzip.open(data / "text" / "standardebooks_chapters.jsonl.gz", "rt", encoding="utf-8") as lines:
         for record in map(json.loads, lines):
             yield from cut(record["id"].partition("/")[0], record["text"])
-    for number, text in enumerate(pq.read_table(data / "text" / "wikitext2_valid.parquet").column(0).to_pylist()):
+    for number, text in enumerate(pq.read_table(data / "text" / "wikitext2_valid.parquet").column("text").to_pylist()):
         yield from cut(f"wiki {number}", text or "")
     with gzip.open(data / "text" / "us_inaugural.jsonl.gz", "rt", encoding="utf-8") as lines:
         for record in map(json.loads, lines):

@@ -1,7 +1,8 @@
 """Read-only inputs of steps, by name or path: models, tokenizers, word lists.
 
 An asset that ships has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and
-licence. Every other asset is a path. An asset is loaded once per process, whichever steps ask for it.
+licence. `hf://org/name/path` is a file of the Hugging Face hub, from its cache on this machine (`corpusmill.hub`).
+Every other asset is a path. An asset is loaded once per process, whichever steps ask for it.
 
 A key is an asset too, so that a recipe and the files of a run name it and do not contain it: `env:NAME`, the value of
 an environment variable, or the path of a file.
@@ -17,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from corpusmill import hub
 from corpusmill.errors import AssetError, did_you_mean
 
 FOLDER = Path(__file__).parent / "data"
@@ -33,10 +35,16 @@ def manifest() -> dict[str, dict[str, Any]]:
 
 @cache
 def locate(name: str) -> Path:
-    """The path of an asset: the file of a shipped name, or a path that exists.
+    """The path of an asset: the file of a shipped name, a file of the hub in its cache, or a path that exists.
 
     Raises AssetError for an unknown name, a missing file, or a shipped file that has changed.
     """
+    if name.startswith(hub.SCHEME):
+        repo, path_in_it = hub.parse(name)
+        if not path_in_it:
+            raise AssetError(f"{name}: which file of the repository? Write {hub.SCHEME}{repo}/PATH.")
+        snapshot, _ = hub.locate(repo, [path_in_it])
+        return snapshot.folder / path_in_it
     entry = manifest().get(name)
     path: Path
     if entry is None:
@@ -69,13 +77,24 @@ def fingerprint(path: Path) -> str:
 
 
 def digest(name: str) -> str:
-    """A hash of an asset, for the fingerprint of what is made with it. That of a key does not reveal the key.
+    """A hash of an asset, for the fingerprint of what is made with it. That of a key does not reveal the key. That of
+    a file of the hub is of its commit too, which says what else is beside it.
 
     Raises AssetError as `locate` and `key` do.
     """
     if name.startswith(VARIABLE):
         return hashlib.blake2b(b"which key?", key=key(name)).hexdigest()
-    return fingerprint(locate(name))
+    held = fingerprint(locate(name))
+    if name.startswith(hub.SCHEME):
+        return hashlib.sha256(f"{hub.commit_of(name)} {held}".encode()).hexdigest()
+    return held
+
+
+def from_hub(name: str) -> dict[str, str] | None:
+    """`revision` (the commit) and `sha256` of a file of the hub, for the record of a run; None for other assets."""
+    if not name.startswith(hub.SCHEME):
+        return None
+    return {"revision": hub.commit_of(name), "sha256": fingerprint(locate(name))}
 
 
 VARIABLE = "env:"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import corpusmill
-from corpusmill import execute
+from corpusmill import assets, execute
 from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, StageCounts, carry_out
 from corpusmill.engine.changes import changes, in_words
 from corpusmill.engine.earlier_runs import refuse_itself
@@ -187,6 +187,12 @@ def preloaded() -> tuple[str, ...]:
     return (*compiled.imported_kernels(), ENGINE)
 
 
+def _from_hub(plan: Plan) -> dict[str, dict[str, str]]:
+    """asset -> commit and checksum, of the files of the Hugging Face hub that the steps use."""
+    names = (name for step in plan.recipe.steps for name in getattr(step, "assets", ()))
+    return {name: held for name in names if (held := assets.from_hub(name)) is not None}
+
+
 def _describe(plan: Plan) -> dict[str, Any]:
     """run.json: what is run, on what, with which versions."""
     import numba
@@ -211,6 +217,7 @@ def _describe(plan: Plan) -> dict[str, Any]:
         "versions": versions,
         "command": sys.argv,
         "inputs": inputs,
+        "hub": _from_hub(plan),
         "passes": [
             {"stage": info.stage, "labels": list(info.labels), "only": {k: list(v) for k, v in info.only.items()}}
             for info in plan.passes

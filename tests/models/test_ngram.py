@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError
-from corpusmill.models.ngram import END, START, UNKNOWN, NgramModel, extend, find
+from corpusmill.models.ngram import NgramModel, find
+from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.text.hashing import xxh64
 from corpusmill.train.lm import Settings, train

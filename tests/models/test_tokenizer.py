@@ -211,7 +211,7 @@ def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path, content):
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(AssetError, match=r'no asset "gpt3".*did you mean "gpt2"'):
+    with pytest.raises(AssetError, match=r'no tokenizer "gpt3".*did you mean "gpt2"'):
         load("gpt3")
 
 

@@ -64,7 +64,6 @@ def test_each_language_has_its_model_and_cutoffs():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "name a model"),
         ({"models": (("english", MODEL),)}, "does not know"),
         ({"model": MODEL, "low": (("en", 3.0),)}, "no model in models"),
         ({"models": (("en", MODEL),), "low": (("en", 3.0),)}, "one of its two cutoffs"),

@@ -28,6 +28,7 @@ def report(run: Folder, json: Json = False) -> None:
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.figures.resources import resources
+    from corpusmill.report.figures.sampled import sampled
     from corpusmill.report.figures.scores import scores
     from corpusmill.report.figures.texts import texts
     from corpusmill.report.page import write_page

@@ -19,7 +19,7 @@ from typing import Any
 import xxhash
 
 from corpusmill.engine.passes import InputPieces, SourcePieces
-from corpusmill.read import NamesFiles, Piece, expansion
+from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, expand
 from corpusmill.units import Planned
@@ -59,8 +59,18 @@ class SourceFiles:
 
 def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
     """The files of every source. Raises InputError if one has none."""
-    suffixes = (source.reader.suffixes if isinstance(source.reader, NamesFiles) else () for source in sources)
-    return tuple(measured(tuple(expand(source.paths, endings))) for source, endings in zip(sources, suffixes))
+    return tuple(measured(_files(source)) for source in sources)
+
+
+def _files(source: Source) -> tuple[FileInfo, ...]:
+    suffixes = source.reader.suffixes if isinstance(source.reader, NamesFiles) else ()
+    found: dict[str, FileInfo] = {}
+    if places := [path for path in source.paths if not is_dataset(path)]:
+        found |= {file.path: file for file in expand(places, suffixes)}
+    for path in source.paths:
+        if is_dataset(path):
+            found |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
+    return tuple(sorted(found.values(), key=lambda file: file.name))
 
 
 def measured(files: tuple[FileInfo, ...]) -> SourceFiles:

@@ -4,6 +4,7 @@ Tokenizers:
 
     tokenizer            text -> token ids, by a fast engine that is checked against the reference
     tokenizer_file       a tokenizer as its file defines it: tokenizer.json, SentencePiece .model, tiktoken's ranks
+    tokenizer_name       what a recipe may write for a tokenizer: a name that ships, a path, a repository of the hub
     tiktoken_file        tiktoken's ranks as a tokenizer.json
     sentencepiece_file   SentencePiece models through their library
     token_engines        the libraries that apply a vocabulary
@@ -18,7 +19,7 @@ Classifiers:
 
 Language models, for perplexity:
 
-    ngram                our own n-gram models
+    ngram                our own n-gram models; `ngram_keys` has their keys, `ngram_packed` the small form that ships
     kenlm                KenLM's, through its library
 
 `model_file` reads and writes the files of models of our own. What a model computes depends on its file and the text

@@ -6,9 +6,8 @@ the n-gram is unknown (Katz 1987; for the estimates Chen and Goodman 1999, see `
 
 A file holds arrays (`units.write_arrays`): for each order n an open-addressing table of its n-grams, `keys_n` (slots,)
 uint64, 0 in a free slot, `log_n` and `back_n` (slots,) float32: log10 of the probability and of the back-off weight.
-They are mapped, so that processes share them. And `card`, JSON with the model's training data.
-
-The key of an n-gram is computed from its last word to its first, so that it can be extended to the left.
+They are mapped, so that processes share them. And `card`, JSON with the model's training data. A file whose card says
+`packed` has the arrays of `ngram_packed`, a tenth of the size, and every process makes its own tables of it.
 """
 
 from collections.abc import Mapping
@@ -18,24 +17,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import zstandard
 from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
+from corpusmill.models import ngram_packed
 from corpusmill.models.model_file import read_model, write_model
+from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.text.buffers import Text, view
-from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, load8
-from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 FORMAT = 1
 ADVICE = "`corpusmill train lm` makes them; KenLM's files end in .arpa, .klm or .binary."
 MOST = 6  # the highest order
-UNKNOWN, START, END = (np.uint64(n) for n in (1, 2, 3))  # in place of the hash of a word
 SPACE = 32
 U = np.uint64
-
-_mix64 = inlined(mix64)
 
 
 class Table(NamedTuple):
@@ -61,6 +59,9 @@ class NgramModel:
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
         """Raises AssetError if the file is not a model, is damaged, or has a format that this version cannot read."""
+        card, arrays = read_model(path, "language", FORMAT, (), ADVICE)
+        if card.get("packed"):
+            return cls._unpacked(path, card)
         card, arrays = read_model(path, "language", FORMAT, Table._fields, ADVICE)
         table = Table(**arrays)
         order = card["order"] if isinstance(card.get("order"), int) else 0
@@ -69,6 +70,16 @@ class NgramModel:
         if not whole or (sizes & (sizes - 1)).any():
             raise AssetError(f"{path}: the tables are not those that were written: damaged. Get or train it again.")
         return cls(order, table, card)
+
+    @classmethod
+    def _unpacked(cls, path: Path, card: Mapping[str, Any]) -> "NgramModel":
+        names = [f"{part}_{n}" for n in range(1, card["order"] + 1) for part in ("next", "log", "back", "children")]
+        card, arrays = read_model(path, "language", FORMAT, ("words", *names[:-1]), ADVICE)
+        try:
+            keys, logs, backs = ngram_packed.unpack(arrays, card["order"], bool(card["wide"]))
+        except (ValueError, KeyError, zstandard.ZstdError) as error:
+            raise AssetError(f"{path}: the tables are not those that were written: damaged. Get it again.") from error
+        return cls(card["order"], built(keys, logs, backs), card)
 
     def save(self, path: Path) -> None:
         """Write the model atomically."""
@@ -106,13 +117,6 @@ def _insert(
             slot = (slot + U(1)) & mask
         at = first + np.int64(slot)
         table.keys[at], table.log[at], table.back[at] = keys[i], log[i], back[i]
-
-
-@kernel
-def extend(key: np.uint64, word: np.uint64) -> np.uint64:
-    """The key of an n-gram with one more word before it, or of a single word if `key` is 0. Never 0."""
-    x = _mix64((key * U(GOLDEN)) ^ (word + U(0xD1B54A32D192ED03)))
-    return x if x != NO_BITS else U(1)
 
 
 @kernel

@@ -27,6 +27,7 @@ from corpusmill.errors import AssetError, MissingExtraError
 from corpusmill.models import sentencepiece_file, token_engines
 from corpusmill.models.token_engines import Engine, EngineName, Reference
 from corpusmill.models.tokenizer_file import Definition
+from corpusmill.models.tokenizer_name import asset_of
 from corpusmill.tokens.counts import lay_out
 
 # Strings on which engines have disagreed: white space around a word, contractions, digits, combining marks without a
@@ -63,7 +64,7 @@ class CrossCheck(NamedTuple):
 class Tokenizer:
     """A vocabulary, the engine that applies it, and the tokens around a document. Created by `load`."""
 
-    spec: str  # as given: a name that ships, or a path
+    spec: str  # as given: a name that ships, a path, or a repository of the hub
     fingerprint: str  # SHA-256 of the file, uncompressed
     vocab_size: int  # the largest id + 1
     eos: str
@@ -84,7 +85,7 @@ class Tokenizer:
 
     @property
     def definition(self) -> Definition:
-        return assets.load(self.spec, Definition.read)
+        return assets.load(asset_of(self.spec), Definition.read)
 
     @property
     def reference(self) -> Reference:
@@ -135,7 +136,8 @@ def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, 
     """The tokenizer of this name or path, loaded once per process.
 
     spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken
-             file named after a known encoding, or a folder with one of the first two
+             file named after a known encoding, or a folder with one of the first two; or a repository of the Hugging
+             Face hub, "org/name" or "org/name@revision", from its cache or, with the extra `hf`, from the hub
     engine   by name, as in `token_engines`; or "auto": gigatoken if it can load this tokenizer and encodes the probe
              strings like the reference, else the reference
     eos      the special token that ends a document; by default the configured one, or the first with a usual name
@@ -149,7 +151,7 @@ def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, 
 
 @cache
 def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None) -> Tokenizer:
-    definition = assets.load(spec, Definition.read)
+    definition = assets.load(asset_of(spec), Definition.read)
     end = definition.find_eos(eos)
     begin = definition.find_bos(bos, end) if bos is not None else None
     chosen, fallback = _choose(engine, definition, _ends(end, begin))

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from corpusmill import registry
 from corpusmill.read._expansion import expansion
+from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo
 
@@ -32,8 +33,11 @@ __all__ = [
     "Piece",
     "ReadCounts",
     "Reader",
+    "dataset_files",
     "expansion",
     "find",
+    "is_dataset",
+    "is_whole",
     "names",
     "split_bytes",
     "whole",

@@ -67,6 +67,7 @@ def _said_of_source(source: Source) -> Any:
     said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
     if source.source != short_name(name_of(source.reader)):
         said["source"] = source.source
+    said |= {name: value for name in ("subset", "split") if (value := getattr(source, name))}
     said |= changed(source.reader)
     return said if len(said) > 1 else said["paths"]
 

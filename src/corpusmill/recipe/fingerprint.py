@@ -30,7 +30,10 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
 
     Sources count with their paths as written; what the files hold is for the run to check.
     """
-    sources = [{**describe(s.reader), "paths": list(s.paths), "source": s.source} for s in recipe.read]
+    sources = [
+        {**describe(s.reader), "paths": list(s.paths), "source": s.source, "part": [s.subset, s.split]}
+        for s in recipe.read
+    ]
     chain = digest({"seed": recipe.seed, "read": sources})
     names = [source.source for source in recipe.read]
     for step, selection in zip(recipe.steps, recipe.selections):

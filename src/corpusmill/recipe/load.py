@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corpusmill import read, steps, write
-from corpusmill.errors import CorpusmillError, RecipeError, did_you_mean
+from corpusmill.errors import AssetError, CorpusmillError, RecipeError, did_you_mean
 from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
@@ -16,6 +16,7 @@ from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
+SOURCE = ("paths", "source", "subset", "split")  # keys of a source that are not its reader's
 KEYS = ("name", "seed", *SECTIONS, "run")
 OF_SOURCES = ("only", "except")  # every step takes them: the sources that it applies to
 T = TypeVar("T")
@@ -223,7 +224,7 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
     taken: set[str] = set()
     for thing, cls in zip(things, classes):
         said = dict(_source_entries(thing))
-        own: dict[str, Entry] = {key: said.pop(key) for key in ("paths", "source") if key in said}
+        own: dict[str, Entry] = {key: said.pop(key) for key in SOURCE if key in said}
         label = short_name(thing.name)
         try:
             if "source" in own:
@@ -235,10 +236,11 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
         taken.add(label)
         paths = _paths(thing, own, problems)
         reader = None if cls is None else make(cls, thing.name, thing.at, said, problems)
+        part = {key: _word(thing, key, own[key], problems) for key in ("subset", "split") if key in own}
         if reader is not None and paths is not None:
             try:
-                sources.append(Source(reader, paths, label))
-            except RecipeError as error:
+                sources.append(Source(reader, paths, label, **part))
+            except (RecipeError, AssetError) as error:
                 problems.add(thing.at, f"{thing.name}: {error}")
     return sources
 
@@ -248,6 +250,14 @@ def _source_entries(thing: Thing) -> Mapping[str, Entry]:
     if isinstance(thing.said, Table):
         return thing.said.entries
     return {} if thing.said is None else {"paths": Entry(thing.said.at, thing.said)}
+
+
+def _word(thing: Thing, key: str, entry: Entry, problems: Problems) -> str:
+    try:
+        return str(convert(entry.value, str))
+    except Mismatch as error:
+        problems.add(error.at, f"{thing.name}: {key} {error.message}")
+        return ""
 
 
 def _paths(thing: Thing, own: Mapping[str, Entry], problems: Problems) -> tuple[str, ...] | None:

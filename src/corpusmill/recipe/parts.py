@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.read import NamesFiles, ReadCounts
+from corpusmill.read import NamesFiles, ReadCounts, is_whole
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
 from corpusmill.storage import expand
@@ -26,17 +26,28 @@ class Source:
     paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
              A single string is one path
     source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe
+    subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`: the subset, also called configuration; the
+             default one if not given
+    split    of those: "train" if not given and there is one; several as "train+validation", or with wildcards
     """
 
     reader: Any
     paths: Sequence[str]
     source: str = ""
+    subset: str = ""
+    split: str = ""
 
     def __post_init__(self) -> None:
         check_made(self.reader, "reader")
         paths = (self.paths,) if isinstance(self.paths, str) else tuple(self.paths)
         if not paths or not all(paths):
             raise RecipeError("needs at least one path, and none of them empty")
+        for name in ("subset", "split"):
+            if getattr(self, name) and not all(map(is_whole, paths)):
+                raise RecipeError(
+                    f"{name} is of whole data sets of the Hugging Face hub, as in paths: hf://datasets/org/name; "
+                    f"these paths name files: {', '.join(paths)}"
+                )
         if "\0" in self.source:
             raise RecipeError("the name of a source cannot hold a null character")
         object.__setattr__(self, "paths", tuple(home(path) for path in paths))

@@ -180,7 +180,10 @@ def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]
     """section -> label -> name and parameters of each thing of a recipe, in order."""
     return {
         "read": {
-            source.source: (name_of(source.reader), _parameters(source.reader) | {"paths": source.paths})
+            source.source: (
+                name_of(source.reader),
+                _parameters(source.reader) | {"paths": source.paths, "subset": source.subset, "split": source.split},
+            )
             for source in recipe.read
         },
         **{

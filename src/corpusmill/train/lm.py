@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 import corpusmill
 from corpusmill.errors import InputError
-from corpusmill.models.ngram import END, MOST, START, UNKNOWN, NgramModel, built, extend
+from corpusmill.models.ngram import MOST, NgramModel, built
+from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.steps.annotate.perplexity import sentences
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import kernel
@@ -42,17 +43,22 @@ class Settings:
     order       words of the longest n-grams
     min_count   rarer words are replaced by the unknown word
     prune       n-grams of three words or more with at most this count are left out, unless a longer one needs them
+    prune_from  the least words of those: 2 makes a much smaller model
     """
 
     order: int = 3
     min_count: int = 2
     prune: int = 1
+    prune_from: int = 3
 
     def __post_init__(self) -> None:
         if not 1 <= self.order <= MOST:
             raise InputError(f"order must be from 1 to {MOST}, got {self.order}")
-        if self.min_count < 1 or self.prune < 0:
-            raise InputError(f"need min_count >= 1 and prune >= 0, got {self.min_count} and {self.prune}")
+        if self.min_count < 1 or self.prune < 0 or self.prune_from < 2:
+            raise InputError(
+                f"need min_count >= 1, prune >= 0 and prune_from >= 2, got {self.min_count}, {self.prune} and "
+                f"{self.prune_from}"
+            )
 
 
 def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, Any]) -> NgramModel:
@@ -75,7 +81,7 @@ def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, An
     orders = _orders(words, settings.order)
     _adjust(orders)
     discounts = [_discounts(one.counts) for one in orders]
-    _prune(orders, settings.prune)
+    _prune(orders, settings.prune, settings.prune_from)
     _probabilities(orders, discounts)
     keys, logs, backs = ([getattr(one, name) for one in orders] for name in ("keys", "log", "back"))
     for one, log in zip(orders, logs):
@@ -213,10 +219,10 @@ def _discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
     return discounts
 
 
-def _prune(orders: list[Order], most: int) -> None:
-    """Remove rare n-grams of three words and more, but not parts of longer ones that are kept."""
+def _prune(orders: list[Order], most: int, first: int) -> None:
+    """Remove rare n-grams of `first` words and more, but not parts of longer ones that are kept."""
     needed = np.empty(0, U)
-    for n in range(len(orders), 2, -1):
+    for n in range(len(orders), first - 1, -1):
         one = orders[n - 1]
         one.before_pruning = one.context, one.counts
         one.keep((one.counts > most) | np.isin(one.keys, needed))

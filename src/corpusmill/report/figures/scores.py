@@ -16,6 +16,9 @@ from corpusmill.steps.filter.top import Top
 
 BINS = 40
 # A comparison of a signal with a number, as people write it in a condition.
+BETWEEN = re.compile(
+    r"([\w-]+\.\w+)\s+BETWEEN\s+(\d[\d_.]*(?:[eE][+-]?\d+)?)\s+AND\s+(\d[\d_.]*(?:[eE][+-]?\d+)?)", re.IGNORECASE
+)
 COMPARISON = re.compile(r"([\w-]+\.\w+)\s*(<=|>=|<|>)\s*(\d[\d_.]*(?:[eE][+-]?\d+)?)(?![\w.])")
 
 
@@ -126,6 +129,7 @@ def _bounds(tables: RunTables, signal: str) -> Iterator[tuple[str, float]]:
             if "bound" in facts:
                 yield label, facts["bound"]
         if isinstance(step, KeepWhere):
-            for name, _, written in COMPARISON.findall(step.condition):
-                if name == signal:
-                    yield label, float(written.replace("_", ""))
+            for named, condition in step.named():
+                drawn = [(name, at) for name, _, at in COMPARISON.findall(condition)]
+                drawn += [(name, at) for name, *ends in BETWEEN.findall(condition) for at in ends]
+                yield from ((f"{label}.{named}", float(at.replace("_", ""))) for name, at in drawn if name == signal)

@@ -15,6 +15,7 @@ from corpusmill import assets
 from corpusmill.arrays import map_arrays
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.models.tokenizer_file import Definition
+from corpusmill.models.tokenizer_name import asset_of
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.steps import Tokenize
@@ -206,7 +207,7 @@ def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
     """How tokens appear in a text; empty if the tokenizer cannot be loaded here."""
     try:
         step = next((step for step in tables.files.recipe.steps if isinstance(step, Tokenize)), None)
-        definition = assets.load(getattr(step, "tokenizer", ""), Definition.read)
+        definition = assets.load(asset_of(getattr(step, "tokenizer", "")), Definition.read)
     except (RecipeError, AssetError, MissingExtraError):
         return {}
     wanted = set(ids)

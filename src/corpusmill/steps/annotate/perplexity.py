@@ -16,6 +16,7 @@ from corpusmill.models.ngram import NgramModel
 from corpusmill.steps import Columns
 from corpusmill.text.fold import fold
 
+PROSE_EN = "prose-en"  # the model that ships: English prose
 SCALE = 2.0**24  # of logarithms, as whole numbers
 LINE = 5  # words, the least for the worst line: shorter lines are headings and names
 
@@ -24,8 +25,11 @@ LINE = 5  # words, the least for the worst line: shorter lines are headings and 
 class Perplexity:
     """Score perplexity under an n-gram language model: low means similar to the text that the model was trained on.
 
+    Without `model` and `models`, a model of English prose is used that ships ("prose-en").
+
     Every line is a sentence, its words after folding (case, punctuation, accents and the values of numbers are
-    ignored). Signals: `value`, the perplexity 10 ** (-log10 p / words), ends of lines counted as words; `words`;
+    ignored). Signals: `value`, the perplexity per
+    word, 10 ** (-log10 p / words), ends of lines counted as words; `words`;
     `worst`, the highest perplexity of a line of 5 words or more; `worst_window`, the highest perplexity of consecutive
     lines that have `window` words or more together, null for a shorter document; `bad`, the share of words in lines
     above `line_limit`; all null for a document without words. With `cutoffs: [low, high]` also `bucket`: "head" up to
@@ -42,7 +46,7 @@ class Perplexity:
     Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999 for the model
     """
 
-    model: str | None = None
+    model: str | None = None  # prose-en, which ships, unless models has others
     models: tuple[tuple[str, str], ...] = ()  # by language
     cutoffs: tuple[float, float] | None = None
     low: tuple[tuple[str, float], ...] = ()  # by language, instead of the first of `cutoffs`
@@ -55,8 +59,6 @@ class Perplexity:
     def __post_init__(self) -> None:
         for name in ("models", "low", "high"):
             object.__setattr__(self, name, tuple(sorted(dict(getattr(self, name)).items())))
-        if self.model is None and not self.models:
-            raise RecipeError("name a model, or models by language; corpusmill train lm makes one")
         known = Identifier().labels()
         for name in ("models", "low", "high"):
             for language, _ in getattr(self, name):
@@ -76,7 +78,7 @@ class Perplexity:
     def signals(self, docs: pa.RecordBatch) -> Columns:
         texts = docs["text"]
         if not self.models:
-            return self._scored(texts, self.model, self.cutoffs)
+            return self._scored(texts, self.model or PROSE_EN, self.cutoffs)
         label = Identifier().columns(texts)["label"]
         language = pc.fill_null(
             pc.index_in(label, value_set=pa.array(dict(self.models), pa.string())), len(self.models)
@@ -151,7 +153,8 @@ class Perplexity:
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (*([self.model] if self.model else []), *(model for _, model in self.models))
+        named = (*([self.model] if self.model else []), *(model for _, model in self.models))
+        return named or (PROSE_EN,)
 
 
 def load(model: str) -> NgramModel | KenLM:

@@ -48,19 +48,19 @@ class KeepWhere:
             raise RecipeError(
                 "filter/keep_where: give one condition, or conditions by name, as in {conditions: {long: bytes > 1000}}"
             )
-        for name, condition in self._named():
+        for name, condition in self.named():
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
                 raise RecipeError(
                     f'filter/keep_where: "{name}" cannot name a condition, and so a reason; use letters, digits and _'
                 )
             parsed(condition)
-        if len(dict(self._named())) < len(self._named()):
+        if len(dict(self.named())) < len(self.named()):
             raise RecipeError("filter/keep_where: two conditions have the same name")
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        return join_reasons(**{name: fails(parsed(condition), signals) for name, condition in self._named()})
+        return join_reasons(**{name: fails(parsed(condition), signals) for name, condition in self.named()})
 
-    def _named(self) -> tuple[tuple[str, str], ...]:
+    def named(self) -> tuple[tuple[str, str], ...]:
         return self.conditions if self.condition is None else (("condition", self.condition),)
 
 

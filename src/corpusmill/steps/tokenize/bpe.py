@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from corpusmill.models.token_engines import EngineName
 from corpusmill.models.tokenizer import Tokenizer, load
+from corpusmill.models.tokenizer_name import asset_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +15,9 @@ class Bpe:
     """Encode documents with a tokenizer, and end each with one EOS token.
 
     tokenizer   "gpt2", which is built in; or the path of a Hugging Face tokenizer.json, a SentencePiece .model
-                (Unigram or BPE), a .tiktoken file named for its encoding, or the folder that holds one of the first two
+                (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first two;
+                or the name of a repository of the Hugging Face hub, org/name or org/name@revision, which is read from
+                the hub's cache on this machine and, with the extra `hf`, downloaded into it
     engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
                 .model); or "auto": gigatoken where it gives the same ids, else the reference
     eos         the token that ends a document; looked up among the usual names if not given
@@ -30,7 +33,7 @@ class Bpe:
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (self.tokenizer,)
+        return (asset_of(self.tokenizer),)
 
     def open(self) -> Tokenizer:
         """The tokenizer, loaded once per process. Raises AssetError if it cannot be used."""

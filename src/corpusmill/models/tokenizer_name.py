@@ -1,0 +1,54 @@
+"""What a recipe may write for a tokenizer, and the asset that it means."""
+
+import os
+import re
+
+from corpusmill import hub
+from corpusmill.errors import AssetError, did_you_mean
+from corpusmill.models.tokenizer_file import FILES
+
+SHIPPED = ("gpt2",)  # in MANIFEST.json
+BESIDE = ("tokenizer_config.json",)  # it names the token that ends a document
+FILE = re.compile(r"\.(json|model|tiktoken|gz)$")
+
+
+def asset_of(spec: str) -> str:
+    """The asset of a tokenizer: a name that ships, a path that exists, or `hf://org/name/tokenizer.json` for the name
+    of a repository of the hub, org/name or org/name@revision.
+
+    Raises AssetError if it is none of these, or the repository is neither in the hub's cache nor to be had.
+    """
+    if spec in SHIPPED or os.path.exists(os.path.expanduser(spec)):  # noqa: PTH110, PTH111  # as assets.locate
+        return spec
+    if not spec.startswith(hub.SCHEME) and not is_hub_name(spec):
+        raise AssetError(unknown(spec))
+    repo, path = hub.parse(spec)
+    if path:
+        return spec
+    try:
+        _, name = hub.locate(repo, FILES, BESIDE)
+    except AssetError as error:
+        raise AssetError(f"{error} Or give the path of its tokenizer.json.") from error
+    return f"{hub.SCHEME}{repo}/{name}"
+
+
+def is_hub_name(spec: str) -> bool:
+    """Whether this may be the name of a repository, and not a path of a file that is missing.
+
+    >>> is_hub_name("meta-llama/Meta-Llama-3-8B"), is_hub_name("org/name@v1"), is_hub_name("models/tokenizer.json")
+    (True, True, False)
+    """
+    name, _, revision = spec.partition("@")
+    return hub.REPO.fullmatch(name) is not None and ("@" not in spec or bool(revision)) and not FILE.search(spec)
+
+
+def unknown(spec: str) -> str:
+    """The message for what is no tokenizer."""
+    ways = (
+        f"A tokenizer is {' or '.join(SHIPPED)}, which ships; the path of a tokenizer.json, a SentencePiece .model or "
+        "a .tiktoken file, or of the folder with one of the first two; or the name of a repository of the Hugging Face "
+        "hub, as in openai-community/gpt2."
+    )
+    if FILE.search(spec) or spec.startswith((".", "/", "~")):
+        return f"{spec}: no such file or folder. {ways}"
+    return f'there is no tokenizer "{spec}"{did_you_mean(spec, SHIPPED) or "."} {ways}'

@@ -1,0 +1,325 @@
+"""The files of a data set of the Hugging Face hub: those of a subset's split, or those that a path in it names.
+
+They are read from the hub's cache on this machine where they are all there, and else from the hub itself.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from corpusmill import hub
+from corpusmill.errors import InputError, MissingExtraError, did_you_mean
+from corpusmill.storage import FileInfo, read_bytes
+
+SCHEME = f"{hub.SCHEME}datasets/"
+TRAIN = "train"
+DEFAULT = "default"
+CONVERTED = "refs/convert/parquet"  # the revision in which the hub keeps every data set as Parquet
+# What names of files say of their split, as the library `datasets` reads them.
+KEYWORDS = {
+    "train": TRAIN, "training": TRAIN, "validation": "validation", "valid": "validation", "val": "validation",
+    "dev": "validation", "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
+}  # fmt: skip
+OF = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})")
+WORD = re.compile(r"[a-z]+")
+SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that takes any
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files of a data set at a commit: path in it -> the file."""
+
+    repo: hub.Repo
+    commit: str
+    files: Mapping[str, FileInfo]
+
+
+def is_dataset(path: str) -> bool:
+    return path.startswith(SCHEME)
+
+
+def is_whole(path: str) -> bool:
+    """Whether a path names a whole data set, of which a subset and a split are taken."""
+    return is_dataset(path) and not hub.parse(path)[1]
+
+
+def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[FileInfo]:
+    """The files of `hf://datasets/org/name[@revision]`, or of a path in it, in order of their names, which begin with
+    org/name.
+
+    subset, split   of a whole data set: names, empty for the default ones; a split may be several ("train+test") and
+                    have wildcards
+    suffixes        of files that are data
+
+    Raises InputError if there are none, with what there is; or if the data set is neither in the hub's cache nor to be
+    had, with what to fetch.
+    """
+    repo, path = hub.parse(url)
+    local = cached(repo)
+    if local is not None and (names := _try(local, path, subset, split, suffixes)) and _counted(names):
+        return [local.files[name] for name in names]
+    if not path and repo.revision == hub.MAIN and (converted := cached(hub.Repo(repo.kind, repo.name, CONVERTED))):
+        names = _try(converted, path, subset, split, suffixes)
+        if names and not local and (_counted(names) or not absent(converted, names)):
+            return [converted.files[name] for name in names]
+    try:
+        # Of the cached commit, where there is one: files of two commits must not meet.
+        listing = listed(repo if local is None else hub.Repo(repo.kind, repo.name, local.commit))
+    except hub.Unreachable as error:
+        if local is None:
+            pattern = f"--include '{path}'" if path else ""
+            raise InputError(_missing(repo, pattern, str(error))) from error
+        names = chosen(local, path, subset, split, suffixes)
+        if lost := absent(local, names):
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise InputError(_missing(repo, f"{lost[0]}{more}", str(error))) from error
+        return [local.files[name] for name in names]
+    if (
+        not path
+        and repo.revision == hub.MAIN
+        and not any(name.endswith(suffixes or SUFFIXES) for name in listing.files)
+    ):
+        listing = _converted(repo, listing)
+    names = chosen(listing, path, subset, split, suffixes)
+    held = local.files if local is not None else {}
+    return [held.get(name, listing.files[name]) for name in names]
+
+
+def _try(listing: Listing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
+    """The names that were asked for; none where the cache does not have them."""
+    try:
+        return chosen(listing, path, subset, split, suffixes)
+    except InputError:
+        return []
+
+
+def cached(repo: hub.Repo) -> Listing | None:
+    """The data set as it is in the cache on this machine."""
+    if (snapshot := hub.cached(repo)) is None:
+        return None
+    files = {}
+    for folder, _, names in os.walk(snapshot.folder):
+        for name in names:
+            path = os.path.join(folder, name)  # noqa: PTH118  # places are strings
+            inner = os.path.relpath(path, snapshot.folder).replace(os.sep, "/")
+            # A link into blobs/, whose names are checksums: a copy of the cache elsewhere has other times.
+            blob = os.path.basename(os.path.realpath(path))  # noqa: PTH119
+            files[inner] = FileInfo(
+                path, f"{repo.name}/{inner}", Path(path).stat().st_size, f"etag:{snapshot.commit}/{blob}"
+            )
+    return Listing(repo, snapshot.commit, files)
+
+
+def listed(repo: hub.Repo) -> Listing:
+    """The data set as the hub has it; its files are read from there. Raises hub.Unreachable."""
+    info = hub.info(repo, sizes=True)
+    at = f"{SCHEME}{repo.name}@{info.sha}"
+    files = {
+        file.rfilename: FileInfo(
+            f"{at}/{file.rfilename}", f"{repo.name}/{file.rfilename}", file.size or 0, f"etag:{file.blob_id}"
+        )
+        for file in info.siblings or ()
+    }
+    return Listing(repo, info.sha, files)
+
+
+def _converted(repo: hub.Repo, original: Listing) -> Listing:
+    """The data set as the hub has converted it to Parquet, where its own files are of another kind."""
+    try:
+        return listed(hub.Repo(repo.kind, repo.name, CONVERTED))
+    except hub.Unreachable:
+        return original
+
+
+def chosen(listing: Listing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
+    """The paths of the files that were asked for, sorted. Raises InputError if there are none."""
+    data = sorted(name for name in listing.files if name.endswith(suffixes or SUFFIXES) and not _hidden(name))
+    if path:
+        names = _matching(data if not path.endswith(suffixes or SUFFIXES) else sorted(listing.files), path)
+        if not names:
+            near = did_you_mean(path, data) or "."
+            raise InputError(f"{listing.repo}: nothing matches {path}{near} It has: {_some(data)}")
+        return names
+    if not data:
+        raise InputError(
+            f"{listing.repo}: it has no file that ends in {', '.join(suffixes or SUFFIXES)}. It has: "
+            f"{_some(sorted(listing.files))}"
+        )
+    splits = _splits(listing, data, subset)
+    wanted = split or (TRAIN if TRAIN in splits or len(splits) != 1 else next(iter(splits)))
+    names = []
+    for part in wanted.split("+"):
+        there = [name for name in splits if fnmatchcase(name, part.strip())]
+        if not there:
+            slices = " A split is read whole; slices are not known here." if "[" in part else ""
+            near = did_you_mean(part, splits) or "."
+            raise InputError(f'{listing.repo}: there is no split "{part}"{near}{slices} It has: {", ".join(splits)}.')
+        names += [file for name in there for file in splits[name]]
+    return sorted(set(names))
+
+
+def _splits(listing: Listing, data: Sequence[str], subset: str) -> dict[str, list[str]]:
+    """split -> its files, of a subset: as the head of README.md says, else as names and folders say."""
+    configs = {str(config.get("config_name", DEFAULT)): config for config in _configs(listing)}
+    if any("data_files" in config for config in configs.values()):
+        config = configs[_subset(listing, subset, configs, _default(configs))]
+        patterns = _patterns(config.get("data_files", []))
+        folder = str(config.get("data_dir", "")).strip("/")
+        there = {
+            name: [file for pattern in each for file in _matching(data, f"{folder}/{pattern}".lstrip("/"))]
+            for name, each in patterns.items()
+        }
+        return {name: files for name, files in there.items() if files}
+    folders: dict[str, list[str]] = {}
+    for name in data:
+        folders.setdefault(_folder_of_subset(name), []).append(name)
+    if "" not in folders or subset:
+        default = DEFAULT if DEFAULT in folders else next(iter(folders)) if len(folders) == 1 else ""
+        of = _subset(listing, subset, folders, default)
+    else:
+        of = ""
+    splits: dict[str, list[str]] = {}
+    for name in folders[of]:
+        splits.setdefault(_split_of(name.removeprefix(f"{of}/")), []).append(name)
+    if list(splits) == [""]:
+        return {TRAIN: splits[""]}
+    splits.pop("", None)  # of no split, where others are of one
+    return splits
+
+
+def _subset(listing: Listing, wanted: str, there: Mapping[str, Any], default: str) -> str:
+    name = wanted or default
+    if name in there:
+        return name
+    known = sorted(filter(None, there))
+    if not wanted:
+        raise InputError(
+            f"{listing.repo}: it has {len(known)} subsets; name one, as in subset: {known[0]}. It has: {_some(known)}"
+        )
+    near = did_you_mean(wanted, known) or "."
+    raise InputError(f'{listing.repo}: there is no subset "{wanted}"{near} It has: {_some(known) or "none"}')
+
+
+def _default(configs: Mapping[str, Any]) -> str:
+    marked = [name for name, config in configs.items() if config.get("default")]
+    return marked[0] if marked else next(iter(configs)) if len(configs) == 1 else DEFAULT
+
+
+def _configs(listing: Listing) -> list[dict[str, Any]]:
+    """`configs` of the YAML at the head of README.md."""
+    if "README.md" not in listing.files:
+        return []
+    try:
+        text = read_bytes(listing.files["README.md"].path).decode("utf-8", "replace")
+    except (InputError, MissingExtraError):
+        return []
+    head = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
+    try:
+        said = yaml.safe_load(head[1]) if head else None
+    except yaml.YAMLError:
+        return []
+    configs = said.get("configs") if isinstance(said, dict) else None
+    return [config for config in configs or () if isinstance(config, dict)]
+
+
+def _patterns(data_files: Any) -> dict[str, list[str]]:
+    """split -> patterns, of `data_files` as a card may write it."""
+    if isinstance(data_files, str):
+        return {TRAIN: [data_files]}
+    if isinstance(data_files, Mapping):
+        return {str(split): [paths] if isinstance(paths, str) else list(paths) for split, paths in data_files.items()}
+    patterns: dict[str, list[str]] = {}
+    for item in data_files or ():
+        split, paths = (item.get("split", TRAIN), item.get("path", [])) if isinstance(item, dict) else (TRAIN, item)
+        patterns.setdefault(str(split), []).extend([paths] if isinstance(paths, str) else paths)
+    return patterns
+
+
+def _folder_of_subset(name: str) -> str:
+    """The first folder of a file, unless it is called data, or is that of a split.
+
+    >>> _folder_of_subset("fr/train/0000.parquet"), _folder_of_subset("data/train-0.parquet")
+    ('fr', '')
+    """
+    first, _, rest = name.partition("/")
+    return "" if not rest or first == "data" or _split_of(f"{first}/") else first
+
+
+def _split_of(name: str) -> str:
+    """The split that the name of a file says, or that of its folder; "" if none.
+
+    >>> _split_of("data/train-00000-of-00002.parquet"), _split_of("wiki.valid.jsonl"), _split_of("test/0000.parquet")
+    ('train', 'validation', 'test')
+    >>> _split_of("cooked-00000-of-00002.parquet"), _split_of("a.parquet")
+    ('cooked', '')
+    """
+    *folders, file = name.split("/")
+    for part in (file, *reversed(folders)):
+        for word in WORD.findall(part.lower()):
+            if word in KEYWORDS:
+                return KEYWORDS[word]
+    return counted["stem"] if (counted := OF.match(file)) is not None else ""
+
+
+def _matching(names: Sequence[str], pattern: str) -> list[str]:
+    """The names that a file, a folder or a pattern names; `*` stays within a folder, `**` does not."""
+    pattern = pattern.removeprefix("./").strip("/")
+    if not pattern:
+        return list(names)
+    parts = re.split(r"(\*\*/?|\*|\?)", pattern)
+    meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = re.compile("".join(meant.get(part, re.escape(part)) for part in parts))
+    return [name for name in names if expression.fullmatch(name) or name.startswith(f"{pattern}/")]
+
+
+def _counted(names: Sequence[str]) -> bool:
+    """Whether the names say of how many they are, and all of these are there."""
+    return all(OF.match(name.rpartition("/")[2]) for name in names) and not _lost(names)
+
+
+def absent(listing: Listing, names: Sequence[str]) -> list[str]:
+    """Files that must belong to these, by their names ("-00000-of-00005"), and are not in the listing."""
+    return [name for name in _lost(names) if name not in listing.files]
+
+
+def _lost(names: Sequence[str]) -> list[str]:
+    there, lost = set(names), []
+    for name in names:
+        folder, _, file = name.rpartition("/")
+        if (counted := OF.match(file)) is None:
+            continue
+        width = len(counted["number"])
+        for number in range(int(counted["count"])):
+            other = f"{file[: counted.start('number')]}{number:0{width}}{file[counted.end('number') :]}"
+            other = f"{folder}/{other}" if folder else other
+            if other not in there:
+                there.add(other)
+                lost.append(other)
+    return lost
+
+
+def _missing(repo: hub.Repo, what: str, why: str) -> str:
+    at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN)
+    include = f" {what}" * what.startswith("--")
+    lacks = f"{what} is not" if what and not include else "not"
+    return (
+        f"{SCHEME}{str(repo).removeprefix('datasets/')}: {lacks} in the cache of the Hugging Face hub, {repo.folder}, "
+        f"and {why}. Where there is a network: hf download {repo.name} --repo-type dataset{at}{include} "
+        f"(`huggingface-cli download` in older versions), and copy the folder {repo.folder.name} into "
+        f"{hub.cache_folder()}. A gated data set also needs that you accept its terms on its page, and a token: "
+        "hf auth login, or HF_TOKEN. Or give the paths of its files."
+    )
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "_")) for part in name.split("/"))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")

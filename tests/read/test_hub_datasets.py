@@ -1,0 +1,193 @@
+"""Data sets of the Hugging Face hub: which files are a split's, from the cache without a network, or from a hub."""
+
+import doctest
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import corpusmill as package
+from corpusmill.errors import InputError, RecipeError
+from corpusmill.read import _hub_datasets as datasets
+from corpusmill.read import dataset_files
+from corpusmill.read.parquet import Parquet
+from corpusmill.recipe.parts import Source
+from made_hub import COMMIT, serving, write_cache
+
+PARQUET = (".parquet",)
+ORG = "hf://datasets/org/name"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    for name in ("HF_HOME", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return tmp_path / "hub"
+
+
+def table(*texts: str) -> bytes:
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": list(texts)}), out)
+    return out.getvalue().to_pybytes()
+
+
+def put(cache: Path, *names: str, readme: str = "", revision: str = "main") -> None:
+    files = {name: table(name) for name in names} | ({"README.md": readme.encode()} if readme else {})
+    write_cache(cache, "org/name", files, "dataset", revision)
+
+
+def chosen(url: str = ORG, subset: str = "", split: str = "", suffixes: tuple[str, ...] = PARQUET) -> list[str]:
+    return [file.name.removeprefix("org/name/") for file in dataset_files(url, subset, split, suffixes)]
+
+
+TWO = ("data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet")
+CARD = """---
+license: odc-by
+configs:
+- config_name: default
+  data_files:
+  - split: train
+    path: data/*/*
+- config_name: sample-10BT
+  data_files:
+  - split: train
+    path: sample/10BT/*
+---
+# A data set
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "subset", "split", "wanted"),
+    [
+        ((*TWO, "data/test-00000-of-00001.parquet"), "", "", TWO),
+        ((*TWO, "data/test-00000-of-00001.parquet"), "", "test", ("data/test-00000-of-00001.parquet",)),
+        ((*TWO, "data/test-00000-of-00001.parquet"), "", "t*", ("data/test-00000-of-00001.parquet", *TWO)),
+        (
+            ("train.parquet", "valid.parquet", "test.parquet"),
+            "",
+            "train+validation",
+            ("train.parquet", "valid.parquet"),
+        ),
+        (("one.parquet", "deep/er/two.parquet"), "", "", ("one.parquet",)),
+        (
+            ("fr/train/0000.parquet", "en/train/0000.parquet", "en/test/0000.parquet"),
+            "en",
+            "",
+            ("en/train/0000.parquet",),
+        ),
+        (("default/train/0000.parquet", "x/train/0000.parquet"), "", "train", ("default/train/0000.parquet",)),
+        (("only/train-0.parquet",), "", "", ("only/train-0.parquet",)),
+        (("data/cooked-00000-of-00001.parquet",), "", "", ("data/cooked-00000-of-00001.parquet",)),
+        ((*TWO, "data/_hidden.parquet", "notes.txt"), "", "", TWO),
+    ],
+)
+def test_a_split_has_these_files(cache, names, subset, split, wanted):
+    put(cache, *names)
+    assert chosen(subset=subset, split=split) == list(wanted)
+
+
+def test_the_head_of_the_card_says_which_files_a_subset_has(cache):
+    put(cache, "data/CC-1/000.parquet", "sample/10BT/000.parquet", readme=CARD)
+    assert chosen() == ["data/CC-1/000.parquet"]
+    assert chosen(subset="sample-10BT", split="train") == ["sample/10BT/000.parquet"]
+
+
+def test_a_path_in_the_data_set_names_files_as_elsewhere(cache):
+    put(cache, "data/CC-1/000.parquet", "data/CC-2/000.parquet", "b.parquet")
+    assert chosen(f"{ORG}/data") == chosen(f"{ORG}/data/**/*.parquet") == chosen(f"{ORG}/data/*/*.parquet")
+    assert chosen(f"{ORG}/data/CC-?/000.parquet") == ["data/CC-1/000.parquet", "data/CC-2/000.parquet"]
+    assert chosen(f"{ORG}/*.parquet") == chosen(f"{ORG}/b.parquet") == ["b.parquet"]
+
+
+def test_what_the_hub_has_converted_is_read_where_it_is_cached(cache):
+    put(cache, "default/train/0000.parquet", revision="refs/convert/parquet")
+    assert chosen() == chosen(f"{ORG}@refs/convert/parquet") == ["default/train/0000.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("names", "subset", "split", "words"),
+    [
+        (TWO, "", "valid", 'there is no split "valid".* It has: train'),
+        (TWO, "", "train[:10%]", "A split is read whole; slices are not known here"),
+        (
+            ("a/train-0.parquet", "b/train-0.parquet"),
+            "",
+            "",
+            "it has 2 subsets; name one, as in subset: a. It has: a, b",
+        ),
+        (("a/train-0.parquet", "b/train-0.parquet"), "aa", "", 'there is no subset "aa"; did you mean "a"'),
+        (("a.csv",), "", "", "it has no file that ends in .parquet. It has: a.csv"),
+        (TWO[:1], "", "", "data/train-00001-of-00002.parquet is not in the cache"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(cache, names, subset, split, words):
+    put(cache, *names)
+    with pytest.raises(InputError, match=words):
+        chosen(subset=subset, split=split)
+
+
+def test_without_cache_and_network_the_message_says_what_to_fetch_and_where_to_put_it(cache):
+    with pytest.raises(InputError) as error:
+        chosen(f"{ORG}@v2/data/*.parquet")
+    said = str(error.value)
+    assert "hf download org/name --repo-type dataset --revision v2 --include 'data/*.parquet'" in said
+    assert f"copy the folder datasets--org--name into {cache}" in said and "HF_HUB_OFFLINE is set" in said
+
+
+def test_files_that_are_not_cached_are_read_from_the_hub_at_its_commit(cache, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    put(cache, TWO[0])
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    with serving({name: table(name) for name in TWO}) as (address, asked):
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        files = dataset_files(ORG, "", "", PARQUET)
+        questions = [path for path in asked if path.startswith("/api/datasets/")]
+        commit = next((cache / "datasets--org--name" / "snapshots").iterdir()).name
+        assert questions == [f"/api/datasets/org/name/revision/{commit}?blobs=true"]  # the commit that is cached
+        assert [file.path for file in files][1] == f"hf://datasets/org/name@{COMMIT}/{TWO[1]}"
+        assert files[0].path.startswith(str(cache))
+        put(cache, *TWO, revision="v1")
+        assert len(dataset_files(f"{ORG}@v1", "", "", PARQUET)) == 2
+        assert [path for path in asked if path.startswith("/api/datasets/")] == questions  # all is cached
+
+
+@pytest.mark.parametrize("paths", ["data/*.parquet", "hf://datasets/org/name/data", ("hf://datasets/org/name", "a")])
+def test_a_split_is_of_whole_data_sets(paths):
+    with pytest.raises(RecipeError, match="split is of whole data sets"):
+        Source(Parquet(), paths, split="train")
+
+
+RECIPE = """
+name: hub
+read:
+  - parquet: {paths: "hf://datasets/org/name", split: test, source: tests}
+  - parquet: {paths: "hf://datasets/org/name"}
+write: {jsonl: {compression: none}}
+run: {executor: serial, folder: FOLDER}
+"""
+
+
+def test_a_run_reads_splits_without_a_network_and_records_the_commit(cache, tmp_path):
+    put(cache, *TWO, "data/test-00000-of-00001.parquet")
+    path = tmp_path / "hub.yaml"
+    path.write_text(RECIPE.replace("FOLDER", str(tmp_path / "run")))
+    run = package.run(path)
+    lines = [
+        json.loads(line)
+        for file in (tmp_path / "run" / "output").rglob("*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    assert sorted(line["text"] for line in lines) == sorted([*TWO, "data/test-00000-of-00001.parquet"])
+    record = json.loads(next((tmp_path / "run").rglob("run.json")).read_text())
+    commit = next((cache / "datasets--org--name" / "snapshots").iterdir()).name
+    assert all(commit in file["path"] for files in record["inputs"].values() for file in files)
+    assert "split: test" in record["recipe"] and run.waterfall is not None
+
+
+def test_the_examples_in_the_docstrings_hold():
+    assert doctest.testmod(datasets).failed == 0
