@@ -9,6 +9,7 @@ INTEROP := build/interop/bin/python
 TORCH_PYTHON := build/torch/bin/python
 NAMES_PYTHON := build/names/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
+SEEDS_PYTHON := build/seeds/bin/python
 # Exact versions, for the same result everywhere; CONSTRAINTS= takes the newest that pyproject.toml allows.
 CONSTRAINTS ?= constraints.txt
 PIP := -m pip install --quiet --disable-pip-version-check
@@ -18,7 +19,7 @@ WORKLOAD ?= build/workload
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-plan scale-long parity quality interop torch names clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-plan scale-long parity quality interop torch seeds names clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -76,6 +77,9 @@ interop: build/interop/.ready ## read what we write with the libraries that trai
 torch: build/torch/.ready ## the tests that need PyTorch, which `make test` skips
 	$(TORCH_PYTHON) -m pytest tests/with_torch
 
+seeds: build/seeds/.ready ## run the five recipes of docs/seeds.md, and compare what they write with plain reference code
+	$(SEEDS_PYTHON) -m benchmarks.peers.seeds
+
 names: build/names/.ready ## the tests that need a named-entity model, which `make test` skips
 	$(NAMES_PYTHON) -m pytest tests/steps/test_names.py tests/test_every_step.py -k "names or Names"
 
@@ -121,6 +125,12 @@ build/torch/.ready: Makefile pyproject.toml constraints.txt
 build/names/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/names
 	$(NAMES_PYTHON) $(PIP) -c constraints.txt -e '.[pii-names]' pytest hypothesis
+	@touch $@
+
+build/seeds/.ready: Makefile pyproject.toml
+	$(PYTHON) -m venv build/seeds
+	$(SEEDS_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' 'datasets==5.*' 'datasketch==2.0.*'
+	$(SEEDS_PYTHON) $(PIP) '$(TORCH)' || $(SEEDS_PYTHON) $(PIP) torch
 	@touch $@
 
 build/interop/.ready: Makefile pyproject.toml
