@@ -160,10 +160,11 @@ def pretraining_at_scale(run: Made) -> Iterator[Figure]:
     shards = open_shards(run.output("shards"))
     rows = np.concatenate(list(shards.rows()))
     texts = {document["id"]: document["text"] for document in run.kept()}
-    order = [shards.provenance(number)["id"] for number in range(shards.index.documents)]
-    stream = flat(token_ids(texts[name] for name in order))
-    yield exact("rows are the stream of documents and EOS, cut at 2,048", packed(stream, 2048) == rows.tolist())
-    yield exact("no padding", len(rows) == len(stream) // 2048)
+    held = shards.index.documents - shards.index.discarded_documents
+    stream = flat(token_ids(texts[shards.provenance(number)["id"]] for number in range(held)))
+    wanted = packed(stream, 2048)[: len(rows)]
+    yield exact("rows are the stream of documents and EOS, cut at 2,048", wanted == rows.tolist())
+    yield exact("no padding", bool((shards.spans(0, len(shards)).document != PADDING).all()))
 
 
 def packed(stream: list[int], length: int) -> list[list[int]]:

@@ -131,7 +131,8 @@ class Shards:
                         record: dict[str, Any] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
                         return record
                     row -= rows
-        raise ShardError(f"{self.folder}: no document {document}; the shards hold 0 to {self.index.documents - 1}.")
+        last = self.index.documents - self.index.discarded_documents - 1
+        raise ShardError(f"{self.folder}: no document {document}; the shards hold 0 to {last}.")
 
     def verify(self) -> list[str]:
         """Read everything and return all problems; an empty list means that all FORMAT.md promises holds."""

@@ -126,7 +126,10 @@ def vocabulary_use(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.vocabulary:
         return NO_TOKENS
     used, there = facts.tokens.distinct, facts.tokens.vocabulary
-    advice = "a smaller vocabulary: `corpusmill train tokenizer --vocab 16384`; or the corpus is a sample, and small"
+    advice = (
+        "a smaller vocabulary: `corpusmill train tokenizer RUN --vocab-size 16384 --out tokenizer.json`; or the corpus "
+        "is a sample, and small"
+    )
     return Measured(used / there, f"{number(used)} of {number(there)} vocabulary tokens occur", advice)
 
 
