@@ -202,7 +202,7 @@ def test_a_changed_step_repeats_only_what_depends_on_it(tmp_path):
     everything = units()
     assert all(everything.values())
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("stages/*/commits/*.json")}
-    done = units(["steps.minhash.threshold=0.7"])
+    done = units(["steps.minhash.threshold=0.7", "steps.minhash.bands=16", "steps.minhash.rows=7"])
     again = {stage for stage, count in done.items() if count}
     assert "minhash-verdicts" in again and "shards" in again
     assert not again & {"pass-1", "exact-group", "exact-verdicts"}

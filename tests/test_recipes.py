@@ -13,6 +13,7 @@ from corpusmill.report.page import write_page
 from corpusmill.runs import run
 from corpusmill.shards.reader import open_shards
 from corpusmill.write.parquet import Parquet
+from corpusmill.write.shards import Shards
 
 ROOT = Path(__file__).parents[1]
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
@@ -27,6 +28,10 @@ AT_WORK = {
     "refinedweb": {"language", "gopher_quality", "refinedweb_lines"},
     "web-en": {"language", "gopher_quality", "keep_where", "toxicity", "ngrams", "exact", "minhash"},
     "tokenturbine": {"code", "language", "basic"},
+    "lesson": {"language", "basic", "top", "exact", "minhash"},
+    "pretraining-at-scale": {"url", "language", "basic", "keep_where", "exact", "minhash", "ngrams", "sources"},
+    "hf-packaging": {"basic", "lines", "paragraph"},
+    "wet-lab": {"language", "gopher_quality", "minhash"},
     "mix": {"language", "minhash", "sources"},
 }
 
@@ -65,8 +70,10 @@ def test_a_recipe_runs_and_its_account_adds_up(name, small, tmp_path, monkeypatc
     assert sum(sum(row.reasons.values()) for row in rows) == done.waterfall.documents_in - stay > 0
     assert {row.step for row in rows if row.reasons} >= AT_WORK[name]
     assert stay > 10
-    assert done.shards is not None
-    assert open_shards(done.shards).verify() == []
+    assert done.checked and not any(checked.problems for checked in done.checked)
+    if any(isinstance(writer, Shards) for writer in recipe.write):
+        assert done.shards is not None
+        assert open_shards(done.shards).verify() == []
     if any(isinstance(writer, Parquet) for writer in recipe.write):
         files = (done.output / "parquet").rglob("*.parquet")
         assert sum(pq.read_metadata(file).num_rows for file in files) == stay

@@ -158,7 +158,7 @@ def pretraining_at_scale(run: Made) -> Iterator[Figure]:
     yield exact("no code and no book is dropped by rules for the web", {d["source"] for d in others} <= {"web", "wet"})
     yield from near_duplicates(run, "minhash", 0.7)
     shards = open_shards(run.output("shards"))
-    rows = np.concatenate(list(shards.rows()))
+    rows = np.stack(list(shards.rows()))
     texts = {document["id"]: document["text"] for document in run.kept()}
     held = shards.index.documents - shards.index.discarded_documents
     stream = flat(token_ids(texts[shards.provenance(number)["id"]] for number in range(held)))

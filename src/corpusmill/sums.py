@@ -1,6 +1,6 @@
-"""SHA256SUMS: the checksums of a folder's files, in the format of `sha256sum`, written after all files.
+"""_SHA256SUMS: the checksums of a folder's files, in the format of `sha256sum`, written after all files.
 
-`sha256sum -c SHA256SUMS` checks them without this package.
+`sha256sum -c _SHA256SUMS` checks them without this package.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpusmill.storage import write_atomic
 
-SUMS = "SHA256SUMS"
+SUMS = "_SHA256SUMS"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -30,7 +30,7 @@ def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> None:
 
 
 def sum_problems(folder: Path) -> Iterator[str]:
-    """The differences from SHA256SUMS: a sentence for each file that is missing, is not listed, or has changed."""
+    """The differences from _SHA256SUMS: a sentence for each file that is missing, is not listed, or has changed."""
     path = folder / SUMS
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -61,6 +61,6 @@ def sum_problems(folder: Path) -> Iterator[str]:
 
 
 def files_in(folder: Path) -> list[str]:
-    """Names of all files below a folder except SHA256SUMS, with `/`, sorted."""
+    """Names of all files below a folder except _SHA256SUMS, with `/`, sorted."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(name for name in names if name != SUMS)

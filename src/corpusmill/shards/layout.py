@@ -136,7 +136,7 @@ class Index:
     @property
     def whole(self) -> bool:
         """Whether rows were packed so that documents are not cut, which rows of another length would undo."""
-        return self.packing != "concat" or self.split_at is not None
+        return self.packing not in ("concat", "none") or self.split_at is not None
 
     @property
     def tokens(self) -> int:

@@ -44,7 +44,7 @@ def describe(name: str) -> StepInfo:
 
     >>> info = describe("filter/gopher_quality")
     >>> info.kinds, info.parameters[0]
-    (('Filter',), Parameter(name='min_words', type='int | None', default='50', note=''))
+    (('Annotate', 'Filter'), Parameter(name='min_words', type='int | None', default='50', note=''))
     """
     step = find(name)
     doc = inspect.cleandoc(step.__doc__ or "")

@@ -26,6 +26,7 @@ Measures of a document:
     word_counts    how many words, at the speed of memory
     sentences      how many sentences, and where
     scripts        letters by script
+    marks          characters of one's own, and the lines that begin with one
     code           keywords, symbols and lines that speak for source code
     markup         tags of HTML, and whether they are arranged as markup
     tags           whether there is a tag of HTML

@@ -132,4 +132,5 @@ def _bounds(tables: RunTables, signal: str) -> Iterator[tuple[str, float]]:
             for named, condition in step.named():
                 drawn = [(name, at) for name, _, at in COMPARISON.findall(condition)]
                 drawn += [(name, at) for name, *ends in BETWEEN.findall(condition) for at in ends]
-                yield from ((f"{label}.{named}", float(at.replace("_", ""))) for name, at in drawn if name == signal)
+                reason = f"{label}.{named}" if step.conditions else label
+                yield from ((reason, float(at.replace("_", ""))) for name, at in drawn if name == signal)
