@@ -40,6 +40,7 @@ class Batch:
     reasons     one (label, (documents,) string) a filter: every rule that each document fails there
     sizes       one (documents,) int64 a step, and one more: bytes of each document before each step, and at the end
     failed      documents that a step could not process; they are no longer in the batch
+    tokens      of the texts as they came, where the pass before has counted them
 
     Of a document that is dropped, `dropped_texts` has the text that came to the step that dropped it.
     """
@@ -50,6 +51,7 @@ class Batch:
     reasons: list[tuple[str, pa.Array]] = field(default_factory=list)
     sizes: list[NDArray[np.int64]] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
+    tokens: pa.Array | None = None
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
     _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
     _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
@@ -228,6 +230,7 @@ class Batch:
         self.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
         self.sizes = [size[rows] for size in self.sizes]
         self._texts = [text.filter(mask) for text in self._texts]
+        self.tokens = None if self.tokens is None else self.tokens.filter(mask)
         self._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
         self._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}

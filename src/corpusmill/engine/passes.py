@@ -234,11 +234,15 @@ class Pass:
         first = 0
         file = io.parquet(io.results(self.before)["docs"].path(inputs.number))
         for stored in file.iter_batches(ROWS, use_threads=False):
-            docs = stored.select(STORED.names)
+            docs, tokens = stored.select(STORED.names), stored["tokens"]
             for name in ("raw", "charset"):
                 docs = docs.append_column(DOCUMENT.field(name), pa.nulls(len(docs), DOCUMENT.field(name).type))
+            row = 0
             for part in self._cut(docs.select(DOCUMENT.names).cast(DOCUMENT)):
-                yield self._judged(part, first, verdicts)
+                batch = self._judged(part, first, verdicts)
+                batch.tokens = tokens.slice(row, len(part))
+                yield batch
+                row += len(part)
                 first += len(part)
 
     def _cut(self, docs: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -278,9 +282,17 @@ class Pass:
         return batch
 
     def _count(self, batch: Batch) -> pa.Array:
+        """(documents,) tokens of each text. Those that are as the pass before left them were counted there."""
+        texts = batch.docs["text"]
         if self.tokenizer is None:
-            return pa.nulls(len(batch.docs), pa.int64())
-        return pa.array(self.tokenizer.count(batch.docs["text"]), pa.int64())
+            return pa.nulls(len(texts), pa.int64())
+        if batch.tokens is None:
+            return pa.array(self.tokenizer.count(texts), pa.int64())
+        changed = pc.not_equal(texts, batch.first_texts())
+        if not pc.any(changed).as_py():
+            return batch.tokens
+        counted = pa.array(self.tokenizer.count(texts.filter(changed)), pa.int64())
+        return pc.replace_with_mask(batch.tokens, changed, counted)
 
     def _count_flow(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
         """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
