@@ -23,7 +23,12 @@ STEPS = """
 def test_a_later_pass_counts_what_it_changes_and_no_more(tmp_path, monkeypatch):
     counted = []
     count = Bpe.count
-    monkeypatch.setattr(Bpe, "count", lambda self, texts: counted.append(len(texts)) or count(self, texts))
+
+    def counting(self, texts):
+        counted.append(len(texts))
+        return count(self, texts)
+
+    monkeypatch.setattr(Bpe, "count", counting)
     texts = [
         f"The mill of {name} stood here. Shared line of text\nits own line {name} www.{name}.example" for name in "abcd"
     ]
