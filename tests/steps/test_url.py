@@ -5,6 +5,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from conftest import docs
 from corpusmill.assets import FOLDER, locate, manifest
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps.filter import _lists
-from corpusmill.steps.filter._lists import Address
 from corpusmill.steps.filter.url import Url
+from corpusmill.text import addresses
+from slow_addresses import domains, pages, signals, site, suffixes
 
 
 def judge(step: Url, *urls: str | None) -> list[str | None]:
@@ -315,14 +317,157 @@ def test_the_words_that_ship_let_honest_addresses_pass(honest):
     assert judge(Url(), honest) == [None]
 
 
-@given(st.text(max_size=40))
-@settings(max_examples=200)
-def test_any_text_can_be_in_the_place_of_a_url(text):
-    address = Address.of(text)
-    assert address.domains[:1] == ([address.host] if address.host else [])
-    assert address.site is None or address.host.endswith(address.site)
-    assert len(judge(Url(block_domains=("a",), block_urls=("a/b",)), text)) == 1
+HOSTS = [
+    *("example.com", "a.b.example.com", "WWW.Example.CO.uk", "www.ck", "x.www.ck", "a.b.kobe.jp", "city.kobe.jp"),
+    *("sub.city.kobe.jp", "kobe.jp", "me.github.io", "localhost", "com", "10.0.0.7", "1.2.3", "[::1]", "[2001:DB8::1]"),
+    *(
+        "bücher.example",
+        "xn--bcher-kva.example",
+        "ß.de",
+        "a..b",
+        ".a",
+        "a.",
+        "...",
+        "www.",
+        "www",
+        "www.www.a",
+        "[",
+        "]",
+    ),
+    *(
+        "[a",
+        "a]",
+        "[a\nb]",
+        "[]",
+        "[.]",
+        "例え.jp",
+        "公司.cn",
+        "xn--55qx5d.cn",
+        "x.公司.cn",
+        "a_b-c.org",
+        "\u212axample.com",
+    ),
+    *("İx.org", "a\u3002b.com", "x" * 70 + ".é", "%65xample.com", "", "ΑΣ.gr"),
+]
+PIECES = [
+    *(
+        "http://",
+        "HTTPS://",
+        "//",
+        "ftp:",
+        "1a://",
+        "h+.-2://",
+        "http:/",
+        "http:",
+        "me@",
+        "me:secret@",
+        "@",
+        ":",
+        ":80",
+        ":8a",
+    ),
+    *(
+        "/",
+        "//",
+        "/a",
+        "/A/b/",
+        "/two-words",
+        "/two--Words",
+        "?",
+        "?q=1",
+        "#",
+        "#top",
+        "?q#f?",
+        "/free-stu.ff",
+        "/so/soft",
+    ),
+    *(
+        " ",
+        "\t",
+        "\x1c",
+        "\x00",
+        "\n",
+        "\u3000",
+        "\xa0",
+        "é",
+        "%20",
+        "\u212a",
+        "İ",
+        "soft",
+        "bad",
+        "1",
+        "bad bad",
+        "٣",
+        ".",
+    ),
+]
+hostile = st.one_of(
+    st.none(),
+    st.text(max_size=40),
+    st.lists(st.sampled_from(HOSTS + PIECES), max_size=9).map("".join),
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(HOSTS), st.lists(st.sampled_from(PIECES), max_size=5)).map(
+        lambda parts: parts[0] + parts[1] + "".join(parts[2])
+    ),
+    st.tuples(st.sampled_from([*HOSTS, *PIECES]), st.integers(0, 600)).map(lambda part: part[0] * part[1]),
+)
+WORDS = [
+    "bad",
+    "two words",
+    "so",
+    "soft",
+    "so soft",
+    "free stuff",
+    "words",
+    "a",
+    "b",
+    "k",
+    "i",
+    "1",
+    "bad bad",
+    "freestuff",
+]
+some_words = st.lists(st.sampled_from(WORDS), max_size=6).map(tuple)
+
+
+@given(st.lists(hostile, max_size=5), st.data())
+@settings(max_examples=500)
+def test_every_signal_is_that_of_the_slow_twin(urls, data):
+    """Whatever is in the place of a URL, and whichever of its names the lists have."""
+    given = [url for url in urls if url is not None]
+    hosts = sorted({name for url in given for name in domains(url) if _lists.is_domain(name)} | {"example.com", "jp"})
+    addresses_of = sorted({name for url in given for name in pages(url) if pages(name)} | {"example.com/a"})
+    step = Url(
+        block_domains=tuple(data.draw(st.lists(st.sampled_from(hosts), max_size=3))),
+        allow_domains=tuple(data.draw(st.lists(st.sampled_from(hosts), max_size=3))),
+        block_urls=tuple(data.draw(st.lists(st.sampled_from(addresses_of), max_size=3))),
+        hard_words=data.draw(some_words),
+        sub_words=data.draw(some_words),
+        soft_words=data.draw(some_words),
+    )
+    batch = docs(*["text"] * len(urls), url=urls)
+    found = pa.RecordBatch.from_pydict(step.signals(batch)).to_pylist()
+    assert found == [signals(step, url) for url in urls]
+    assert len(step.reasons(batch, step.signals(batch))) == len(urls)
+
+
+def test_the_registered_domain_is_that_of_the_package_for_every_rule():
+    rules = sorted(rule.lstrip("*!.") for rule in suffixes()._publicsuffix)
+    urls = [f"{below}{rule}" for rule in rules for below in ("", "a.", "b.a.", "c.b.a.", "a..")]
+    assert Url().signals(docs(*["text"] * len(urls), url=urls))["domain"].to_pylist() == [site(url) for url in urls]
+
+
+def test_a_long_list_finds_each_of_its_entries_and_no_other():
+    entries = tuple(f"host{i}.example" for i in range(5000))
+    urls = [*entries, *(f"guest{i}.example" for i in range(5000))]
+    found = Url(block_domains=entries, **BARE).signals(docs(*["text"] * len(urls), url=urls))["block_domains"]
+    assert found.to_pylist() == [*entries, *[None] * 5000]
+
+
+def test_a_url_of_many_parts_takes_time_in_proportion_to_its_length():
+    url = "http://" + "a." * 200_000 + "example" + "/b" * 200_000  # hashed part by part, it would take minutes
+    step = Url(block_domains=("example",), block_urls=("nowhere.example/b",), hard_words=("b",))
+    assert judge(step, url) == ["block_domains,hard_words"]
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(_lists).failed == 0
+    assert doctest.testmod(_lists).failed == doctest.testmod(addresses).failed == 0

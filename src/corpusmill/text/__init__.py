@@ -35,6 +35,11 @@ Measures of a document:
     c4             C4's line rules: documents in, cleaned documents out
     lexicon        where words of a list are, also in disguise
 
+URLs:
+
+    addresses      what lists compare: host, path, query; lists of domains and pages; the registered domain
+    word_lists     which words of lists an address has
+
 Personal data in a document:
 
     pii            addresses and numbers of people and machines (a folder)

@@ -1,21 +1,34 @@
 """Block lists and words in the address: can a page be dropped by its URL alone?"""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from corpusmill.assets import load, locate
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.filter import _lists
-from corpusmill.steps.filter._lists import Address, Hashes, Names
 from corpusmill.steps.verdict import Rule, join_reasons, only
+from corpusmill.text.addresses import (
+    Address,
+    Addresses,
+    Hashes,
+    Spans,
+    domain_hashes,
+    find_domains,
+    find_pages,
+    page_hashes,
+    parse,
+    pieces,
+    sites,
+)
+from corpusmill.text.word_lists import find_words, word_lists
 
 List = tuple[str, ...] | str
 
@@ -116,30 +129,35 @@ class Url:
         The longest domain and the deepest page of the URL that a list has are reported; of words, the first in list
         order.
         """
-        urls = [None if url is None else Address.of(url) for url in docs["url"].to_pylist()]
-        sites = [None if url is None else url.site for url in urls]
-        allowed = Names(urls, lambda url: url.domains).matches(domain_list(self.allow_domains))
-        urls = [url if kept is None else None for url, kept in zip(urls, allowed)]
-        domains, pages = Names(urls, lambda url: url.domains), Names(urls, lambda url: url.pages)
+        addresses = parse(docs["url"])
+        wanted = docs["url"].is_valid().to_numpy(zero_copy_only=False)
+        wanted = wanted & (find_domains(addresses, wanted, domain_list(self.allow_domains))[:, 0] < 0)
+        by_domain, by_page = (
+            partial(found, find_domains, addresses, wanted),
+            partial(found, find_pages, addresses, wanted),
+        )
 
-        ut1: list[str | None] = [None] * len(urls)
+        ut1 = pa.nulls(len(wanted), pa.string())
         for category, file in self._ut1_files():
-            names, read = (domains, _lists.domain_hashes) if file == "domains" else (pages, _lists.page_hashes)
-            entries = names.matches(load(f"{self.ut1}/{category}/{file}", read))
-            ut1 = [old or (entry and f"{category}: {entry}") for old, entry in zip(ut1, entries)]
+            find, read = (by_domain, _lists.domains) if file == "domains" else (by_page, _lists.pages)
+            entries = find(load(f"{self.ut1}/{category}/{file}", read))
+            ut1 = pc.coalesce(ut1, pc.binary_join_element_wise(category, entries, ": "))
 
-        whole = [None if url is None else f"{url.host}{url.path}{url.query}".lower() for url in urls]
-        parted = pc.replace_substring_regex(pa.array(whole, pa.string()), "[^a-z0-9]+", " ")
-        hard, soft = (spelled(parted, word_list(listed)) for listed in (self.hard_words, self.soft_words))
+        listed = word_list(self.hard_words), word_list(self.sub_words, inside=True), word_list(self.soft_words)
+        *places, soft = find_words(addresses.data, addresses.spans[:, 4], addresses.spans[:, 5], automata(*listed))
+        hard, sub = (
+            pa.array(words, pa.string()).take(pa.array(at, mask=~wanted | (at < 0)))
+            for words, at in zip(listed, places)
+        )
         return {
-            "domain": pa.array(sites, pa.string()),
-            "ut1": pa.array(ut1, pa.string()),
-            "block_domains": pa.array(domains.matches(domain_list(self.block_domains)), pa.string()),
-            "block_urls": pa.array(pages.matches(page_list(self.block_urls)), pa.string()),
-            "curated_domains": pa.array(domains.matches(domain_list(self.curated_domains)), pa.string()),
-            "hard_words": pa.array([words[0] if words else None for words in hard], pa.string()),
-            "sub_words": pa.array(first_sub_words(parted, word_list(self.sub_words)), pa.string()),
-            "soft_words": pa.array([None if url is None else len(words) for url, words in zip(urls, soft)], pa.int32()),
+            "domain": sites(addresses),
+            "ut1": ut1,
+            "block_domains": by_domain(domain_list(self.block_domains)),
+            "block_urls": by_page(page_list(self.block_urls)),
+            "curated_domains": by_domain(domain_list(self.curated_domains)),
+            "hard_words": hard,
+            "sub_words": sub,
+            "soft_words": pa.array(soft, mask=~wanted),
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
@@ -167,49 +185,30 @@ def written(entries: List) -> tuple[str, ...]:
     return () if isinstance(entries, str) else entries
 
 
+def found(find: Callable[..., Spans], addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> pa.Array:
+    """The name of each wanted address that `find` finds in a list, null for none."""
+    return (
+        pieces(addresses, find(addresses, wanted, listed))
+        if len(listed.keys) > 1
+        else pa.nulls(len(wanted), pa.string())
+    )
+
+
 @cache
 def domain_list(entries: List) -> Hashes:
-    if isinstance(entries, str):
-        return load(entries, _lists.domain_hashes)
-    return _lists.hashes(Address.of(entry).host for entry in entries)
+    return load(entries, _lists.domains) if isinstance(entries, str) else domain_hashes(entries)
 
 
 @cache
 def page_list(entries: List) -> Hashes:
-    if isinstance(entries, str):
-        return load(entries, _lists.page_hashes)
-    return _lists.hashes(Address.of(entry).pages[0] for entry in entries)
+    return load(entries, _lists.pages) if isinstance(entries, str) else page_hashes(entries)
 
 
 @cache
-def word_list(entries: List) -> tuple[str, ...]:
-    if isinstance(entries, str):
-        return load(entries, _lists.words)
-    return tuple(map(_lists.plain, entries))
+def word_list(entries: List, inside: bool = False) -> tuple[str, ...]:
+    """The words of a list as they are reported; those that match `inside` others without the spaces between parts."""
+    words = load(entries, _lists.words) if isinstance(entries, str) else tuple(map(_lists.plain, entries))
+    return tuple(word.replace(" ", "") for word in words) if inside else words
 
 
-def spelled(parted: pa.StringArray, listed: tuple[str, ...]) -> Iterator[list[str]]:
-    """For each URL, given as words with spaces between them, the listed words that it has, in the order of the list."""
-    place = {word: at for at, word in reversed(list(enumerate(listed)))}
-    several = [word for word in place if " " in word]
-    for text in parted.to_pylist():
-        words = f" {text or ''} "
-        hits = [word for word in set(words.split()) if word in place]
-        hits += [word for word in several if f" {word} " in words]
-        yield sorted(hits, key=place.__getitem__)
-
-
-def first_sub_words(parted: pa.StringArray, listed: tuple[str, ...]) -> list[str | None]:
-    """For each URL, given as words with spaces between them, the first listed word that occurs when spaces are
-    removed."""
-    if not listed:
-        return [None] * len(parted)
-    squeezed = pc.replace_substring(parted, " ", "")
-    listed = tuple(word.replace(" ", "") for word in listed)
-    # One pass of RE2 with all words together; only the few URLs that match are searched for the word.
-    hits = np.flatnonzero(pc.fill_null(pc.match_substring_regex(squeezed, "|".join(map(re.escape, listed))), False))
-    first: list[str | None] = [None] * len(parted)
-    for row in hits.tolist():
-        letters = squeezed[row].as_py()
-        first[row] = next(word for word in listed if word in letters)
-    return first
+automata = cache(word_lists)

@@ -1,0 +1,473 @@
+"""URLs without what makes no difference, lists of domains and pages to find them in, and their registered domains."""
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import PAD, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.hashing import K0, K1, P1, mix
+from corpusmill.text.lowlevel import Bits, U, load8
+
+_PARTS = re.compile(
+    r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?"  # scheme
+    r"(?:[^/?#@]*@)?"  # user
+    r"(?P<host>\[[^\]]*\]|[^/?#:]*)"
+    r"(?::\d*)?"  # port
+    r"(?P<path>[^?#]*)(?P<query>\?[^#]*)?",
+    re.IGNORECASE,
+)
+TAB, BREAK, RETURN, SPACE, DOT, SLASH, ZERO, NINE = b"\t\n\r ./09"
+COLON, QUESTION, AT, HASH, OPEN, CLOSE, PLUS, DASH = b":?@#[]+-"
+FIRST_SEPARATOR, LAST_SEPARATOR = 0x1C, 0x1F  # str.isspace is true of these four, too
+WWW = np.frombuffer(b"www.", np.uint8)
+NOWHERE = -1
+
+Bytes = NDArray[np.uint8]
+Spans = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Address:
+    """A URL without scheme, user, port and fragment; the host in lower case."""
+
+    host: str
+    path: str  # "/a/b", empty for the home page
+    query: str  # "?q=1", empty if there is none
+
+    @classmethod
+    def of(cls, url: str) -> "Address":
+        """The parts of a URL, or of a bare "host/path". Never fails: without a host, `host` is empty.
+
+        >>> Address.of("HTTPS://me@Example.COM.:8080/A/b/?q=1#top")
+        Address(host='example.com', path='/A/b', query='?q=1')
+        """
+        parts = _PARTS.match(url.strip())
+        assert parts is not None  # every part of the expression may be empty
+        host = parts["host"].lower().rstrip(".")
+        if not host.isascii():
+            with suppress(UnicodeError):  # a name that resolvers refuse is compared as it is written
+                host = host.encode("idna").decode("ascii")
+        return cls(host, parts["path"].rstrip("/"), parts["query"] or "")
+
+
+class Addresses(NamedTuple):
+    """The addresses of a batch as kernels take them.
+
+    data    (bytes + at least PAD,) uint8: host, path and query of each address, without anything between them
+    spans   (documents, 6) int64: where the address begins, its host ends, its path ends, its query ends; and where the
+            text begins and ends whose words are those of the address. -1 without an address
+    """
+
+    data: Bytes
+    spans: Spans
+
+
+class Hashes(NamedTuple):
+    """A set of names by their 64-bit hashes: 9 bytes a name, where a set of strings takes 150 or more.
+
+    The probability that a name which is not listed matches is 3e-13 at five million names.
+
+    keys    (names + 1,) uint64, sorted, without repeats; the largest number ends it
+    first   (a power of two,) int32: the first key with these top bits, or the next one
+    shift   how many bits are below the top bits
+    """
+
+    keys: NDArray[np.uint64]
+    first: NDArray[np.int32]
+    shift: np.uint64
+
+    @classmethod
+    def of(cls, keys: NDArray[np.uint64]) -> "Hashes":
+        keys = np.unique(keys)
+        bits = max(len(keys).bit_length() - 2, 1)
+        shift = np.uint64(64 - bits)
+        first = np.searchsorted(keys, np.arange(1 << bits, dtype=np.uint64) << shift).astype(np.int32)
+        return cls(np.append(keys, np.uint64(2**64 - 1)), first, shift)
+
+
+def parse(urls: pa.StringArray | pa.LargeStringArray) -> Addresses:
+    """The address of each URL, as `Address.of`, which parses the few that are not ASCII; none for a null."""
+    text = view(urls.cast(pa.large_string()))
+    data = np.empty(int(text.offsets[-1] - text.offsets[0]) + PAD, np.uint8)
+    spans = np.empty((len(urls), 6), np.int64)
+    used = _parse(text.data, text.offsets, data, spans)
+    others: list[bytes] = []
+    for row in np.flatnonzero(spans[:, 0] == NOWHERE).tolist():
+        address = Address.of(urls[row].as_py())
+        parts = [address.host, address.path, address.query]
+        written = [part.encode() for part in (*parts, "", "".join(parts).lower())]
+        spans[row] = np.cumsum([used, *map(len, written)])
+        used = int(spans[row, -1])
+        others += written
+    if others:
+        added = np.frombuffer(b"".join(others), np.uint8)
+        data = np.concatenate([data[: used - len(added)], added, np.zeros(PAD, np.uint8)])
+    if urls.null_count:
+        spans[urls.is_null().to_numpy(zero_copy_only=False)] = NOWHERE
+    return Addresses(data, spans)
+
+
+def domain_hashes(entries: Iterable[str]) -> Hashes:
+    """The hosts of these addresses, to be found by `find_domains`."""
+    return _hashes(entries, pages=False)
+
+
+def page_hashes(entries: Iterable[str]) -> Hashes:
+    """These addresses, if they have a host, to be found by `find_pages`."""
+    return _hashes(entries, pages=True)
+
+
+def _hashes(entries: Iterable[str], pages: bool) -> Hashes:
+    addresses = parse(pa.array(entries, pa.large_string()))
+    keys = np.empty(len(addresses.spans), np.uint64)
+    return Hashes.of(keys[: _keys(addresses, pages, keys)])
+
+
+def find_domains(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> Spans:
+    """(documents, 2) where in `data` the longest listed domain of each wanted address begins and ends, -1 for none: its
+    host or a parent domain; of an IP address the whole alone."""
+    found = np.empty((len(wanted), 2), np.int64)
+    _find_domains(addresses, wanted, listed, found)
+    return found
+
+
+def find_pages(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> Spans:
+    """(documents, 2) where in `data` the deepest listed page of each wanted address begins and ends, -1 for none: the
+    address without a leading "www.", with its query or without, or a folder above it."""
+    found = np.empty((len(wanted), 2), np.int64)
+    _find_pages(addresses, wanted, listed, found)
+    return found
+
+
+def sites(addresses: Addresses) -> pa.StringArray:
+    """The registered domain of each host, one label below a public suffix; null for an IP address and a bare suffix.
+
+    >>> urls = pa.array(["http://www.shop.example.co.uk/", "http://me.github.io", "http://10.0.0.7"])
+    >>> sites(parse(urls)).to_pylist()
+    ['example.co.uk', 'me.github.io', None]
+    """
+    found = np.empty((len(addresses.spans), 2), np.int64)
+    _find_sites(addresses, *_suffixes(), found)
+    return pieces(addresses, found)
+
+
+def pieces(addresses: Addresses, spans: Spans) -> pa.StringArray:
+    """The strings data[begin:end] of each span, null where it begins at -1."""
+    offsets = np.zeros(len(spans) + 1, np.int32)
+    there = spans[:, 0] != NOWHERE
+    if not there.any():
+        return pa.nulls(len(spans), pa.string())
+    np.cumsum(np.where(there, spans[:, 1] - spans[:, 0], 0), out=offsets[1:])
+    data = np.empty(int(offsets[-1]), np.uint8)
+    _copy(addresses.data, spans, data)
+    valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.StringArray.from_buffers(len(spans), pa.py_buffer(offsets), pa.py_buffer(data), valid)
+
+
+EXACT, WILDCARD, EXCEPTION = 1, 2, 4
+
+
+@cache
+def _suffixes() -> tuple[Hashes, NDArray[np.uint8]]:
+    """The rules of publicsuffix.org that are installed with publicsuffixlist, by the name without "*." and "!"; and
+    which of EXACT, WILDCARD and EXCEPTION there are for each key."""
+    from publicsuffixlist import PSLFILE
+
+    kinds: dict[str, int] = {}
+    for line in Path(PSLFILE).read_text("utf-8").splitlines():
+        rule = line.lower().split(" ")[0].rstrip()
+        if rule and not rule.startswith("//"):
+            kind = WILDCARD if rule.startswith("*.") else EXCEPTION if rule.startswith("!") else EXACT
+            name = rule.removeprefix("*.").removeprefix("!")
+            for spelled in {name, name.encode("idna").decode("ascii")}:
+                kinds[spelled] = kinds.get(spelled, 0) | kind
+    keys = _hashes_of_names(list(kinds))
+    listed = Hashes.of(keys)
+    by_key = np.zeros(len(listed.keys), np.uint8)
+    by_key[np.searchsorted(listed.keys, keys)] = list(kinds.values())
+    return listed, by_key
+
+
+def _hashes_of_names(names: Sequence[str]) -> NDArray[np.uint64]:
+    text = view(pa.array(names, pa.large_string()))
+    spans = np.repeat(text.offsets[1:, None], 6, axis=1)
+    spans[:, 0] = text.offsets[:-1]
+    keys = np.empty(len(names), np.uint64)
+    _keys(Addresses(np.array(text.data), spans), False, keys)
+    return keys
+
+
+@inlined
+def _is_space(byte: Bits) -> Any:
+    return TAB <= byte <= RETURN or byte == SPACE or FIRST_SEPARATOR <= byte <= LAST_SEPARATOR
+
+
+@inlined
+def _is_letter(byte: Bits) -> Any:
+    return 97 <= (byte | 0x20) <= 122
+
+
+@inlined
+def _is_digit(byte: Bits) -> Any:
+    return ZERO <= byte <= NINE
+
+
+@inlined
+def _ends_host(byte: Bits) -> Any:
+    return byte in (SLASH, QUESTION, HASH)
+
+
+@inlined
+def _after_scheme(data: Bytes, at: int, end: int) -> Any:
+    """Where the scheme and its "//" end, or `at`."""
+    i = at
+    if i < end and _is_letter(load8(data, i)):
+        byte = load8(data, i)
+        while i < end and (_is_letter(byte) or _is_digit(byte) or byte in (PLUS, DOT, DASH)):
+            i += 1
+            byte = load8(data, i)
+        if i == end or byte != COLON:
+            return at
+        i += 1
+    return i + 2 if i + 2 <= end and load8(data, i) == SLASH and load8(data, i + 1) == SLASH else at
+
+
+@kernel
+def _parse(data: Bytes, offsets: Spans, out: Bytes, spans: Spans) -> int:
+    """Write the addresses of URLs to `out`, and to `spans` where they are; returns how many bytes were written.
+
+    A URL with other characters than ASCII begins at -1, and is left to the caller.
+    """
+    used = np.int64(0)
+    for d in range(len(spans)):
+        at, end = offsets[d], offsets[d + 1]
+        every = np.uint8(0)
+        for i in range(at, end):
+            every |= data[i]
+        if every >= 0x80:
+            spans[d, :] = NOWHERE
+            continue
+        while at < end and _is_space(load8(data, at)):
+            at += 1
+        while at < end and _is_space(load8(data, end - 1)):
+            end -= 1
+        at = _after_scheme(data, at, end)
+        i = at
+        colon = np.int64(NOWHERE)
+        while i < end and not _ends_host(load8(data, i)) and load8(data, i) != AT:
+            colon = i if load8(data, i) == COLON and colon < 0 else colon
+            i += 1
+        user = i < end and load8(data, i) == AT
+        host = at = i + 1 if user else at
+        if at < end and load8(data, at) == OPEN:
+            while at < end and load8(data, at) != CLOSE:
+                at += 1
+            at = at + 1 if at < end else host
+        if at == host and not user:
+            at = i if colon < 0 else colon
+        elif at == host:
+            while at < end and not _ends_host(load8(data, at)) and load8(data, at) != COLON:
+                at += 1
+        host_end = at
+        while host_end > host and load8(data, host_end - 1) == DOT:
+            host_end -= 1
+        if at < end and load8(data, at) == COLON:
+            at += 1
+            while at < end and _is_digit(load8(data, at)):
+                at += 1
+
+        path = at
+        while at < end and load8(data, at) != QUESTION and load8(data, at) != HASH:
+            at += 1
+        path_end = at
+        while path_end > path and load8(data, path_end - 1) == SLASH:
+            path_end -= 1
+        query = at
+        if at < end and load8(data, at) == QUESTION:
+            while at < end and load8(data, at) != HASH:
+                at += 1
+
+        spans[d, 0] = spans[d, 4] = used
+        for i in range(host, host_end):
+            byte = data[i]
+            out[used] = byte | 0x20 if 65 <= byte <= 90 else byte
+            used += 1
+        spans[d, 1] = used
+        for i in range(path, path_end):
+            out[used] = data[i]
+            used += 1
+        spans[d, 2] = used
+        for i in range(query, at):
+            out[used] = data[i]
+            used += 1
+        spans[d, 3] = spans[d, 5] = used
+    return int(used)
+
+
+# Hashes are computed byte by byte, from the side on which all names of an address begin alike: so all of them cost one
+# pass, however long an address is.
+@inlined
+def _step(h: Bits, byte: Bits) -> Bits:
+    return (h ^ U(byte)) * P1
+
+
+@inlined
+def _key(h: Bits, size: int) -> Bits:
+    return mix(h ^ K1, U(size) ^ K0)
+
+
+@inlined
+def _place(listed: Hashes, key: Bits) -> Any:
+    """Where the key is in `listed`, or -1."""
+    at = np.int64(listed.first[key >> listed.shift])
+    while listed.keys[at] < key:
+        at += 1
+    return at if listed.keys[at] == key and at < len(listed.keys) - 1 else NOWHERE
+
+
+@inlined
+def _is_ip(data: Bytes, begin: int, end: int) -> Any:
+    r"""Whether a host is an IP address, as the expressions \[.*\] and [0-9.]+ say it."""
+    if load8(data, begin) == OPEN and load8(data, end - 1) == CLOSE:
+        for i in range(begin, end):
+            if load8(data, i) == BREAK:
+                return False
+        return True
+    for i in range(begin, end):
+        if not _is_digit(load8(data, i)) and load8(data, i) != DOT:
+            return False
+    return True
+
+
+@kernel
+def _find_domains(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes, found: Spans) -> None:
+    data, spans = addresses
+    for d in range(len(spans)):
+        found[d, :] = NOWHERE
+        begin, end = spans[d, 0], spans[d, 1]
+        if not wanted[d] or begin == end:
+            continue
+        whole = _is_ip(data, begin, end)
+        h = K0
+        for i in range(end - 1, begin - 1, -1):
+            h = _step(h, load8(data, i))
+            ends = i == begin or (not whole and load8(data, i - 1) == DOT)
+            if ends and _place(listed, _key(h, end - i)) >= 0:
+                found[d, 0], found[d, 1] = i, end
+
+
+@kernel
+def _find_pages(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes, found: Spans) -> None:
+    data, spans = addresses
+    for d in range(len(spans)):
+        found[d, :] = NOWHERE
+        if not wanted[d] or spans[d, 0] == spans[d, 1]:
+            continue
+        begin = _page(data, spans[d, 0], spans[d, 1])
+        h = K0
+        for i in range(begin, spans[d, 3] + 1):
+            folder = spans[d, 1] <= i < spans[d, 2] and load8(data, i) == SLASH
+            ends = folder or i == spans[d, 2] or i == spans[d, 3]
+            if ends and _place(listed, _key(h, i - begin)) >= 0:
+                found[d, 0], found[d, 1] = begin, i
+            if i < spans[d, 3]:
+                h = _step(h, load8(data, i))
+
+
+@inlined
+def _page(data: Bytes, begin: int, end: int) -> Any:
+    """Where the page of a host begins: after "www."."""
+    i = 0
+    while i < len(WWW) and begin + i < end and load8(data, begin + i) == WWW[i]:
+        i += 1
+    return begin + i if i == len(WWW) else begin
+
+
+@kernel
+def _keys(addresses: Addresses, pages: bool, keys: NDArray[np.uint64]) -> int:
+    """Write the key of each host, or of each page if it has a host; returns how many there are."""
+    data, spans = addresses
+    count = 0
+    for d in range(len(spans)):
+        begin, end = spans[d, 0], spans[d, 1]
+        h = K0
+        if pages:
+            if begin == end:
+                continue
+            begin, end = _page(data, begin, end), spans[d, 3]
+            for i in range(begin, end):
+                h = _step(h, load8(data, i))
+        else:
+            for i in range(end - 1, begin - 1, -1):
+                h = _step(h, load8(data, i))
+        keys[count] = _key(h, end - begin)
+        count += 1
+    return count
+
+
+@kernel
+def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], found: Spans) -> None:
+    """Write where the registered domain of each host begins and ends, -1 if it has none.
+
+    The public suffix is that of the longest rule: its own labels, one more for a wildcard and one less for an
+    exception. The parent of a wildcard is public itself. Without a rule it is the last label.
+    """
+    data, spans = addresses
+    for d in range(len(spans)):
+        found[d, :] = NOWHERE
+        begin, end = spans[d, 0], spans[d, 1]
+        if begin == end or _is_ip(data, begin, end):
+            continue
+        h = K0
+        depth = 0
+        public = 1
+        empty = load8(data, begin) == DOT
+        for i in range(end - 1, begin - 1, -1):
+            h = _step(h, load8(data, i))
+            if i > begin and load8(data, i - 1) != DOT:
+                continue
+            empty |= load8(data, i) == DOT
+            depth += 1
+            at = _place(rules, _key(h, end - i))
+            if at >= 0:
+                if kinds[at] & EXCEPTION:
+                    public = depth - 1
+                elif kinds[at] & WILDCARD and i > begin:
+                    public = depth + 1
+                else:
+                    public = depth
+        if empty or depth <= public:
+            continue
+        i = end
+        while i > begin and public >= 0:
+            i -= 1
+            public -= i > begin and load8(data, i - 1) == DOT
+        found[d, 0], found[d, 1] = i, end
+
+
+@kernel
+def _copy(data: Bytes, spans: Spans, out: Bytes) -> None:
+    used = 0
+    for d in range(len(spans)):
+        if spans[d, 0] != NOWHERE:
+            for i in range(spans[d, 0], spans[d, 1]):
+                out[used] = data[i]
+                used += 1
+
+
+def warm_up() -> None:
+    """Compile all of this file."""
+    addresses = parse(pa.array(["http://example.org/a", None]))
+    wanted = np.ones(2, np.bool_)
+    find_domains(addresses, wanted, domain_hashes(["example.org"]))
+    find_pages(addresses, wanted, page_hashes(["example.org/a"]))
+    sites(addresses)

@@ -1,0 +1,170 @@
+"""Which words of three lists an address has; all are sought in one pass over its bytes.
+
+The automaton of Aho and Corasick 1975. Its letters are a-z and 0-9, in either case; every other byte, and every run of
+them, is one separator.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import load8
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+SYMBOLS = len(LETTERS) + 1  # with the separator, 0
+SEPARATOR = 0
+NONE = -1
+
+_symbols = np.zeros(256, np.uint8)
+for _symbol, _letter in enumerate(LETTERS, 1):
+    _symbols[ord(_letter)] = _symbols[ord(_letter.upper())] = _symbol
+
+
+class Automaton(NamedTuple):
+    """A list of words as the kernel takes it.
+
+    after     (states * SYMBOLS,) int32: the state after a symbol; a state is a multiple of SYMBOLS
+    start     the state before the first symbol
+    reports   the first state in which a word ends; one ends in all further ones
+    word      (states,) int32: the place in the list of the longest word that ends in a state, -1 if none does
+    also      (states,) int32: the state of the next shorter word that ends there too, 0 if none does
+    """
+
+    after: NDArray[np.int32]
+    start: int
+    reports: int
+    word: NDArray[np.int32]
+    also: NDArray[np.int32]
+
+
+class WordLists(NamedTuple):
+    """The lists of `word_lists` as the kernel takes them.
+
+    whole, inside   the hard and soft words, and the sub-words
+    hard            (words of `whole`,) int32: the place in the list of hard words, -1 if it is none
+    soft            (words of `whole`,) int32: 1 for a soft word, else 0
+    """
+
+    whole: Automaton
+    inside: Automaton
+    hard: NDArray[np.int32]
+    soft: NDArray[np.int32]
+
+
+def word_lists(hard: Sequence[str], sub: Sequence[str], soft: Sequence[str]) -> WordLists:
+    """Lists to be given to `find_words`: words of a-z and 0-9, with one space between the parts of an entry.
+
+    hard, soft   match whole words
+    sub          match anywhere, separators in the text and in the words ignored
+    """
+    words = list(dict.fromkeys([*hard, *soft]))
+    places = {word: place for place, word in reversed(list(enumerate(hard)))}
+    return WordLists(
+        automaton([f" {word} " for word in words], inside=False),
+        automaton([word.replace(" ", "") for word in sub], inside=True),
+        np.array([places.get(word, NONE) for word in words], np.int32),
+        np.isin(np.array(words, np.str_), np.array(soft, np.str_)).astype(np.int32),
+    )
+
+
+def automaton(words: Sequence[str], inside: bool) -> Automaton:
+    """The automaton of these words; of two that are equal the first counts.
+
+    inside   separators are passed over; else a run of them is one
+    """
+    after = [np.zeros(SYMBOLS, np.int32)]
+    word = [NONE]
+    separated = [False]  # whether a state follows a separator
+    for place, entry in enumerate(words):
+        state = 0
+        for symbol in _symbols[np.frombuffer(entry.encode(), np.uint8)]:
+            if not after[state][symbol]:
+                after[state][symbol] = len(after)
+                after.append(np.zeros(SYMBOLS, np.int32))
+                word.append(NONE)
+                separated.append(symbol == SEPARATOR)
+            state = int(after[state][symbol])
+        word[state] = place if word[state] == NONE else word[state]
+    # Breadth first: where a state has no branch of its own, that of the longest suffix that is a state.
+    suffix, also = [0] * len(after), [0] * len(after)
+    waiting = [0]
+    for state in waiting:
+        shorter = suffix[state]
+        also[state] = shorter if word[shorter] != NONE else also[shorter]
+        for symbol in np.flatnonzero(after[state]).tolist():
+            child = int(after[state][symbol])
+            suffix[child] = int(after[shorter][symbol]) if state else 0
+            waiting.append(child)
+        if state:
+            after[state] = np.where(after[state], after[state], after[shorter])
+        if inside or separated[state]:  # further separators change nothing
+            after[state][SEPARATOR] = state
+    # A state reports the longest word that ends in it, and those that report come last.
+    longest = [state if word[state] != NONE else also[state] for state in range(len(after))]
+    order = np.argsort(np.array(longest) > 0, kind="stable")
+    renamed = np.argsort(order).astype(np.int32)
+    return Automaton(
+        after=np.concatenate([renamed[after[state]] * np.int32(SYMBOLS) for state in order]),
+        start=0 if inside else int(renamed[after[0][SEPARATOR]]) * SYMBOLS,
+        reports=longest.count(0) * SYMBOLS,
+        word=np.array(word, np.int32)[longest][order],
+        also=renamed[np.array(also)[longest]][order],
+    )
+
+
+def find_words(
+    data: NDArray[np.uint8], begin: NDArray[np.int64], end: NDArray[np.int64], lists: WordLists
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Of each text data[begin:end]: the place in its list of the first hard word that the text has, and of the first
+    sub-word, -1 for none; and how many different soft words it has. All (texts,) int32."""
+    hard, sub = np.full(len(begin), NONE, np.int32), np.full(len(begin), NONE, np.int32)
+    soft = np.zeros(len(begin), np.int32)
+    if len(lists.whole.word) + len(lists.inside.word) > 2:
+        _find_words(data, begin, end, lists, hard, sub, soft)
+    return hard, sub, soft
+
+
+@kernel
+def _find_words(
+    data: NDArray[np.uint8],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    lists: WordLists,
+    hard: NDArray[np.int32],
+    sub: NDArray[np.int32],
+    soft: NDArray[np.int32],
+) -> None:
+    whole, inside = lists.whole, lists.inside
+    counted = np.full(len(lists.soft), NONE, np.int64)  # the last text that had each word
+    for d in range(len(begin)):
+        state, state_inside = np.int64(whole.start), np.int64(inside.start)
+        for i in range(begin[d], end[d] + 1):
+            symbol = np.int64(_symbols[load8(data, i)] if i < end[d] else SEPARATOR)
+            state = np.int64(whole.after[state + symbol])
+            state_inside = np.int64(inside.after[state_inside + symbol])
+            at = state // SYMBOLS if state >= whole.reports else np.int64(0)
+            while at > 0:
+                word = whole.word[at]
+                hard[d] = _first(hard[d], lists.hard[word])
+                soft[d] += lists.soft[word] if counted[word] != d else np.int32(0)
+                counted[word] = d
+                at = np.int64(whole.also[at])
+            at = state_inside // SYMBOLS if state_inside >= inside.reports else np.int64(0)
+            while at > 0:
+                sub[d] = _first(sub[d], inside.word[at])
+                at = np.int64(inside.also[at])
+
+
+@inlined
+def _first(place: int, other: int) -> int:
+    """The smaller of two places in a list; -1 is none."""
+    return other if place == NONE or NONE < other < place else place
+
+
+def warm_up() -> None:
+    """Compile all of this file."""
+    one = np.array([0, 1])
+    find_words(np.zeros(1, np.uint8), one[:1], one[1:], word_lists(["a"], ["b"], ["c"]))
