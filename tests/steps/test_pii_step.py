@@ -100,11 +100,18 @@ def test_spans_are_bytes_of_the_text_that_came_in():
         ("secret", "key AKIAIOSFODNN7EXAMPLE.", "key <SECRET>."),
         ("wallet", "to 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "to <WALLET>"),
         ("credential", "password=wJalrXUtnFEMIK7MDENGb", "password=<CREDENTIAL>"),
+        ("address", "lives at 12 Baker Street, London NW1 6XE.", "lives at <ADDRESS>."),
     ],
 )
 def test_other_kinds_are_replaced_when_asked_for(kind, before, after):
     assert redacted(Pii(kinds=(kind,)), before) == after
     assert redacted(Pii(), before) == before
+
+
+def test_addresses_have_a_signal_with_their_plural():
+    step = Pii(kinds=("address", "email"), actions=(("address", "drop"),))
+    assert step.transform(docs("12 Main Street", "a@b.org"))["addresses"].to_pylist() == [1, 0]
+    assert reasons(step, "12 Main Street, a@b.org", "a@b.org") == ["address", None]
 
 
 def test_placeholders_are_a_choice():
@@ -204,10 +211,29 @@ def test_what_becomes_of_one_kind_does_not_depend_on_the_other(pair):
 
 @given(
     st.lists(
-        st.sampled_from(["a@example.org", "8.8.8.8", " ", "x", ".", "<", "10.0.0.1", "日", "@", "::1"]), max_size=8
+        st.sampled_from(
+            [
+                "a@example.org",
+                "8.8.8.8",
+                " ",
+                "x",
+                ".",
+                "<",
+                "10.0.0.1",
+                "日",
+                "@",
+                "::1",
+                "12 Main St",
+                "PO Box 7",
+                ", ",
+            ]
+        ),
+        max_size=8,
     )
 )
 @example(["a@example.org", ".", "8.8.8.8"])
+@example(["12 Main St", " ", "x", "PO Box 7"])
+@example(["12 Main St", " ", "12 Main St", ", ", "PO Box 7"])
 @settings(max_examples=100)
 def test_a_second_pass_finds_nothing(parts):
     step = Pii(kinds=personal_data.NAMED)

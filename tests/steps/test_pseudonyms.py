@@ -26,6 +26,7 @@ VALUES = {
     "secret": "AKIAIOSFODNN7EXAMPLE",
     "wallet": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
     "credential": "wJalrXUtnFEMIK7MDENGb",
+    "address": "12 Baker Street, London NW1 6XE",
     "person": "Jane Doe",
     "place": "Berlin",
 }
@@ -67,6 +68,7 @@ def test_every_kind_that_a_recipe_can_name_is_tried_here():
         ("iban", "gb82 west 1234 5698 7654 32", "GB82WEST12345698765432"),
         ("mac", "00-1a-2b-3c-4d-5e", "00:1A:2B:3C:4D:5E"),
         ("person", "jane  doe", "Jane\nDoe"),
+        ("address", "12 Baker Street,\nLondon NW1 6XE", "12 BAKER STREET, London NW1 6XE"),
     ],
 )
 def test_however_a_value_is_written_it_is_the_same(kind, one, other):
@@ -85,7 +87,7 @@ def test_an_address_gets_one_of_a_reserved_range(address):
     assert substitute in ip_network("198.18.0.0/15" if address.version == 4 else "2001:db8::/32")
 
 
-@pytest.mark.parametrize("kind", ["ssn", "card", "iban", "secret", "wallet", "credential"])
+@pytest.mark.parametrize("kind", ["ssn", "card", "iban", "secret", "wallet", "credential", "address"])
 @given(st.binary(min_size=16, max_size=64))
 @settings(max_examples=30)
 def test_the_pseudonym_of_a_number_or_secret_is_not_found_again(kind, key):

@@ -17,11 +17,20 @@ from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.text.buffers import view
 from corpusmill.text.pii import IPV4, IPV6, KINDS, pii_spans
 
-Kind = Literal["email", "ip", "phone", "ssn", "card", "iban", "mac", "secret", "wallet", "credential"]
+Kind = Literal["email", "ip", "phone", "ssn", "card", "iban", "mac", "secret", "wallet", "credential", "address"]
 NAMED: tuple[Kind, ...] = get_args(Kind)
 # Here both forms of IP address are one kind.
 KIND_OF = {name: "ip" if name in ("ipv4", "ipv6") else name for name in KINDS}
 SPANS = pa.list_(pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]))
+
+
+def count_of(kind: str) -> str:
+    """The name of the signal that counts a kind.
+
+    >>> count_of("email"), count_of("address")
+    ('emails', 'addresses')
+    """
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
 
 
 @dataclass(frozen=True)
@@ -38,10 +47,11 @@ class PersonalData:
     kinds: tuple[str, ...]
 
     def columns(self, with_spans: bool) -> dict[str, pa.Array]:
-        """The signals: the count of each kind as `<kind>s`, of all kinds as `found`, and on request their `spans`."""
+        """The signals: the count of each kind as `<kind>s` (`addresses`), of all kinds as `found`, and on request
+        their `spans`."""
         document, kind = self.spans[:, 0], self.spans[:, 1]
         counts = [np.bincount(document[kind == k], minlength=len(self.texts)) for k in range(len(self.kinds))]
-        columns = {f"{name}s": pa.array(count, pa.int32()) for name, count in zip(self.kinds, counts)}
+        columns = {count_of(name): pa.array(count, pa.int32()) for name, count in zip(self.kinds, counts)}
         total = np.bincount(document, minlength=len(self.texts))
         columns["found"] = pa.array(total, pa.int32())
         if with_spans:

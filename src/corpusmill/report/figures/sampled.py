@@ -17,7 +17,7 @@ from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import Rater
 from corpusmill.report import samples
 from corpusmill.report.tables import RunTables, identifier
-from corpusmill.steps.personal_data import NAMED, find
+from corpusmill.steps.personal_data import NAMED, count_of, find
 
 SAMPLE = 1000  # documents of a side
 AT_ONCE = 100  # of them measured at a time
@@ -115,7 +115,8 @@ def sampled(tables: RunTables) -> Sampled | None:
         )
 
     seen, found = _seen(tables)
-    kinds = (kind for kind in NAMED if kind != "credential")  # a loose match, which is no kind by default
+    # Not credentials, a loose match; nor postal addresses, most of which are of offices, unless a step looks for them.
+    kinds = (kind for kind in NAMED if kind != "credential" and (kind != "address" or kind in seen))
     personal = {kind: compared(kind) for kind in kinds}
     personal = {kind: (seen.get(kind, before), after) for kind, (before, after) in personal.items()}
     return Sampled(
@@ -155,7 +156,7 @@ def _measure_some(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
         "toxic": pc.fill_null(pc.greater_equal(rated["score"].cast(pa.float64()), TOXIC), False),
         "words": pc.greater(rated["found"], 0),
     }
-    return columns | {kind: pc.greater(personal[f"{kind}s"], 0) for kind in NAMED}
+    return columns | {kind: pc.greater(personal[count_of(kind)], 0) for kind in NAMED}
 
 
 def _languages(sample: Sample, labels: Mapping[str, pa.Array]) -> Compared:
@@ -181,12 +182,12 @@ def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
     for number, (_, labels) in enumerate(tables.passes):
         columns = tables.columns(number)
         for label in labels:
-            kinds = [kind for kind in (*NAMED, "person", "place") if f"{label}.{kind}s" in columns]
+            kinds = [kind for kind in (*NAMED, "person", "place") if f"{label}.{count_of(kind)}" in columns]
             if f"{label}.found" not in columns or not (new := [kind for kind in kinds if kind not in found]):
                 continue
             sums = ", ".join(
                 f"count(*) FILTER ({column} > 0), coalesce(sum({column}), 0)"
-                for column in (identifier(f"{label}.{kind}s") for kind in new)
+                for column in (identifier(f"{label}.{count_of(kind)}") for kind in new)
             )
             row = tables.tuples(f"SELECT count(*), {sums} FROM ({tables.table('signals', number)})")[0]
             for i, kind in enumerate(new):

@@ -50,7 +50,7 @@ def canonical(kind: str, value: str) -> str:
         return digits if value.startswith("+") or len(digits) > 10 else f"1{digits}"
     if kind in ("ssn", "card", "iban", "mac"):
         return re.sub("[^0-9a-z]", "", value.lower())
-    return " ".join(value.lower().split()) if kind in ("email", "person", "place") else value
+    return " ".join(value.lower().split()) if kind in ("email", "address", "person", "place") else value
 
 
 def _letters(hashed: bytes) -> str:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from corpusmill import assets
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
-from corpusmill.steps.personal_data import PersonalData, check_kinds
+from corpusmill.steps.personal_data import PersonalData, check_kinds, count_of
 from corpusmill.steps.redact._pseudonyms import pseudonym
 from corpusmill.steps.verdict import Rule, join_reasons
 from corpusmill.text.replace import replace_spans
@@ -85,8 +85,8 @@ def drop_reasons(step: Redaction, known: Sequence[str], signals: Columns) -> pa.
     it has more spans than that; null keeps."""
     zero = pa.scalar(0, pa.int32())
     actions = actions_by_kind(step.kinds, step.action, step.actions)
-    dropping = [kind for kind in known if actions.get(kind) == "drop" and f"{kind}s" in signals]
-    hits = {kind: pc.greater(signals[f"{kind}s"], zero) for kind in dropping}
+    dropping = [kind for kind in known if actions.get(kind) == "drop" and count_of(kind) in signals]
+    hits = {kind: pc.greater(signals[count_of(kind)], zero) for kind in dropping}
     if step.max_spans is not None:
         hits["max_spans"] = pc.greater(signals["found"], pa.scalar(step.max_spans, pa.int64()))
     return join_reasons(**hits) if hits else pa.nulls(len(signals["found"]), pa.string())

@@ -27,7 +27,7 @@ class Pii(Redaction):
     for personal data, so a second pass, or an audit of the output, finds nothing. FineWeb writes email@example.com, and
     22.214.171.124 and others in turn; for the first of each, set `placeholders`.
 
-    Each kind is defined in `corpusmill.text.pii` and `corpusmill.text.secrets`: numbers are checked (Luhn, mod 97,
+    Each kind is defined in `corpusmill.text.pii` and the modules it names: numbers are checked (Luhn, mod 97,
     calling codes), telephone numbers need a "+" or the American form. An IP address counts if it is public: not
     private, shared, loopback, link-local, unspecified, multicast, broadcast, for benchmarks or reserved;
     `public_only=False` counts those too. Addresses reserved for documentation (192.0.2.1, 2001:db8::1) are replaced
@@ -38,8 +38,8 @@ class Pii(Redaction):
     A key is named, never written: `key: env:NAME` takes the environment variable NAME, and anything else is the path of
     a file. With another key, the step and everything after it is computed again.
 
-    The signals `emails`, `ips`, `phones`, … count each of `kinds`, and `found` all of them. With `spans=True` the
-    signal `spans` lists kind, start and end of each, in bytes of the input text.
+    The signals `emails`, `ips`, `phones`, `addresses`, … count each of `kinds`, and `found` all of them. With
+    `spans=True` the signal `spans` lists kind, start and end of each, in bytes of the input text.
 
     How often each kind is right, and which action to choose, is in docs/guide/personal-data.md.
 

@@ -1,4 +1,5 @@
-"""Where personal data are in text: addresses of mail and machines, numbers of telephones, people and accounts, secrets.
+"""Where personal data are in text: addresses of mail and machines, numbers of telephones, people and accounts, secrets,
+postal addresses.
 
 A scan of bit maps stops only at "@", at ":", at the beginning of a run of digits, and at the last of five separators
 with two characters between them; small matchers look around from there. The kinds as regular expressions (matched from
@@ -26,10 +27,11 @@ left to right, ASCII; \\w is Python's):
     mac     six pairs of hexadecimal digits, at least one of them a letter, separated by ":" or by "-"; no adjacent \\w
             or further pair
     wallet, secret, credential   see `corpusmill.text.secrets`
+    address   see `corpusmill.text.pii.postal`
 
 An ipv4, phone, ssn or card has no adjacent \\w, no "+" before it, and no "." (nor, except ipv4, "-") between it and
-another digit. Of overlapping matches a secret, wallet or credential is kept, else the e-mail address, else the one that
-begins first, else the earlier in KINDS.
+another digit. Of overlapping matches a secret, wallet or credential is kept, else any but a postal address, of these
+the e-mail address, else the one that begins first, else the earlier in KINDS.
 
 `byte_classes` has the conditions on adjacent bytes, `addresses` and `numbers` the matchers, `numbering` the tables of
 numbering plans, `find` the scan of the text.

@@ -31,12 +31,14 @@ from corpusmill.text.pii.byte_classes import (
     word_before,
 )
 from corpusmill.text.pii.numbers import card, extension, iban, is_continued, phone, ssn
+from corpusmill.text.pii.postal import address_spans
 from corpusmill.text.secrets import FAMILIES, merged, secrets_in
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import Classes, classes
 
-KINDS = ("email", "ipv4", "ipv6", "phone", "ssn", "card", "iban", "mac", *FAMILIES)
+KINDS = ("email", "ipv4", "ipv6", "phone", "ssn", "card", "iban", "mac", *FAMILIES, "address")
 EMAIL, IPV4, IPV6, PHONE, SSN, CARD, IBAN, MAC = range(8)
+ADDRESS = len(KINDS) - 1
 
 _stops = simd.masks(simd.ascii_digit, simd.equal("@"), simd.equal(":"), simd.equal("-"))
 
@@ -60,11 +62,14 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArr
         secrets = secrets_in(text, families)
         secrets[:, 1] += KINDS.index(FAMILIES[0])
         spans = merged(spans, secrets)
+    if wanted >> ADDRESS & 1:
+        addresses = np.insert(address_spans(text), 1, ADDRESS, axis=1)
+        spans = merged(addresses, spans)
     return spans
 
 
 def _pattern_spans(text: Text, wanted: int) -> NDArray[np.int64]:
-    """The spans of all kinds but secrets."""
+    """The spans of all kinds but secrets and postal addresses."""
     spans = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 9), 4), np.int64)
     while (count := _find_all(text, wanted, classes(), spans)) < 0:
         spans = np.empty((2 * len(spans), 4), np.int64)
