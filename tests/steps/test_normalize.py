@@ -3,7 +3,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
@@ -158,11 +158,32 @@ def test_any_text_agrees_with_the_definition_whatever_the_parameters(step, texts
     assert step.transform(batch[first:])["text"].to_pylist() == slow_normalize(batch[first:]["text"], step).to_pylist()
 
 
-@given(every_step, st.integers(0, 70), st.sampled_from(["", "a", "\u0915"]), st.sampled_from([*BLANK, *HIDDEN, "&gt;"]))
-@example(Normalize(), 63, "a", "\n")
-@settings(max_examples=300)
-def test_places_at_the_ends_of_blocks_are_seen(step, before, neighbour, character):
-    agrees(step, [f"{'.' * before}{neighbour}{character * times}{neighbour}" for times in (1, 2, 3, 4, 5, 66)])
+@pytest.mark.parametrize(
+    "step",
+    [
+        Normalize(),
+        Normalize(spaces=False, max_blank_lines=1),
+        Normalize(spaces=False, max_blank_lines=5),
+        Normalize(spaces=False, indentation=False, max_blank_lines=None),
+    ],
+)
+def test_places_across_the_ends_of_blocks_are_seen(step):
+    runs = [
+        " ",
+        "  ",
+        "\t\t",
+        " \n",
+        "\n ",
+        *("\n" * times for times in range(1, 8)),
+        "\r\n",
+        "&gt;",
+        "\xad",
+        "e\u0301",
+    ]
+    for before in range(56, 66):
+        for run in runs:
+            agrees(step, [f"{'.' * before}{run}."])  # alone, so that nothing else in the batch must be changed
+            agrees(step, [f"{'.' * before}{run}"])
 
 
 def test_each_character_agrees_with_the_definition():
@@ -182,6 +203,7 @@ def test_a_document_among_others_is_changed_alone_wherever_it_is():
     for changed in ("a  b", " \n", "&amp;", "e\u0301", "\u00ad"):
         for at in range(len(same) + 1):
             agrees(Normalize(), [*same[:at], changed, *same[at:]])
+    agrees(Normalize(spaces=False), ["a\r", "\nb", "c\n\n", "\n\nd"])
 
 
 def test_very_long_runs_agree_with_the_definition():

@@ -57,6 +57,7 @@ def test_every_pair_that_composes_or_is_out_of_order_is_seen():
     before = [*"ax日", *by_class.values(), *CHANGED[:5], *FIRSTS[::7], *COMPOSED[:11000:40]]
     none_is_missed([a + b for a in before for b in after])
     none_is_missed([a + b for a in FIRSTS for b in SECONDS])
+    none_is_missed([a + b + c for a in "aEoय" for b in by_class.values() for c in after])
     none_is_missed([unicodedata.normalize("NFD", c) for c in COMPOSED])
 
 
