@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.steps.clean.normalize import NOT_SURELY_NFC, Normalize
+from corpusmill.steps.clean.normalize import Normalize
+from slow_normalize import slow_normalize
 
 OFF = {
     "entities": False,
@@ -112,16 +113,103 @@ def test_white_space_agrees_with_the_definition_line_by_line(text):
     assert normal(text, **(OFF | {"spaces": True})) == "\n".join(lines).strip("\n")
 
 
-def test_no_text_that_needs_the_normalizer_is_taken_for_normal():
-    """Every character outside the pattern is normal alone and cannot join the one before it."""
-    scan = re.compile(re.sub(r"\\x\{(\w+)\}", lambda code: f"\\U{int(code[1], 16):08x}", NOT_SURELY_NFC))
-    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    pairs = [unicodedata.decomposition(c).split() for c in characters]
-    second = {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and not pair[0].startswith("<")}
-    second |= {chr(code) for code in [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]}  # Hangul vowels and finals
-    passed = [c for c in characters if not scan.match(c)]
-    assert len(passed) > 40_000
-    assert not [c for c in passed if unicodedata.combining(c) or unicodedata.normalize("NFC", c) != c or c in second]
+every_step = st.builds(
+    Normalize,
+    entities=st.booleans(),
+    controls=st.booleans(),
+    form=st.sampled_from([None, "NFC", "NFKC"]),
+    ascii=st.booleans(),
+    spaces=st.booleans(),
+    indentation=st.booleans(),
+    max_blank_lines=st.none() | st.integers(0, 70),
+)
+PIECES = """a b . ; # & x &amp; &lt; &nbsp; &NewLine; &Tab; &shy; &nGt; &nLt; &bne; &NotEqualTilde; &#10; &#32; &#x301; &#xD800;
+&#1114112; &#12345678; &#x1234567; &nothing; &CounterClockwiseContourIntegral; é ﬁ ｆ 日本 한 가 ᄒ ᅡ ᆫ 😀 ½""".split()
+BLANK = ["\n", " ", "\t", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", *"\xa0\u1680\u2003\u202f\u3000"]
+HIDDEN = [
+    *"\x00\x1b\x7f\x9f\xad\u200b\u200c\u200d\u200e\u2060\ufeff\ufffe\ufdd0\u0301\u0323\u212b\u2126\u0958\U0001d15e"
+]
+LONG = ["x" * 61, "é" * 33, " " * 64, "\n" * 65, "\t" * 130, "\xa0" * 70, "\n " * 40, "\xad" * 50, "\r\n" * 40]
+hostile = st.one_of(
+    st.lists(st.sampled_from([*BLANK, *BLANK, "a"]), max_size=24).map("".join),
+    st.lists(st.sampled_from([" ", "\t", "\n", "a"]), max_size=90).map("".join),
+    st.lists(st.sampled_from([*PIECES, *BLANK, *HIDDEN, *LONG]), max_size=30).map("".join),
+    st.lists(st.text("&#xX;aAgGtLn0189", max_size=12), max_size=6).map("&".join),
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.none(),
+)
+
+
+def agrees(step, texts):
+    batch = docs(*texts)
+    new, slow = step.transform(batch)["text"], slow_normalize(batch["text"], step)
+    assert new.to_pylist() == slow.to_pylist()
+    if slow.equals(batch["text"]):
+        assert [b and b.address for b in new.buffers()] == [b and b.address for b in batch["text"].buffers()]
+
+
+@given(every_step, st.lists(hostile, max_size=6), st.data())
+@settings(max_examples=600)
+def test_any_text_agrees_with_the_definition_whatever_the_parameters(step, texts, data):
+    agrees(step, texts)
+    # A slice of a batch is not at the beginning of its buffer, and its documents have neighbours.
+    batch = docs(*texts)
+    first = data.draw(st.integers(0, len(texts)))
+    assert step.transform(batch[first:])["text"].to_pylist() == slow_normalize(batch[first:]["text"], step).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Normalize(),
+        Normalize(spaces=False, max_blank_lines=1),
+        Normalize(spaces=False, max_blank_lines=5),
+        Normalize(spaces=False, indentation=False, max_blank_lines=None),
+    ],
+)
+def test_places_across_the_ends_of_blocks_are_seen(step):
+    runs = [
+        " ",
+        "  ",
+        "\t\t",
+        " \n",
+        "\n ",
+        *("\n" * times for times in range(1, 8)),
+        "\r\n",
+        "&gt;",
+        "\xad",
+        "e\u0301",
+    ]
+    for before in range(56, 66):
+        for run in runs:
+            agrees(step, [f"{'.' * before}{run}."])  # alone, so that nothing else in the batch must be changed
+            agrees(step, [f"{'.' * before}{run}"])
+
+
+def test_each_character_agrees_with_the_definition():
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    texts = ["".join(f"a{c}b" for c in every[i : i + 64]) for i in range(0, len(every), 64)]
+    for step in (Normalize(), Normalize(form="NFKC"), Normalize(ascii=True), Normalize(form=None, spaces=False)):
+        agrees(step, texts)
+
+
+def test_text_that_needs_nothing_keeps_its_buffer():
+    batch = docs("one\n\n\n  two\tthree", None, "", "é & &c; नमस्ते 日本")
+    assert Normalize().transform(batch) is batch
+
+
+def test_a_document_among_others_is_changed_alone_wherever_it_is():
+    same = ["plain", "lines\nof\n  text", "", None, "é" * 100]
+    for changed in ("a  b", " \n", "&amp;", "e\u0301", "\u00ad"):
+        for at in range(len(same) + 1):
+            agrees(Normalize(), [*same[:at], changed, *same[at:]])
+    agrees(Normalize(spaces=False), ["a\r", "\nb\xad", "c\n\n", "\n\nd"])
+
+
+def test_very_long_runs_agree_with_the_definition():
+    for run in ("\n", " ", "\t", " \n", "&", "&amp;", "\u00a0", "\r", "e\u0301"):
+        for step in (Normalize(), Normalize(spaces=False, max_blank_lines=150_000), Normalize(indentation=False)):
+            agrees(step, [run * 100_000, f"a{run * 100_000}b"])
 
 
 @pytest.mark.parametrize(

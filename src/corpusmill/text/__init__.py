@@ -17,6 +17,12 @@ Kit, on which all others are built:
     replace        documents with spans replaced by other text
     rewrite        changes the texts that need it, and leaves the bytes of the others alone
 
+One form for text that looks equal:
+
+    entities       HTML's character references, decoded
+    characters     invisible characters, ends of lines and spaces beyond ASCII; whether a text is in NFC
+    blanks         runs of spaces, indentation, blank lines
+
 Measures of a document:
 
     stats          all statistics of `words`, `lines` and `grams` in one pass: one record per document

@@ -18,16 +18,6 @@ def masked(text: pa.Array, mask: pa.Array, rewrite: Callable[[pa.Array], pa.Arra
     return pc.replace_with_mask(text, mask, rewrite(text.filter(mask)))
 
 
-def where(text: pa.Array, pattern: str, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """`rewrite` of the texts in which the RE2 pattern occurs, the others as they are. Null stays null."""
-    return masked(text, pc.match_substring_regex(text, pattern), rewrite)
-
-
 def beyond_ascii(text: pa.Array, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """`rewrite` of the texts with a character beyond ASCII, the others as they are. Null stays null."""
     return masked(text, pc.invert(pc.string_is_ascii(text)), rewrite)
-
-
-def substitute(text: pa.Array, pattern: str, replacement: str) -> pa.Array:
-    """Every match of the RE2 pattern replaced, in the texts that have one."""
-    return where(text, pattern, lambda texts: pc.replace_substring_regex(texts, pattern, replacement))

@@ -154,3 +154,25 @@ def last_class(data: NDArray[np.uint8], start: int, end: int, classes: Classes) 
     while at > start and (load8(data, at) & 0xC0) == 0x80:
         at -= 1
     return class_of(classes, decode(data, at)[0])
+
+
+@inlined
+def encode(code_point: int, out: NDArray[np.uint8], p: int) -> Any:
+    """Write a code point as UTF-8 at out[p:]; returns its end."""
+    if code_point < 0x80:
+        out[p] = code_point
+        return p + 1
+    if code_point < 0x800:
+        out[p] = 0xC0 | code_point >> 6
+        out[p + 1] = 0x80 | code_point & 0x3F
+        return p + 2
+    if code_point < 0x10000:
+        out[p] = 0xE0 | code_point >> 12
+        out[p + 1] = 0x80 | code_point >> 6 & 0x3F
+        out[p + 2] = 0x80 | code_point & 0x3F
+        return p + 3
+    out[p] = 0xF0 | code_point >> 18
+    out[p + 1] = 0x80 | code_point >> 12 & 0x3F
+    out[p + 2] = 0x80 | code_point >> 6 & 0x3F
+    out[p + 3] = 0x80 | code_point & 0x3F
+    return p + 4

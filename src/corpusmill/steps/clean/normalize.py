@@ -1,18 +1,27 @@
 """Give text that looks equal the same bytes: entities, invisible characters, Unicode forms and white space."""
 
-import html
-import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from html.entities import html5
 from typing import Literal, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError
-from corpusmill.text.rewrite import beyond_ascii, substitute, where, with_text
+from corpusmill.text.blanks import ALL_LINES, Layout, lay_out
+from corpusmill.text.characters import (
+    BEYOND_ASCII,
+    ENTITY,
+    INVISIBLE,
+    LINE_END,
+    SPACE,
+    UNSURE,
+    kinds_in,
+    replace_kinds,
+)
+from corpusmill.text.entities import decode_entities
+from corpusmill.text.rewrite import masked, with_text
 
 Form = Literal["NFC", "NFKC"]
 
@@ -37,9 +46,9 @@ class Normalize:
                       becomes a space, too.
     max_blank_lines   longer runs of blank lines are cut to this many; None leaves them.
 
-    Text that needs none of this keeps its bytes and costs one scan: 500 MB/s on clean ASCII text, 150 MB/s where four
-    documents in ten need work. Control characters in U+0080 to U+009F are often mojibake: if you use `clean/mojibake`,
-    put it before this step.
+    Text that needs none of this keeps its bytes and costs two scans: 4 GB/s on clean ASCII text, and 1 GB/s all in all
+    where half of the documents need work. Documents that change in the normal form are slow, 50 MB/s. Control
+    characters in U+0080 to U+009F are often mojibake: if you use `clean/mojibake`, put it before this step.
     """
 
     entities: bool = True
@@ -57,84 +66,61 @@ class Normalize:
             raise RecipeError(f"clean/normalize: max_blank_lines must be at least 0, got {self.max_blank_lines}")
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        # One scan with all patterns together finds the documents that need work: 600 MB/s, five scans make 130.
-        if suspects := "|".join(self._patterns()):
-            return with_text(docs, where(docs["text"], suspects, self._repair))
-        return docs
+        texts = docs["text"]
+        replaced, others = None, None
+        suspects = kinds_in(texts, self._wanted()) != 0
+        if suspects.any():
+            before = texts.filter(pa.array(suspects))
+            after = self._repaired(before)
+            if not after.equals(before):
+                replaced, others = suspects, after
+        newlines = ALL_LINES if self.max_blank_lines is None else self.max_blank_lines + 1
+        new = lay_out(texts, Layout(self.spaces, self.indentation, newlines), replaced, others)
+        return docs if new is texts else with_text(docs, new)
 
-    def _patterns(self) -> list[str]:
-        """What a text must contain for this step to change it."""
-        parts: list[str] = []
+    def _wanted(self) -> int:
+        """What a text must contain for more than its spaces, tabs and ends of lines to change."""
+        wanted = self._removed()
         if self.entities:
-            parts += [ENTITY]
-        if self.controls:
-            parts += [LINE_END, INVISIBLE]
+            wanted |= ENTITY
         if self.form is not None:
-            parts += [NOT_SURELY_NFC if self.form == "NFC" else NOT_ASCII]
+            wanted |= MAY_CHANGE[self.form]
         if self.ascii:
-            parts += [NOT_ASCII]
-        if self.spaces:
-            parts += [UNTIDY]
-        if not self.indentation:
-            parts += [INDENTED]
-        if self.max_blank_lines is not None:
-            parts += ["\n" * (self.max_blank_lines + 2)]
-        return parts
+            wanted |= BEYOND_ASCII
+        return wanted
 
-    def _repair(self, text: pa.Array) -> pa.Array:
+    def _removed(self) -> int:
+        """The kinds of characters to replace before the normal form, which neither makes one nor needs one."""
+        removed = 0
+        if self.controls:
+            removed |= LINE_END | INVISIBLE
+        if self.spaces and not self.ascii:  # `in_ascii` makes U+0020 of all of them but U+1680, which it removes
+            removed |= SPACE
+        return removed
+
+    def _repaired(self, texts: pa.Array) -> pa.Array:
         if self.entities:
-            text = where(text, ENTITY, unescape)
-        if self.controls:
-            text = where(text, f"{LINE_END}|{INVISIBLE}", visible)
+            texts = decode_entities(texts)
+        if removed := self._removed():
+            texts = replace_kinds(texts, removed)
         if self.form is not None:
-            text = beyond_ascii(text, partial(in_form, form=self.form))
+            texts = with_kind(texts, MAY_CHANGE[self.form], partial(in_form, form=self.form))
         if self.ascii:
-            text = where(text, NOT_ASCII, in_ascii)
-        if self.spaces:
-            text = tidy(text)
-        if not self.indentation:
-            text = pc.replace_substring(substitute(text, r"(\A|\n)[ \t]+", r"\1"), "\t", " ")
-        if self.max_blank_lines is not None:
-            most = "\n" * (self.max_blank_lines + 1)
-            text = substitute(text, f"{most}\n+", most)
-        return text
+            texts = with_kind(texts, BEYOND_ASCII, in_ascii)
+        return texts
 
 
-ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
-_ENTITY = re.compile(ENTITY)
-
-LINE_END = r"\r\n?|[\x0b\x0c\x{85}\x{2028}\x{2029}]"
-INVISIBLE = (
-    r"[\x00-\x08\x0e-\x1f\x7f-\x{84}\x{86}-\x{9f}"  # controls, without \t, \n and the line ends above
-    r"\x{ad}\x{200b}\x{2060}-\x{2064}\x{feff}"  # soft hyphen, spaces and operators without width, byte order mark
-    r"\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{206f}"  # marks of direction, deprecated format characters
-    r"\x{fff9}-\x{fffb}\x{fdd0}-\x{fdef}\x{fffe}\x{ffff}]"  # interlinear annotation, noncharacters
-)
-
-# Text of these characters alone is in NFC: each is its own NFC form, and none combines with the character before it.
-# Unicode guarantees that this never changes. Everything else (combining accents, most scripts of South Asia, Å the
-# unit) is handed to the normalizer, which does 75 to 180 MB/s; this scan does 600.
-NOT_SURELY_NFC = (
-    r"[^\x00-\x{2ff}\x{370}-\x{373}\x{376}\x{377}\x{37a}-\x{37d}\x{384}-\x{386}\x{388}-\x{38a}\x{38e}-\x{3a1}"
-    r"\x{3a3}-\x{482}\x{48a}-\x{52f}\x{2010}-\x{2027}\x{202f}-\x{205e}\x{20a0}-\x{20bf}\x{2150}-\x{2188}"
-    r"\x{2190}-\x{2328}\x{232b}-\x{23f3}\x{2500}-\x{2adb}\x{3000}-\x{3029}\x{3041}-\x{3096}\x{309d}-\x{30ff}"
-    r"\x{3400}-\x{4db5}\x{4e00}-\x{9fd5}\x{ac00}-\x{d7a3}\x{ff01}-\x{ffbe}\x{1f300}-\x{1f6c5}\x{1f900}-\x{1f9ff}]"
-)
-
-NOT_ASCII = r"[^\x00-\x7f]"
-
-SPACES = r"[\x{a0}\x{1680}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]"
-RUN = r"([^ \t\n])[ \t]{2,}"
-INDENTED = r"(?:\A|\n)[ \t]|\t"
-UNTIDY = rf"[ \t]\n|[^ \t\n][ \t][ \t]|\A\n|[ \t\n]\z|{SPACES}"
+MAY_CHANGE = {"NFC": UNSURE, "NFKC": BEYOND_ASCII}
 
 
-def in_form(text: pa.Array, form: Form) -> pa.Array:
-    def normalize(texts: pa.Array) -> pa.Array:
-        # Not by pc.utf8_normalize: in pyarrow before 26, its NFC does not compose.
-        return pa.array([unicodedata.normalize(form, text) for text in texts.to_pylist()], texts.type)
+def with_kind(texts: pa.Array, kind: int, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """`rewrite` of the texts with a character of this kind, the others as they are."""
+    return masked(texts, pa.array(kinds_in(texts, kind) != 0), rewrite)
 
-    return where(text, NOT_SURELY_NFC if form == "NFC" else NOT_ASCII, normalize)
+
+def in_form(texts: pa.Array, form: Form) -> pa.Array:
+    # Not by pc.utf8_normalize: in pyarrow before 26, its NFC does not compose.
+    return pa.array([unicodedata.normalize(form, text) for text in texts.to_pylist()], texts.type)
 
 
 # What has no decomposition to ASCII, and looks like an ASCII character: quotes, double quotes, dashes, slashes.
@@ -150,23 +136,3 @@ def in_ascii(texts: pa.Array) -> pa.Array:
     # NFKD takes letters and accents apart; the accents are then among what is not ASCII.
     taken_apart = (unicodedata.normalize("NFKD", text).translate(LOOKS_ASCII) for text in texts.to_pylist())
     return pa.array([text.encode("ascii", "ignore").decode() for text in taken_apart], texts.type)
-
-
-def unescape(texts: pa.Array) -> pa.Array:
-    return pa.array([_ENTITY.sub(_character, text) for text in texts.to_pylist()], texts.type)
-
-
-def _character(match: re.Match[str]) -> str:
-    entity = match[0]
-    return html.unescape(entity) if entity[1] == "#" or entity[1:] in html5 else entity
-
-
-def visible(texts: pa.Array) -> pa.Array:
-    return substitute(substitute(texts, LINE_END, "\n"), INVISIBLE, "")
-
-
-def tidy(texts: pa.Array) -> pa.Array:
-    texts = beyond_ascii(texts, lambda wide: substitute(wide, SPACES, " "))
-    texts = substitute(texts, r"[ \t]+\n", "\n")
-    texts = substitute(texts, RUN, r"\1 ")
-    return pc.ascii_rtrim(pc.ascii_ltrim(texts, characters="\n"), characters=" \t\n")

@@ -1,0 +1,208 @@
+"""HTML's character references, decoded: `&eacute;`, `&#233;`, `&#xE9;`."""
+
+import html
+from functools import cache
+from html.entities import html5
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text import simd
+from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit
+from corpusmill.text.sets import room_for
+from corpusmill.text.spans import below
+from corpusmill.text.unicode import encode
+
+HASH, SEMICOLON, X, ZERO, NINE, A, F, Z = b"#;x09afz"
+CASE = np.uint8(0x20)
+SHORTEST, LONGEST_NAME = 4, 32  # bytes of "&lt;"; letters and digits of a name
+MOST_DECIMALS, MOST_HEXADECIMALS = 7, 6
+TABLED = 160  # HTML5 gives many numbers below this another meaning: &#128; is "€", as in Windows-1252
+REPLACEMENT, LAST_CODE_POINT = 0xFFFD, 0x10FFFF
+FNV = 0x100000001B3  # the prime of FNV-1a
+
+_ampersands = simd.masks(simd.equal("&"))
+
+
+class Entities(NamedTuple):
+    """What entities mean.
+
+    names     (n,) the names, without "&" and ";"
+    values    (n,) the characters, one or two, of each
+    slots     (a power of two,) int32: a hash table of names, 0 or 1 + the name's position
+    numbers   (TABLED,) int32: the code point of a number; -1 of one that stands for nothing
+    """
+
+    names: Text
+    values: Text
+    slots: NDArray[np.int32]
+    numbers: NDArray[np.int32]
+
+
+def decode_entities(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Each document with its entities decoded, once: "&amp;lt;" becomes "&lt;".
+
+    An entity ends with ";" and has a name that HTML5 defines, or a number of at most 7 decimal or 6 hexadecimal digits.
+    Numbers mean what HTML5 says: U+FFFD for surrogates and beyond Unicode, nothing for most controls and for
+    noncharacters.
+
+    returns   (documents,) large_string; nulls stay null
+    """
+    text, known = view(texts), entities()
+    size = int(text.offsets[-1] - text.offsets[0])
+    offsets = np.zeros(len(text.offsets), np.int64)
+    out = np.empty(size + _growth() * (size // SHORTEST) + PAD, np.uint8)
+    _decode(text, known, out, offsets)
+    return keep_nulls(to_arrow(out[: offsets[-1] + PAD], offsets), texts)
+
+
+@cache
+def entities() -> Entities:
+    names = sorted(name[:-1] for name in html5 if name.endswith(";"))
+    known = view(pa.array(names, pa.large_string()))
+    slots = _hash_table(known)
+    numbers = np.full(TABLED, -1, np.int32)
+    for number in range(TABLED):
+        if character := html.unescape(f"&#{number};"):
+            numbers[number] = ord(character)
+    for table in (slots, numbers):
+        table.setflags(write=False)
+    return Entities(known, view(pa.array([html5[f"{name};"] for name in names], pa.large_string())), slots, numbers)
+
+
+@cache
+def _growth() -> int:
+    """How many bytes an entity can grow by: "&nGt;" by one."""
+    known = entities()
+    return max(0, int((np.diff(known.values.offsets) - np.diff(known.names.offsets) - 2).max()))
+
+
+@inlined
+def _hash(data: NDArray[np.uint8], start: int, end: int) -> Any:
+    value = U(end - start)
+    for at in range(start, end):
+        value = (value * U(FNV)) ^ U(load8(data, at))
+    return np.intp((value ^ (value >> U(32))) & U(0x7FFFFFFF))
+
+
+@inlined
+def _slot(data: NDArray[np.uint8], start: int, end: int, names: Text, slots: NDArray[np.int32]) -> Any:
+    """The slot of the name data[start:end], or the empty one where it belongs."""
+    slot = _hash(data, start, end) & (len(slots) - 1)
+    while slots[slot] != 0:
+        name = slots[slot] - 1
+        first = names.offsets[name]
+        same = names.offsets[name + 1] - first == end - start
+        for i in range(end - start if same else 0):
+            same = same and load8(data, start + i) == load8(names.data, first + i)
+        if same:
+            break
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@kernel
+def _hash_table(names: Text) -> NDArray[np.int32]:
+    count = len(names.offsets) - 1
+    slots = np.zeros(room_for(count), np.int32)
+    for name in range(count):
+        slots[_slot(names.data, names.offsets[name], names.offsets[name + 1], names, slots)] = name + 1
+    return slots
+
+
+@inlined
+def _is_digit(byte: Any) -> bool:
+    return bool(ZERO <= byte <= NINE)
+
+
+@inlined
+def _is_letter(byte: Any, last: int) -> bool:
+    """Whether it is a letter from "a" to `last`, of any case."""
+    return bool(A <= (byte | CASE) <= last)
+
+
+@inlined
+def entity_end(data: NDArray[np.uint8], at: int, hi: int) -> int:
+    """The end of what is written as an entity is at `at`, which has "&"; `at` if nothing is."""
+    i = at + 1
+    first = load8(data, i) if i < hi else np.uint8(0)
+    if first == HASH:
+        i += 1
+        hexadecimal = i < hi and load8(data, i) | CASE == X
+        i += hexadecimal
+        digits = i
+        most = min(hi, digits + (MOST_HEXADECIMALS if hexadecimal else MOST_DECIMALS))
+        while i < most and (_is_digit(load8(data, i)) or (hexadecimal and _is_letter(load8(data, i), F))):
+            i += 1
+        enough = i > digits
+    elif _is_letter(first, Z):
+        most = min(hi, i + LONGEST_NAME)
+        while i < most and (_is_letter(load8(data, i), Z) or _is_digit(load8(data, i))):
+            i += 1
+        enough = i > at + 2
+    else:
+        enough = False
+    return i + 1 if enough and i < hi and load8(data, i) == SEMICOLON else at
+
+
+@inlined
+def _code_point(data: NDArray[np.uint8], at: int, end: int, numbers: NDArray[np.int32]) -> Any:
+    """What the number at `at`, "#…;", stands for; -1 for nothing."""
+    hexadecimal = load8(data, at + 1) | CASE == X
+    number: Any = np.intp(0)
+    for i in range(at + 1 + hexadecimal, end - 1):
+        byte = np.intp(load8(data, i))
+        digit = byte - ZERO if byte <= NINE else (byte | np.intp(CASE)) - A + 10
+        number = number * (16 if hexadecimal else 10) + digit
+    if number < TABLED:
+        return np.intp(numbers[number])
+    if 0xD800 <= number <= 0xDFFF or number > LAST_CODE_POINT:
+        return REPLACEMENT
+    nothing = 0xFDD0 <= number <= 0xFDEF or number & 0xFFFE == 0xFFFE
+    return -1 if nothing else number
+
+
+@kernel
+def _decode(text: Text, known: Entities, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    data = text.data
+    p = np.intp(0)
+    for d in range(len(offsets) - 1):
+        done: Any = text.offsets[d]
+        hi = text.offsets[d + 1]
+        base = done
+        while base < hi:
+            bits = _ampersands(data, base)[0] & below(min(64, hi - base))
+            while bits != NO_BITS:
+                at = base + lowest_bit(bits)
+                bits &= bits - ONE
+                end = entity_end(data, at, hi)
+                if end == at:
+                    continue
+                if load8(data, at + 1) == HASH:
+                    copy_bytes(data, done, at - done, out, p)
+                    p += at - done
+                    code_point = _code_point(data, at + 1, end, known.numbers)
+                    if code_point >= 0:
+                        p = encode(code_point, out, p)
+                    done = end
+                else:
+                    name = known.slots[_slot(data, at + 1, end - 1, known.names, known.slots)] - 1
+                    if name >= 0:
+                        copy_bytes(data, done, at - done, out, p)
+                        p += at - done
+                        for i in range(known.values.offsets[name], known.values.offsets[name + 1]):
+                            out[p] = load8(known.values.data, i)
+                            p += 1
+                        done = end
+            base += 64
+        copy_bytes(data, done, hi - done, out, p)
+        p += hi - done
+        offsets[d + 1] = p
+
+
+def warm_up() -> None:
+    decode_entities(pa.array(["&amp;&#233;"], pa.large_string()))
