@@ -32,13 +32,14 @@ from benchmarks.speed.whole_run import wall_of
 from corpusmill.arrays import map_arrays
 from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.lower import PARTITION
-from corpusmill.engine.passes import COUNTED, KeyRequest, write_keys
+from corpusmill.engine.passes import KeyRequest, write_keys
 from corpusmill.engine.plan import PassInfo, Plan
 from corpusmill.execute.processes import Processes
 from corpusmill.keys import Keys, KeyStage
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder
 from corpusmill.runs import preloaded, warm_kernels
+from corpusmill.schema import COUNTED
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Planned, Stage

@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,8 +119,12 @@ def run(
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         executor = execute.find(recipe.run.executor).start(count, preloaded())
-    with closing(executor):
+    with closing(executor), ThreadPoolExecutor(1) as aside:
+        # Both while the process that workers come from still imports, and while they work.
+        known = aside.submit(lambda: plan.identities)
+        aside.submit(_prepare_page)
         executor.check(plan.checks)
+        known.result()
         try:
             run_folder.make()
             with run_folder.only_driver():
@@ -133,16 +138,28 @@ def run(
                 flow.check()
                 publish(run_folder, plan, progress)
                 run_folder.write_waterfall(flow.to_json())
+                drawn = aside.submit(_page, run_folder)
                 checked = read_back(run_folder, listener)
-                # Not imported before: the first unit need not wait for what is needed last.
-                from corpusmill.report.page import write_page
-
-                write_page(run_folder)
+                run_folder.write_report(drawn.result())
         except OSError as error:
             if isinstance(error, StorageError) or "No space left" not in str(error):
                 raise
             raise StorageError(disk_full(run_folder)) from error
     return Run(run_folder.place, flow, round(now() - started, 3), progress.counts, checked)
+
+
+def _prepare_page() -> None:
+    """Import what only the report needs: the first unit does not wait for it, and nor does the page."""
+    from corpusmill.report.page import prepare
+
+    prepare()
+
+
+def _page(run: RunFolder) -> str:
+    from corpusmill.report.page import page
+    from corpusmill.report.tables import RunTables
+
+    return page(RunTables(run))
 
 
 def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:

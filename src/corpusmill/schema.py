@@ -18,6 +18,7 @@ DOCUMENT = pa.schema(
     ]
 )
 STORED = pa.schema([field for field in DOCUMENT if field.name not in ("raw", "charset")])  # what a pass writes
+COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
 
 DEAD = pa.schema(
     [

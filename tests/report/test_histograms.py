@@ -1,7 +1,11 @@
 """Counts and histograms are those of the documents, one by one."""
 
+import math
+import shutil
 from collections import Counter
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.report import histograms, samples
@@ -44,3 +48,18 @@ def test_signals_split_at_the_bound_as_the_filter_did(tables):
     for reason, histogram in by_reason.items():
         assert sum(histogram.counts["fail"]) == (counts[reason].all if reason in counts else 0), reason
         assert histogram.total == reached[reason.partition(".")[0]]
+
+
+def test_infinite_and_missing_values_are_in_no_bin(tmp_path):
+    """The ends of an axis are read from the footers of files, which count infinity and leave out null and NaN."""
+    folder = shutil.copytree(made_run(), tmp_path / "run")
+    reason, signal = "gopher_quality.max_hash_ratio", "gopher_quality.hash_ratio"
+    before = histograms.signals(RunTables(folder), [reason])[reason]
+    files = RunTables(folder)
+    for path in files.files.paths("signals", 0):
+        table = pq.read_table(path)
+        odd = table.slice(0, 3)
+        values = pa.array([math.inf, math.nan, None], table.schema.field(signal).type)[: len(odd)]
+        odd = odd.set_column(table.schema.get_field_index(signal), signal, values)
+        pq.write_table(pa.concat_tables([table, odd]), path)
+    assert histograms.signals(files, [reason])[reason] == before

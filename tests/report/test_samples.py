@@ -9,6 +9,7 @@ import pytest
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.report import histograms, samples
 from corpusmill.report.figures.lost import lost
+from corpusmill.report.figures.sampled import sides
 from corpusmill.report.tables import RunTables
 from made_run import COPIES, HOSTILE_URL, NEAR, SHORT, made_run, records
 
@@ -86,6 +87,20 @@ def test_examples_are_the_smallest_ids_of_each_first_reason(tables):
     for document in samples.dropped(tables, None, ALL):  # in the order of their ids
         expected.setdefault(document["reasons"][0], []).append(document)
     assert samples.examples(tables, 2) == {reason: documents[:2] for reason, documents in expected.items()}
+
+
+def test_what_was_read_ahead_is_what_is_drawn_and_files_are_not_read_again(tables, copied, monkeypatch):
+    wanted = sides(tables)["input"]
+    examples, texts = samples.examples(tables, 2), samples.texts(tables, wanted, 20)
+    ahead = RunTables(copied)
+    samples.read_ahead(ahead, 2, sides(ahead)["input"], 20)
+
+    def refused(*args, **kwargs):
+        raise AssertionError("a file is read again")
+
+    monkeypatch.setattr(samples, "_rows_of_file", refused)
+    assert samples.examples(ahead, 2) == examples
+    assert samples.texts(ahead, sides(ahead)["input"], 20) == texts
 
 
 def test_pairs_show_the_texts_that_were_compared_the_least_similar_first(tables):

@@ -1,15 +1,20 @@
 r"""Evidence of HTML, compared with a reader that goes through a text character by character."""
 
+import re
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpusmill.steps.markup import is_markup
 from corpusmill.text.markup import (
     BLOCKS,
     NAMES,
     escape_tags,
+    is_arranged,
     is_page,
+    may_be_markup,
     outside_of_tags,
     own_lines,
     tag_counts,
@@ -87,10 +92,34 @@ def slow_alike(text: str) -> int:
     return count
 
 
+def slow_may_be(text: str) -> bool:
+    for at, letter in enumerate(text):
+        rest = text[at + 1 :]
+        name = re.match(r"[a-z][a-z0-9]*(?=[\s>/])", rest.removeprefix("/"), re.IGNORECASE | re.ASCII)
+        begins = rest.startswith("!--") or rest[:8].lower() == "!doctype" or (name and name[0].lower() in NAMES)
+        if letter == "<" and begins:
+            return True
+    return False
+
+
+@given(texts)
+def test_what_may_be_markup_holds_the_beginning_of_a_tag(values):
+    assert may_be_markup(large([*values, None])).to_pylist() == [*map(slow_may_be, values), False]
+
+
+@given(texts)
+def test_nothing_else_is_markup(values):
+    maybe, found = may_be_markup(large(values)).to_pylist(), is_markup(large(values)).to_pylist()
+    whole = [a or b for a, b in zip(is_page(large(values)).to_pylist(), is_arranged(large(values)).to_pylist())]
+    assert all(may for may, is_one in zip(maybe, found) if is_one)
+    assert all(may for may, hopeful in zip(maybe, whole) if hopeful)
+
+
 @given(texts)
 def test_tags_are_what_a_slow_reader_finds(values):
     tags, alike = tag_counts(large(values))
     assert tags.to_pylist() == [len(slow_tags(text)) for text in values]
+    assert [counts[0].as_py() for counts in tag_counts(large([None]))] == [None, None]
     assert alike.to_pylist() == [slow_alike(text) for text in values]
     sizes = [len(text.encode()) for text in values]
     within = [sum(len(text[a:b].encode()) for a, b in slow_tags(text)) for text in values]

@@ -15,6 +15,7 @@ from corpusmill.engine.signals import signals_of_kept
 from corpusmill.engine.text_files import Part, TextFile, part_files, text_files
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
+from corpusmill.schema import COUNTED
 from corpusmill.sums import sha256
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Results
@@ -103,7 +104,7 @@ def documents_of(
     ids = _Ids(part.tokens, files) if part.tokens else None
     row = _rows(file, range(part.first))
     groups = list(range(part.first, part.stop))
-    for batch in file.iter_batches(ROWS, row_groups=groups, use_threads=False):
+    for batch in file.iter_batches(ROWS, row_groups=groups, columns=COUNTED.names, use_threads=False):
         columns = dict(zip(batch.schema.names, batch.columns))
         columns |= {name: _one(column.slice(row, len(batch))) for name, column in beside.items()}
         if ids is not None:

@@ -8,7 +8,9 @@ Outputs of a unit:
     dropped     the dropped documents, with their text
     dead        records that could not be read and documents that a step failed on
     keys-LABEL  one file for every corpus step that follows
-    hashes      of the last pass: XXH64 of the text of each kept document, in order: 8 bytes a document
+
+The `docs` of the last pass have a column more, `text_hash`: XXH64 of the text. Reports count by it what is left of
+exact copies, without the texts, and it is in this file because each file more costs a unit its time to reach the disk.
 
 Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
 first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
@@ -31,7 +33,7 @@ from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, VERDICT, Keys, of_some
 from corpusmill.read import Piece, ReadCounts
-from corpusmill.schema import DEAD, DOCUMENT, STORED
+from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.steps.markup import is_markup
 from corpusmill.text.buckets import scatter
@@ -41,8 +43,7 @@ from corpusmill.unit_io import UnitIO
 from corpusmill.units import Results
 
 ROWS = 1024  # documents that a later pass has in memory at a time
-HASHES = "hashes"
-COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
+HASH = "text_hash"
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,6 @@ class Pass:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts = self._text_facts()
-        hashes: list[NDArray[np.uint64]] = []
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
             types = types or {name: column.type for name, column in batch.signals.items()}
@@ -142,10 +142,8 @@ class Pass:
             is_kept = pa.array(batch.dropped == KEPT)
             stored = _stored(batch.docs, tokens)
             kept = stored.filter(is_kept)
-            if "output" in texts:
-                hashes.append(hash64(kept["text"]))
             verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
-            io.write("docs", kept)
+            io.write("docs", kept if self.requests else kept.append_column(HASH, pa.array(hash64(kept["text"]))))
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
             if not self.requests:  # the last pass: these texts go on
@@ -156,9 +154,6 @@ class Pass:
             write_keys(io, request, keys[request.label])
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
-        if hashes:
-            every = np.concatenate(hashes)
-            io.write_arrays(HASHES, len(every), hashes=every)
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.

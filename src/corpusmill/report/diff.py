@@ -107,13 +107,13 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
         tables.files.must_be_finished()
     database = one.duckdb
     for name, tables in (("one", one), ("two", two)):
-        database.execute(f"CREATE TEMP TABLE all_of_{name} AS {_outcomes(tables)}")
+        database.execute(f"CREATE TABLE all_of_{name} AS {_outcomes(tables)}")
     database.execute(
-        "CREATE TEMP TABLE again AS SELECT id FROM all_of_one GROUP BY id HAVING count(*) > 1 "
+        "CREATE TABLE again AS SELECT id FROM all_of_one GROUP BY id HAVING count(*) > 1 "
         "UNION SELECT id FROM all_of_two GROUP BY id HAVING count(*) > 1"
     )
     for name in ("one", "two"):
-        database.execute(f"CREATE TEMP TABLE {name} AS {_addressed(f'all_of_{name}')}")
+        database.execute(f"CREATE TABLE {name} AS {_addressed(f'all_of_{name}')}")
         database.execute(f"DROP TABLE all_of_{name}")
     # NULL is a value here: a document may have no reason, but always has an outcome in a run that has it.
     joined = f"SELECT {PAIR} FROM one FULL JOIN two ON one.id = two.id AND one.at = two.at AND one.copy = two.copy"

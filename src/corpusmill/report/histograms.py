@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.report.bins import Histogram, around, closed_side, count, octaves
@@ -97,11 +98,34 @@ def _extremes(
     tables: RunTables, number: int, names: Sequence[str], types: Mapping[str, pa.DataType]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The least and the largest finite value of each signal that has one."""
-    ends = ", ".join(f"min({_finite(name, types)}), max({_finite(name, types)})" for name in names)
-    row = tables.tuples(f"SELECT {ends} FROM ({tables.table('signals', number)})")[0]
-    low = {name: float(row[2 * i]) for i, name in enumerate(names) if row[2 * i] is not None}
-    high = {name: float(row[2 * i + 1]) for i, name in enumerate(names) if row[2 * i + 1] is not None}
-    return low, high
+    ends = _written_extremes(tables.files.paths("signals", number), names)
+    if unsure := [name for name in names if name not in ends or not all(map(math.isfinite, ends[name]))]:
+        asked = ", ".join(f"min({_finite(name, types)}), max({_finite(name, types)})" for name in unsure)
+        row = tables.tuples(f"SELECT {asked} FROM ({tables.table('signals', number)})")[0]
+        ends |= {name: row[2 * i : 2 * i + 2] for i, name in enumerate(unsure)}
+    known = {name: pair for name, pair in ends.items() if pair[0] is not None}
+    return {name: float(pair[0]) for name, pair in known.items()}, {
+        name: float(pair[1]) for name, pair in known.items()
+    }
+
+
+def _written_extremes(paths: Iterable[str], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """column -> its least and largest value, infinite ones too, as the footers of Parquet files have them: of a column
+    of which a row group does not say them, nothing."""
+    ends: dict[str, tuple[float, float]] = {}
+    silent: set[str] = set()
+    for path in paths:
+        metadata = pq.read_metadata(path)
+        columns = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            for name in names:
+                said = group.column(columns[name]).statistics
+                if said is not None and said.has_min_max:
+                    low, high = ends.get(name, (said.min, said.max))
+                    ends[name] = min(low, said.min), max(high, said.max)
+                elif said is None or said.null_count < group.num_rows:
+                    silent.add(name)
+    return {name: pair for name, pair in ends.items() if name not in silent}
 
 
 def _reached(dropped_by: pa.Array, from_here_on: Sequence[str]) -> NDArray[np.bool_]:

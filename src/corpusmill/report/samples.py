@@ -80,17 +80,25 @@ def by_name(tables: RunTables, name: str) -> list[Document]:
 
 def examples(tables: RunTables, n: int) -> dict[str, list[Document]]:
     """reason -> a few of the documents that were dropped for it first."""
-    places: dict[str, list[Place]] = {}
-    for number in _all(tables):
-        query = (
-            f"SELECT split_part(reasons, ',', 1) AS reason, "
-            f"arg_min({{'file': filename, 'row': file_row_number}}, {ORDER}, {n}) AS places "
-            f"FROM ({tables.table('dropped', number, place=True)}) GROUP BY reason ORDER BY reason"
-        )
-        for row in tables.rows(query):
-            places.setdefault(row["reason"], []).extend((at["file"], at["row"]) for at in row["places"])
+    places = _examples(tables, n)
     entries = _read(tables, [place for drawn in places.values() for place in drawn])
-    return {reason: [entries[place] for place in drawn[:n]] for reason, drawn in places.items()}
+    return {reason: [entries[place] for place in drawn] for reason, drawn in places.items()}
+
+
+def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
+    if ("examples", n) not in tables.drawn:
+        places: dict[str, list[Place]] = {}
+        for number in _all(tables):
+            query = (
+                f"SELECT split_part(reasons, ',', 1) AS reason, "
+                f"arg_min({{'file': filename, 'row': file_row_number}}, row({ORDER}), {n}) AS places "
+                f"FROM ({tables.table('dropped', number, place=True)}) GROUP BY reason ORDER BY reason"
+            )
+            for row in tables.rows(query):
+                places.setdefault(row["reason"], []).extend((at["file"], at["row"]) for at in row["places"])
+        tables.drawn["examples", n] = {reason: drawn[:n] for reason, drawn in places.items()}
+    drawn: dict[str, list[Place]] = tables.drawn["examples", n]
+    return drawn
 
 
 def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
@@ -116,11 +124,29 @@ def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.La
 
     wanted   kind and pass: ("docs", 1)
     """
-    parts = (f"SELECT * FROM ({tables.table(kind, at, place=True)})" for kind, at in wanted)
-    query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL BY NAME '.join(parts)}) ORDER BY {ORDER} LIMIT {n}"
-    places = tables.tuples(query)
-    rows = _rows(places, ["text"])
+    places = _first(tables, wanted, n)
+    rows = _rows(tables, places, ["text"])
     return pa.array([rows[place]["text"] or "" for place in places], pa.large_string())
+
+
+def read_ahead(tables: RunTables, n: int, wanted: Sequence[tuple[str, int]], many: int) -> None:
+    """Read what `examples(tables, n)` and `texts(tables, wanted, many)` will ask for, so that a row group that both
+    need is read once: most of the price of a page is there."""
+    places = [place for drawn in _examples(tables, n).values() for place in drawn]
+    places += _first(tables, wanted, many)
+    tables.rows_read |= _rows(tables, places)
+
+
+def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list[Place]:
+    """Where the `n` documents with the smallest ids of some tables are."""
+    key = ("first", tuple(wanted), n)
+    if key not in tables.drawn:
+        columns = ", ".join((ORDER, *PLACE))
+        parts = (f"SELECT {columns} FROM ({tables.table(kind, at, place=True)})" for kind, at in wanted)
+        query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL '.join(parts)}) ORDER BY {ORDER} LIMIT {n}"
+        tables.drawn[key] = tables.tuples(query)
+    drawn: list[Place] = tables.drawn[key]
+    return drawn
 
 
 def draw(
@@ -152,17 +178,18 @@ def _all(tables: RunTables) -> range:
 
 def _read(tables: RunTables, places: Sequence[Place]) -> dict[Place, Document]:
     """Whole documents from rows of files."""
-    rows = _rows(places)
+    rows = _rows(tables, places)
     signals = _signals_of(tables, {row["id"] for row in rows.values()}, _units_of(tables, {path for path, _ in places}))
     return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
 
 
-def _rows(places: Sequence[Place], columns: list[str] | None = None) -> dict[Place, dict[str, Any]]:
-    """Rows of files."""
+def _rows(tables: RunTables, places: Sequence[Place], columns: list[str] | None = None) -> dict[Place, dict[str, Any]]:
+    """Rows of files: these columns of them at least."""
+    rows = {place: tables.rows_read[place] for place in places if place in tables.rows_read}
     wanted: dict[str, set[int]] = {}
     for path, row in places:
-        wanted.setdefault(path, set()).add(row)
-    rows: dict[Place, dict[str, Any]] = {}
+        if (path, row) not in rows:
+            wanted.setdefault(path, set()).add(row)
     with ThreadPoolExecutor(READERS) as pool:
         of_files = pool.map(partial(_rows_of_file, columns=columns), wanted, wanted.values())
         for path, entries in zip(wanted, of_files):

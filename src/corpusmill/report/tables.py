@@ -1,7 +1,7 @@
 """The files of a run as tables, asked in SQL."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -18,7 +18,7 @@ from corpusmill.run_folder import RunFolder
 ORIGIN = ("id", "source", "file", "position", "url")
 ABOUT = (*ORIGIN, "date", "bytes", "tokens", "dropped_by", "reasons")  # what `signals` has beside signals
 # The order of every draw: the id, which is a hash; then file and position, in case an input gives an id twice.
-ORDER = "concat_ws(' ', id, file, lpad(position::VARCHAR, 20, '0'))"
+ORDER = "id, file, position"
 PLACE = ("filename", "file_row_number")
 
 
@@ -38,6 +38,8 @@ class RunTables:
         self.folder = self.files.folder.place
         self.passes = self.files.passes
         self.labels = self.files.labels
+        self.drawn: dict[Hashable, Any] = {}  # what was drawn of the tables, for who asks for it again
+        self.rows_read: dict[tuple[str, int], dict[str, Any]] = {}  # rows of files, by PLACE, that were read ahead
 
     @cached_property
     def remarks(self) -> list[tuple[str, str]]:
@@ -104,12 +106,12 @@ class RunTables:
 
     def tuples(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows that a query gives."""
-        answer: list[tuple[Any, ...]] = self.duckdb.execute(query, list(values)).fetchall()
+        answer: list[tuple[Any, ...]] = self.duckdb.cursor().execute(query, list(values)).fetchall()
         return answer
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """The same as dictionaries, in which NaN and infinity are None, as JSON has neither."""
-        result = self.duckdb.execute(query, list(values))
+        result = self.duckdb.cursor().execute(query, list(values))
         names = [column[0] for column in result.description]
         return [{name: _finite(value) for name, value in zip(names, row)} for row in result.fetchall()]
 

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.text.markup import (
-    SUSPECT,
     begins_with_block,
     is_arranged,
     is_page,
+    may_be_markup,
     outside_of_tags,
     tag_counts,
     tag_share,
@@ -34,8 +34,9 @@ def is_markup(texts: pa.LargeStringArray, leave_code: bool = True) -> pa.Boolean
                  tags, and are source code outside of these by the score of `filter/code`: programs that write HTML,
                  or have it in their comments
     """
-    suspect = pc.fill_null(pc.match_substring_regex(texts, SUSPECT), False)
-    return _among(suspect, texts, lambda some: _among(_hopeful(some), some, lambda few: _judged(few, leave_code)))
+    return _among(
+        may_be_markup(texts), texts, lambda some: _among(_hopeful(some), some, lambda few: _judged(few, leave_code))
+    )
 
 
 def _among(
@@ -46,7 +47,7 @@ def _among(
 
 
 def _hopeful(texts: pa.LargeStringArray) -> pa.BooleanArray:
-    # Counting tags takes ten times as long, and a text with an address in angle brackets needs none of that.
+    # Two patterns, and most texts with an address or a tag in passing need no more.
     return pc.or_(is_arranged(texts), is_page(texts))
 
 

@@ -31,12 +31,13 @@ from typing import Any, TypeVar
 import numba
 import numba.extending
 from llvmlite import binding
+from numba.core import entrypoints
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent.parent
 IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-_numba_settings = threading.Lock()
+_numba_settings = threading.RLock()  # a first call may make kernels, and call others first
 
 
 def kernel(function: F) -> F:
@@ -52,12 +53,29 @@ def kernel(function: F) -> F:
             compiled: F = numba.njit(nogil=True, cache=folder is not None)(function)
         finally:
             numba.config.CACHE_DIR = before
-    return compiled
+    return _without_extensions(compiled)
 
 
 def inlined(function: F) -> F:
     """A helper of kernels: LLVM inlines it into each caller, and it has no cached code of its own."""
     compiled: F = numba.njit(nogil=True, forceinline=True)(function)
+    return _without_extensions(compiled)
+
+
+def _without_extensions(compiled: F) -> F:
+    """The same, whose first call does not import what other packages add to numba: kernels see NumPy arrays alone, and
+    awkward, which comes with the tokenizer, takes 0.17 s. Functions of a user's own still have it imported."""
+    first_call = compiled._compile_for_args  # type: ignore[attr-defined]
+
+    def without(*args: Any, **named: Any) -> Any:
+        with _numba_settings:
+            before, entrypoints._already_initialized = entrypoints._already_initialized, True
+            try:
+                return first_call(*args, **named)
+            finally:
+                entrypoints._already_initialized = before
+
+    compiled._compile_for_args = without  # type: ignore[attr-defined]
     return compiled
 
 
@@ -114,10 +132,11 @@ def fingerprint(module: str | None = None) -> str:
     digest = hashlib.sha256(version("numba").encode())
     for path in sorted(wanted):
         digest.update(f"\0{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        digest.update(path.read_bytes())
+        digest.update(_source(path))
     return digest.hexdigest()[:12]
 
 
+@cache
 def _file_of(module: str) -> Path | None:
     """The source of a module of this package; None of any other, and of the package itself, which imports
     everything."""
@@ -138,15 +157,30 @@ def _with_imports(module: str) -> set[Path]:
         if path is None or path in sources:
             continue
         sources.add(path)
-        for package, names in IMPORT.findall(path.read_text("utf-8")):
-            waiting += [package, *(f"{package}.{name}" for name in re.findall(r"\w+", names))]
+        waiting += _imports(path)
     return sources
+
+
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """What a source imports of this package: modules, and names that may be modules."""
+    found = IMPORT.findall(_source(path).decode())
+    return tuple(
+        name
+        for package, names in found
+        for name in (package, *(f"{package}.{name}" for name in re.findall(r"\w+", names)))
+    )
+
+
+@cache  # three dozen modules of kernels share most of what they import
+def _source(path: Path) -> bytes:
+    return path.read_bytes()
 
 
 def _kernel_sources() -> list[tuple[Path, bytes]]:
     """(file, source) of everything in text/ and its folders, and of each module elsewhere that imports this one."""
     here = Path(__file__).parent
-    sources = [(path, path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
+    sources = [(path, _source(path)) for path in sorted(PACKAGE.rglob("*.py"))]
     return [(path, source) for path, source in sources if here in path.parents or b"corpusmill.text.compile" in source]
 
 

@@ -6,10 +6,21 @@ name, and `>` comes before the next `<`. Names are those of the HTML standard an
 ignored.
 """
 
+from functools import cache
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from corpusmill.text import simd
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import NO_BITS, ONE, load8, lowest_bit
 from corpusmill.text.rewrite import masked
+from corpusmill.text.spans import below
+from corpusmill.text.tags import GT, LONGEST, LT, SLASH, holds, is_name, name_size, name_table
 
 # Elements that stand in lines of their own, and those that may only stand within such.
 BLOCKS = """
@@ -33,9 +44,7 @@ def _any(names: str) -> str:
 NAME, BLOCK = _any(" ".join(NAMES)), _any(BLOCKS)
 REST = r"(?:[\s/][^<>]*)?>"  # of a tag, after its name
 
-SUSPECT = r"<[A-Za-z/!]"
 QUOTED = r"(?ms:^[ \t]*```.*?^[ \t]*```)|`+[^`\n]+`+"
-LOOKS_LIKE_TAG = r"</?[A-Za-z]"
 TAG = rf"(?i)</?{NAME}{REST}"
 START = rf"(?i)\A\s*</?{BLOCK}{REST}"
 # A single <p> or <source> may be a word about HTML, or of a usage line. An end tag, a line break or an attribute is
@@ -51,10 +60,65 @@ WITHIN = rf"(?is){NOT_PROSE}|<!--.*?-->|</?{NAME}{REST}"
 SHOWN = rf"(?i)<([!?]|/?{NAME}(?:[\s/>]|$))"
 
 
+_openings = simd.masks(simd.equal("<"))
+
+
+def may_be_markup(texts: pa.LargeStringArray) -> pa.BooleanArray:
+    """Which documents hold a tag, whether or not it is closed, a comment or a document type: false for null. Found at
+    the speed of memory; nothing else can be markup."""
+    return pa.array(holds(texts, _names()))
+
+
 def tag_counts(texts: pa.LargeStringArray) -> tuple[pa.Int64Array, pa.Int64Array]:
     """How many tags each document has, and how much of it looks like a tag, tags among that; null for null."""
-    tags, alike = (pc.cast(pc.count_substring_regex(texts, pattern), pa.int64()) for pattern in (TAG, LOOKS_LIKE_TAG))
+    text = view(texts)
+    counts = np.zeros((2, len(text.offsets) - 1), np.int64)
+    _count_tags(text, _names(), counts)
+    null = texts.is_null().to_numpy(zero_copy_only=False)
+    tags, alike = (pa.array(count, mask=null) for count in counts)
     return tags, alike
+
+
+@cache
+def _names() -> NDArray[np.uint64]:
+    return name_table(NAMES)
+
+
+@kernel
+def _count_tags(text: Text, names: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+    for d in range(len(text.offsets) - 1):
+        at: Any = text.offsets[d]
+        hi = text.offsets[d + 1]
+        while at < hi:
+            bits = _openings(text.data, at)[0] & below(min(64, hi - at))
+            while bits != NO_BITS:
+                evidence = _evidence(text.data, at + lowest_bit(bits), hi, names)
+                counts[0, d] += evidence > 1
+                counts[1, d] += evidence > 0
+                bits &= bits - ONE
+            at += 64
+
+
+@inlined
+def _evidence(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.uint64]) -> Any:
+    """Of the "<" at `at`: 2 if it begins a tag, 1 if it looks so, 0 if not."""
+    at += 1
+    if at < hi and load8(data, at) == SLASH:
+        at += 1
+    size = name_size(data, at, hi)
+    if size == 0:
+        return 0
+    if size > LONGEST or at + size >= hi or not is_name(data, at, size, names):
+        return 1
+    end = at + size
+    byte = load8(data, end)
+    if byte == GT:
+        return 2
+    if byte != SLASH and byte not in (32, 9, 10, 12, 13):  # the white space of HTML
+        return 1
+    while end < hi and load8(data, end) != LT and load8(data, end) != GT:
+        end += 1
+    return 2 if end < hi and load8(data, end) == GT else 1
 
 
 def unquoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -104,3 +168,9 @@ def escape_tags(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     'a < b, List<int>, &lt;b>bold&lt;/b> &lt;!-- x'
     """
     return pc.replace_substring_regex(texts, SHOWN, r"&lt;\1")
+
+
+def warm_up() -> None:
+    texts = pa.array(["a <p> b", ""], pa.large_string())
+    may_be_markup(texts)
+    tag_counts(texts)

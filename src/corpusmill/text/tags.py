@@ -1,5 +1,6 @@
 """Whether a text holds HTML: tags that were not removed, or never recognised as such."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, load8, lowest_bit
-from corpusmill.text.sets import find, room_for
+from corpusmill.text.sets import find
 from corpusmill.text.spans import below
 
 # The elements of HTML (https://html.spec.whatwg.org/, index), and those of older pages. Names that are as frequent in
@@ -38,21 +39,36 @@ def has_markup(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
     A tag is "<" or "</", a name of ELEMENTS in any case, and ">", "/" or ASCII white space. So "a <b and c>" counts,
     and "List<String>", "i<n", "<foo>" and "&lt;p&gt;" do not.
     """
+    return holds(texts, elements())
+
+
+def holds(texts: pa.LargeStringArray, names: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """(documents,) the same for tags of other names: a `name_table`."""
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, np.bool_)
-    _mark(text, elements(), out)
+    _mark(text, names, out)
     return out
 
 
 @cache
 def elements() -> NDArray[np.uint64]:
-    """The names as `begins_markup` looks them up."""
-    table = np.zeros(room_for(len(ELEMENTS)), np.uint64)
-    for name in ELEMENTS:
-        key = U(_packed(name.encode()))
-        table[find(table, len(table) - 1, key)] = key
+    """ELEMENTS as `begins_markup` looks them up."""
+    return name_table(ELEMENTS)
+
+
+def name_table(names: Sequence[str]) -> NDArray[np.uint64]:
+    """Names of LONGEST ASCII letters and digits at most, in lower case, as `is_name` looks them up."""
+    keys = np.array([_packed(name.encode()) for name in names], np.uint64)
+    table = np.zeros(4 << len(names).bit_length(), np.uint64)
+    _fill(table, keys)  # a kernel, as helpers of kernels would be compiled anew in each process that calls them
     table.setflags(write=False)
     return table
+
+
+@kernel
+def _fill(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
+    for i in range(len(keys)):
+        table[find(table, len(table) - 1, keys[i])] = keys[i]
 
 
 def _packed(name: bytes) -> int:
@@ -96,18 +112,31 @@ def begins_markup(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.u
         return comment or _is_doctype(data, at + 1, hi)
     if at < hi and load8(data, at) == SLASH:
         at += 1
-    size = 0
+    size = name_size(data, at, hi)
+    if size == 0 or size > LONGEST or at + size >= hi:
+        return False
+    end = load8(data, at + size)
+    if not (end in (GT, SLASH, 32) or 9 <= end <= 13):
+        return False
+    return is_name(data, at, size, names)
+
+
+@inlined
+def name_size(data: NDArray[np.uint8], at: int, hi: int) -> Any:
+    """How many ASCII letters, and digits after the first, stand at `at`: LONGEST + 1 at most."""
+    size: Any = 0
     while at + size < hi and size <= LONGEST:
         byte = U(load8(data, at + size))
         letter = byte | CASE
         if not (U(97) <= letter <= U(122)) and not (U(48) <= byte <= U(57) and size > 0):
             break
         size += 1
-    if size == 0 or size > LONGEST or at + size >= hi:
-        return False
-    end = load8(data, at + size)
-    if not (end in (GT, SLASH, 32) or 9 <= end <= 13):
-        return False
+    return size
+
+
+@inlined
+def is_name(data: NDArray[np.uint8], at: int, size: int, names: NDArray[np.uint64]) -> bool:
+    """Whether so many letters and digits, in any case, are one of the names of a `name_table`."""
     key = U(size)
     for i in range(size):
         byte = U(load8(data, at + i))

@@ -1,15 +1,14 @@
 """Duplicates that are left in the output: exact ones in all of it, near-duplicates in a sample."""
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill.arrays import map_arrays
-from corpusmill.engine.passes import HASHES
+from corpusmill.engine.passes import HASH
 from corpusmill.report.figures.sampled import Sample, Share
 from corpusmill.report.tables import RunTables
 from corpusmill.text.buckets import distinct
@@ -44,13 +43,14 @@ class Left:
 
 def left(tables: RunTables, sample: Sample | None) -> Left | None:
     """None of a run by a version that kept no hashes of the output."""
-    files = tables.files.outputs(tables.passes[-1][0], HASHES) if tables.passes else []
-    if not files:
+    files = tables.files.paths("docs", len(tables.passes) - 1) if tables.passes else []
+    if not files or HASH not in pq.read_schema(files[0]).names:
         return None
     documents = tables.files.waterfall().documents_out
     # Hashes are spread evenly, so a bound on them keeps about so many of each file.
     bound = np.uint64(min(int(MOST / max(documents, 1) * 2.0**64), 2**64 - 1))
-    parts = [hashes[hashes <= bound] for hashes in (map_arrays(Path(path))["hashes"] for path in files)]
+    read = (pq.read_table(path, columns=[HASH], use_threads=False)[HASH].to_numpy() for path in files)
+    parts = [hashes[hashes <= bound] for hashes in read]
     hashes = np.sort(np.concatenate(parts))
     exact = int((hashes[1:] == hashes[:-1]).sum())
     near = None

@@ -106,7 +106,7 @@ def sampled(tables: RunTables) -> Sampled | None:
     sample = draw(tables)
     if not sample.documents["input"]:
         return None
-    measured = {side: _measure(texts) for side, texts in sample.texts.items()}
+    measured = {side: measure(texts) for side, texts in sample.texts.items()}
 
     def compared(column: str) -> tuple[Share, Share]:
         return (
@@ -131,18 +131,19 @@ def sampled(tables: RunTables) -> Sampled | None:
 def draw(tables: RunTables) -> Sample:
     """The documents with the smallest ids, which are hashes."""
     flow = tables.files.waterfall()
-    last = len(tables.passes) - 1
-    output = [("docs", last)]
-    dropped = [("dropped", number) for number in range(len(tables.passes))]
-    texts = {
-        "input": samples.texts(tables, [*output, *dropped], SAMPLE),
-        "output": samples.texts(tables, output, SAMPLE),
-    }
+    texts = {side: samples.texts(tables, wanted, SAMPLE) for side, wanted in sides(tables).items()}
     failed = sum(row.failed for row in flow.rows)
     return Sample(texts, {"input": flow.documents_in - failed, "output": flow.documents_out})
 
 
-def _measure(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
+def sides(tables: RunTables) -> dict[str, list[tuple[str, int]]]:
+    """side -> the tables that its documents are in."""
+    output = [("docs", len(tables.passes) - 1)]
+    dropped = [("dropped", number) for number in range(len(tables.passes))]
+    return {"input": [*output, *dropped], "output": output}
+
+
+def measure(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
     """language (string), and whether each text is toxic, has words of the list, has personal data of each kind."""
     parts = [_measure_some(texts.slice(start, AT_ONCE)) for start in range(0, max(len(texts), 1), AT_ONCE)]
     return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
