@@ -3,8 +3,8 @@
     python -m benchmarks.speed.two_versions --workload DIR --other CHECKOUT [--rounds 5]
 
 The other version is a checkout, whose src/ is put before everything else; both run in this environment. Prints medians
-of whole runs and of the first pass, and the median of the ratios of neighbouring runs: a machine that is busy with other
-things for a while slows both down.
+of whole runs and of the first pass, and the median of the ratios of neighbouring runs: a machine that is busy with
+other things for a while slows both down.
 """
 
 import argparse
