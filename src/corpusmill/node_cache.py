@@ -48,10 +48,10 @@ class NodeCache:
     def fetch_folder(self, name: str) -> Path:
         """A remote folder, with all that is below it, as a folder of this machine."""
         target = self._path("folders", name)
-        for file in storage.expand(name) if storage.list_dir(name) else ():
-            path = target / file.name
-            if not path.exists() or path.stat().st_size != file.size:
-                storage.download(file.path, path)
+        for relative, size in storage.list_tree(name).items():
+            path = target / relative
+            if not path.exists() or path.stat().st_size != size:
+                storage.download(storage.join(name, relative), path)
         target.mkdir(parents=True, exist_ok=True)
         return target
 

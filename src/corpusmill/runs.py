@@ -8,7 +8,6 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,12 +118,12 @@ def run(
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         executor = execute.find(recipe.run.executor).start(count, preloaded())
-    with closing(executor), ThreadPoolExecutor(1) as aside:
-        # Both while the process that workers come from still imports, and while they work.
-        known = aside.submit(lambda: plan.identities)
-        aside.submit(_prepare_page)
+    with closing(executor):
+        # Here, while the process that workers come from still imports. No thread of this process may outlive a run:
+        # one that is in a library of C++ when Python ends aborts it.
+        plan.identities  # noqa: B018
+        prepare_page()
         executor.check(plan.checks)
-        known.result()
         try:
             run_folder.make()
             with run_folder.only_driver():
@@ -138,9 +137,8 @@ def run(
                 flow.check()
                 publish(run_folder, plan, progress)
                 run_folder.write_waterfall(flow.to_json())
-                drawn = aside.submit(_page, run_folder)
                 checked = read_back(run_folder, listener)
-                run_folder.write_report(drawn.result())
+                write_page(run_folder)
         except OSError as error:
             if isinstance(error, StorageError) or "No space left" not in str(error):
                 raise
@@ -148,18 +146,17 @@ def run(
     return Run(run_folder.place, flow, round(now() - started, 3), progress.counts, checked)
 
 
-def _prepare_page() -> None:
-    """Import what only the report needs: the first unit does not wait for it, and nor does the page."""
+def prepare_page() -> None:
+    """Import what only the report needs."""
     from corpusmill.report.page import prepare
 
     prepare()
 
 
-def _page(run: RunFolder) -> str:
-    from corpusmill.report.page import page
-    from corpusmill.report.tables import RunTables
+def write_page(run: RunFolder) -> None:
+    from corpusmill.report.page import write_page as write
 
-    return page(RunTables(run))
+    write(run)
 
 
 def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:

@@ -287,6 +287,17 @@ def list_sizes(path: str) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if not name.startswith(TEMPORARY)}
 
 
+def list_tree(path: str) -> dict[str, int]:
+    """Relative name -> bytes of all files below a remote folder, those too that `expand` passes over."""
+    fs, inner = _remote(path)
+    with _errors_of(path):
+        fs.invalidate_cache()
+        entries = fs.find(inner, detail=True)
+    root = fs._strip_protocol(inner).strip("/") + "/"
+    sizes = {name.lstrip("/").removeprefix(root): int(entry["size"] or 0) for name, entry in entries.items()}
+    return {name: size for name, size in sizes.items() if not name.rpartition("/")[2].startswith(TEMPORARY)}
+
+
 def download(path: str, target: Path) -> None:
     """A copy of a remote file on this machine, whole under its name or not there at all."""
     fs, inner = _remote(path)

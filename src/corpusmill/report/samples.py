@@ -5,8 +5,6 @@ draw. Of a run that is not finished, the kept documents are those kept by the la
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +17,6 @@ from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, identifier,
 Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`
 Place = tuple[str, int]  # a file and a row of it
 SAME_NAME = 100  # documents with one url at most
-READERS = 4  # files read at once
 
 
 def kept(tables: RunTables, n: int) -> list[Document]:
@@ -190,10 +187,8 @@ def _rows(tables: RunTables, places: Sequence[Place], columns: list[str] | None 
     for path, row in places:
         if (path, row) not in rows:
             wanted.setdefault(path, set()).add(row)
-    with ThreadPoolExecutor(READERS) as pool:
-        of_files = pool.map(partial(_rows_of_file, columns=columns), wanted, wanted.values())
-        for path, entries in zip(wanted, of_files):
-            rows |= {(path, row): entry for row, entry in entries.items()}
+    for path, numbers in wanted.items():
+        rows |= {(path, row): entry for row, entry in _rows_of_file(path, numbers, columns).items()}
     return rows
 
 

@@ -6,7 +6,6 @@ returns an empty list if the run has nothing to show there.
 
 import base64
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path
 
@@ -38,7 +37,6 @@ from corpusmill.report.page import (
 from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import RunFolder
 
-THREADS = 4
 SECTIONS = (  # anchor, title, section
     ("flow", "Documents by step", flow.section),
     ("sources", "Sources", sources.section),
@@ -81,9 +79,7 @@ def page(tables: RunTables) -> str:
     """The whole page."""
     tables.files.must_be_finished()
     samples.read_ahead(tables, reasons.EXAMPLES, sampled.sides(tables)["input"], sampled.SAMPLE)
-    with ThreadPoolExecutor(THREADS) as pool:  # most of their time is spent in DuckDB, Arrow and kernels
-        bodies = list(pool.map(lambda section: section(tables), (section for _, _, section in SECTIONS)))
-    shown = [(anchor, title, body) for (anchor, title, _), body in zip(SECTIONS, bodies) if body]
+    shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
     style = (Path(markup.__file__).parent / "style.css").read_text("utf-8")
     head = tag(
         "head",

@@ -34,7 +34,7 @@ another digit. Of overlapping matches a secret, wallet or credential is kept, el
 the e-mail address, else the one that begins first, else the earlier in KINDS.
 
 `byte_classes` has the conditions on adjacent bytes, `addresses` and `numbers` the matchers, `numbering` the tables of
-numbering plans, `find` the scan of the text.
+numbering plans, `postal` postal addresses, `find` the scan of the text.
 """
 
 from corpusmill.text.pii.addresses import EXTENSIONS, VERSION_WORDS
