@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--other", type=Path, required=True, help="a checkout of the other version")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    workload = Workload.open(options.workload)
+    workload = Workload.open(options.workload.resolve())
     heading(workload, "benchmarks.speed.two_versions")
     versions = {"other": options.other.resolve(), "this": ROOT}
     figures = []
