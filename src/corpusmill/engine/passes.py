@@ -42,6 +42,7 @@ from corpusmill.text.integrity import integrity
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Results
 
+LOOKED_AT = 256  # documents of a source in a unit that are searched for HTML: all would take a third of the pass
 ROWS = 1024  # documents that a later pass has in memory at a time
 HASH = "text_hash"
 
@@ -130,6 +131,7 @@ class Pass:
 
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
+        looked: Counter[str] = Counter()
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts = self._text_facts()
         for batch in self._read(inputs, io):
@@ -147,7 +149,7 @@ class Pass:
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
             if not self.requests:  # the last pass: these texts go on
-                _count_markup(kept, io.facts)
+                _count_markup(kept, looked, io.facts)
             for request in self.requests:
                 keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
         for request in self.requests:
@@ -367,13 +369,19 @@ def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> p
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _count_markup(kept: pa.RecordBatch, facts: Facts) -> None:
-    """How many of the documents hold HTML, by source."""
-    markup = is_markup(kept["text"])
-    for source in sorted(set(kept["source"].to_pylist())):
-        here = pc.equal(kept["source"], source)
-        add(facts, "markup", source, "documents", count=pc.sum(here).as_py())
-        add(facts, "markup", source, "markup", count=pc.sum(pc.and_(here, markup)).as_py())
+def _count_markup(kept: pa.RecordBatch, looked: Counter[str], facts: Facts) -> None:
+    """How many of the first LOOKED_AT documents of each source in the unit hold HTML.
+
+    looked   source -> documents looked at in earlier batches; counted on here
+    """
+    sources = kept["source"].to_numpy(zero_copy_only=False)
+    for source in sorted(set(sources)):
+        rows = np.flatnonzero(sources == source)[: LOOKED_AT - looked[source]]
+        if len(rows):
+            looked[source] += len(rows)
+            add(facts, "markup", source, "documents", count=len(rows))
+            holds = is_markup(kept["text"].take(pa.array(rows)))
+            add(facts, "markup", source, "markup", count=pc.sum(holds).as_py() or 0)
 
 
 def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:

@@ -11,7 +11,7 @@ from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import load8
-from corpusmill.text.sets import find, never_zero, room_for
+from corpusmill.text.sets import find, never_zero, slots_for
 
 # Reserved words of C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, Swift and TypeScript, without those that
 # are as frequent in prose ("in", "is", "as", "and", "not", "or", "to", "of").
@@ -62,7 +62,7 @@ def code_counts(texts: pa.LargeStringArray) -> NDArray[Any]:
 
 @cache
 def _keyword_table() -> NDArray[np.uint64]:
-    table = np.zeros(room_for(len(KEYWORDS)), np.uint64)
+    table = np.zeros(slots_for(len(KEYWORDS)), np.uint64)
     _fill(view(pa.array(KEYWORDS, pa.large_string())), table)
     table.setflags(write=False)
     return table

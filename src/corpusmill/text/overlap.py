@@ -19,7 +19,7 @@ from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
-from corpusmill.text.sets import find, never_zero, room_for
+from corpusmill.text.sets import find, never_zero, slots_for
 from corpusmill.text.shingles import word_places
 from corpusmill.text.spans import longest
 
@@ -103,7 +103,7 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int) -> Ind
     shift = 64 - (bits - 1).bit_length()
     filter_ = np.zeros(1 << (58 - shift), np.uint64)
     np.bitwise_or.at(filter_, known >> U(shift + 6), ONE << (known >> U(shift) & U(63)))
-    keys = np.zeros(room_for(len(known)), np.uint64)
+    keys = np.zeros(slots_for(len(known)), np.uint64)
     entry = np.zeros(len(keys), np.int32)
     _insert(known, keys, entry)
     arrays = (filter_, keys, entry, lengths, first, item, at, words)

@@ -11,6 +11,11 @@ from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
 SPREAD = U(0xD6E8FEB86659FD93)
 
 
+def slots_for(keys: int) -> int:
+    """`room_for` outside of kernels: that would be compiled in every process which calls it from Python."""
+    return 1 << max(4, (2 * keys - 1).bit_length())
+
+
 @inlined
 def room_for(keys: int) -> int:
     """The slots of a table for so many keys: a power of two."""

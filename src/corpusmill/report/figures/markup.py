@@ -12,8 +12,8 @@ STEP = "html"  # the label of clean/html: what it leaves are tags that a text sh
 
 @dataclass(frozen=True)
 class Markup:
-    """A source: its documents after the last step, and how many of them hold HTML markup, as
-    `corpusmill.steps.markup` defines it."""
+    """A source: how many of its documents were looked at after the last step, the first 256 of each unit, and how many
+    of these hold HTML markup, as `corpusmill.steps.markup` defines it."""
 
     source: str
     documents: int
