@@ -148,7 +148,9 @@ def test_files_that_are_not_cached_are_read_from_the_hub_at_its_commit(cache, mo
         files = dataset_files(ORG, "", "", PARQUET)
         questions = [path for path in asked if path.startswith("/api/datasets/")]
         commit = next((cache / "datasets--org--name" / "snapshots").iterdir()).name
-        assert [q.lower() for q in questions] == [f"/api/datasets/org/name/revision/{commit}?blobs=true"]  # the commit that is cached
+        assert [q.lower() for q in questions] == [
+            f"/api/datasets/org/name/revision/{commit}?blobs=true"
+        ]  # the commit that is cached
         assert [file.path for file in files][1] == f"hf://datasets/org/name@{COMMIT}/{TWO[1]}"
         assert files[0].path.startswith(str(cache))
         put(cache, *TWO, revision="v1")
