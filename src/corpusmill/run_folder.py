@@ -267,7 +267,7 @@ class StageFolder:
         name = self._name(f"plans/{plan}.parquet")
         if not storage.exists(name):
             return None
-        keys: list[str] = pq.read_table(pa.BufferReader(storage.read_bytes(name)), columns=["key"])["key"].to_pylist()
+        keys: list[str] = _table(storage.read_bytes(name), ["key"])["key"].to_pylist()
         return keys
 
     def results(self, plan: str) -> Results | None:
@@ -444,7 +444,14 @@ def _typed(name: str, values: list[Any]) -> pa.Array:
 
 
 def read_results(content: bytes) -> Results:
-    return _as_results(pq.read_table(pa.BufferReader(content)))
+    return _as_results(_table(content))
+
+
+def _table(content: bytes, columns: list[str] | None = None) -> pa.Table:
+    """A Parquet file in memory, read by this thread alone: one of Arrow's that still holds these bytes when Python ends
+    aborts the process (it wants Python's lock to let go of them)."""
+    with pq.ParquetFile(pa.BufferReader(content), pre_buffer=False) as file:
+        return file.read(columns, use_threads=False)
 
 
 def _as_results(table: pa.Table, complete: bool = True) -> Results:

@@ -119,8 +119,7 @@ def run(
         count = workers or recipe.run.workers or os.cpu_count() or 1
         executor = execute.find(recipe.run.executor).start(count, preloaded())
     with closing(executor):
-        # Here, while the process that workers come from still imports. No thread of this process may outlive a run:
-        # one that is in a library of C++ when Python ends aborts it.
+        # Here, while the process that workers come from still imports.
         plan.identities  # noqa: B018
         prepare_page()
         executor.check(plan.checks)
