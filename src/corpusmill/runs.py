@@ -120,8 +120,10 @@ def run(
         executor = execute.find(recipe.run.executor).start(count, preloaded())
     with closing(executor):
         # Here, while the process that workers come from still imports.
+        from corpusmill.report.page import prepare, write_page
+
         plan.identities  # noqa: B018
-        prepare_page()
+        prepare()
         executor.check(plan.checks)
         try:
             run_folder.make()
@@ -143,19 +145,6 @@ def run(
                 raise
             raise StorageError(disk_full(run_folder)) from error
     return Run(run_folder.place, flow, round(now() - started, 3), progress.counts, checked)
-
-
-def prepare_page() -> None:
-    """Import what only the report needs."""
-    from corpusmill.report.page import prepare
-
-    prepare()
-
-
-def write_page(run: RunFolder) -> None:
-    from corpusmill.report.page import write_page as write
-
-    write(run)
 
 
 def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:

@@ -104,7 +104,7 @@ def test_the_numbers_of_the_run_are_on_the_page(page):
 
 
 def without_time(page):
-    """The page without the one section that tells how fast the run was."""
+    """The page without the one section that depends on how fast the run was."""
     before, section, after = page.partition('<section id="time">')
     assert section
     return before + after.partition("</section>")[2]

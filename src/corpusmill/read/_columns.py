@@ -149,7 +149,7 @@ class Rows:
 
 
 def one_content(text: str | None, html: str | None) -> None:
-    """Raises RecipeError if a reader is told of a column with text and of another with pages."""
+    """Raises RecipeError if a reader is given one column with text and another with pages."""
     if text is not None and html is not None:
         raise RecipeError(
             f'text names the column "{text}" and html the column "{html}", but a document is either text or a page: '

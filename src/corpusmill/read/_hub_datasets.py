@@ -268,7 +268,7 @@ def _split_of(name: str) -> str:
 
 
 def _matching(names: Sequence[str], pattern: str) -> list[str]:
-    """The names that a file, a folder or a pattern names; `*` stays within a folder, `**` does not."""
+    """The names that a file, a folder or a pattern names; `*` matches within a folder, `**` does not."""
     pattern = pattern.removeprefix("./").strip("/")
     if not pattern:
         return list(names)

@@ -21,7 +21,7 @@ from corpusmill.text.unicode import decode
 LINE_END = 1 << 0  # ends a line, and is not "\n"
 INVISIBLE = 1 << 1  # controls but tab and "\n", and characters without width but the joiners
 SPACE = 1 << 2  # a space other than U+0020
-UNSURE = 1 << 3  # changes in NFC, or may do so where it stands
+UNSURE = 1 << 3  # changes in NFC, or may do so next to its neighbours
 BEYOND_ASCII = 1 << 4
 MARK = 1 << 5  # has a combining class, or may compose with the character before it: UNSURE where `_may_change`
 ENTITY = 1 << 6  # not a kind of character: something is written as an entity of HTML

@@ -34,7 +34,7 @@ class Entities(NamedTuple):
     names     (n,) the names, without "&" and ";"
     values    (n,) the characters, one or two, of each
     slots     (a power of two,) int32: a hash table of names, 0 or 1 + the name's position
-    numbers   (TABLED,) int32: the code point of a number; -1 of one that stands for nothing
+    numbers   (TABLED,) int32: the code point of a number; -1 of one without a character
     """
 
     names: Text

@@ -9,7 +9,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.write import COLUMNS, COUNTS, matching
 
-SIGNALS = "signals"  # the column that holds all signals that a writer is told to write
+SIGNALS = "signals"  # the column that holds all signals that a writer is asked to write
 KNOWN = (*COLUMNS, "file", "position", *COUNTS, SIGNALS)  # columns of a document, besides single signals
 
 # A list of columns, or column -> the name that it is written under. (The mapping is first: a recipe tells them apart.)

@@ -11,6 +11,7 @@ from corpusmill.report.audit.model import Check, Unit
 from corpusmill.report.figures.duplicates import dedup_steps
 from corpusmill.report.figures.languages import languages
 from corpusmill.report.figures.leaks import leaks
+from corpusmill.report.figures.left import near_duplicates
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.figures.packing import packing
 from corpusmill.report.numbers import number, share, size
@@ -94,7 +95,7 @@ def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
 def duplicates_left(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
         return NOTHING_LEFT
-    found = sample.duplicates(facts.sample.texts)
+    found = near_duplicates(facts.sample.texts)
     seen = f"{number(found.sum())} near-duplicates (Jaccard similarity 0.8) within {facts.of_sample}"
     if len(found) < facts.flow.documents_out:
         seen += "; in all of the output there are at least as many"
@@ -136,7 +137,7 @@ def vocabulary_use(facts: RunFacts) -> Measured | Unmeasured:
 def residual_html(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
         return NOTHING_LEFT
-    found = sample.has_markup(facts.sample.texts)
+    found = sample.has_html(facts.sample.texts)
     seen = f"{number(found.sum())} documents with tags or entities, of {facts.of_sample}"
     advice = "add `extract/resiliparse` and `clean/normalize`; texts about HTML may rightly have some"
     return Measured(float(found.mean()), seen, advice, facts.sample.named(found))

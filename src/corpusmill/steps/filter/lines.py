@@ -1,4 +1,4 @@
-"""Rules for lines and paragraphs: those that fail one are removed, and the document stays."""
+"""Rules for lines and paragraphs: those that fail one are removed, and the document is kept."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -40,9 +40,9 @@ class Lines:
                               not one of Unicode's Sentence_Terminal; "..." does, "…" does not
         patterns              it has a match of a regular expression of RE2
 
-    The other lines are not changed. Where lines are removed between two that stay, the widest of the gaps remains. A
-    document of which no line is left is dropped as `empty`. One that loses more than `max_words_removed` of its words
-    is dropped too, and keeps its lines, so that one can see why.
+    The other lines are not changed. Between two kept lines the widest of the gaps remains. A document of which no line
+    is left is dropped as `empty`. One that loses more than `max_words_removed` of its words is dropped too, and keeps
+    its lines, so that one can see why.
 
     Signals: `words_removed_ratio`, and `removed_RULE` for each rule that is on, `removed_NAME` for each pattern: how
     many lines, or paragraphs, it removed.

@@ -1,8 +1,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from corpusmill.errors import RecipeError
-from corpusmill.tokens.breaks import SPLIT_AT, SplitAt
+from corpusmill.steps.pack._rows import check_rows
+from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
 
 
@@ -22,7 +22,4 @@ class BestFit:
     split_at: SplitAt | None = None
 
     def __post_init__(self) -> None:
-        if self.length < 2:
-            raise RecipeError(f"a row needs 2 tokens or more, for an input and its target; got length={self.length}")
-        if self.split_at not in (None, *SPLIT_AT):
-            raise RecipeError(f'split_at is "paragraph", "sentence" or null, got "{self.split_at}"')
+        check_rows(self.length, self.split_at)

@@ -2,7 +2,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from corpusmill.errors import RecipeError
-from corpusmill.tokens.breaks import SPLIT_AT, SplitAt
+from corpusmill.steps.pack._rows import check_rows
+from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
 
 
@@ -25,11 +26,8 @@ class Concat:
     split_at: SplitAt | None = None
 
     def __post_init__(self) -> None:
-        if self.length < 2:
-            raise RecipeError(f"a row needs 2 tokens or more, for an input and its target; got length={self.length}")
+        check_rows(self.length, self.split_at)
         if self.remainder not in get_args(Remainder):
             raise RecipeError(f'remainder is "pad", "drop" or "keep", got "{self.remainder}"')
-        if self.split_at not in (None, *SPLIT_AT):
-            raise RecipeError(f'split_at is "paragraph", "sentence" or null, got "{self.split_at}"')
         if self.split_at and self.remainder != "pad":
             raise RecipeError(f'with split_at every row is padded, so remainder is "pad"; got "{self.remainder}"')
