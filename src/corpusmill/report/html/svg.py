@@ -125,8 +125,8 @@ def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int,
 
 
 def _mark(x: float, words: str, y: int, floor: int, css: str) -> list[Html]:
-    """A vertical line with a label at height y."""
-    side = {"dx": -4, "text_anchor": "end"} if x > 70 else {"dx": 4, "text_anchor": "start"}
+    """A vertical line with a label at height y, on the side where there is more room."""
+    side = {"dx": -4, "text_anchor": "end"} if x > 50 else {"dx": 4, "text_anchor": "start"}
     return [
         tag("line", x1=f"{x:.2f}%", x2=f"{x:.2f}%", y1=max(y - 9, 4), y2=floor, class_=css),
         tag("text", words, x=f"{x:.2f}%", y=y, class_=css, **side),
