@@ -74,7 +74,7 @@ class Made:
     def kept(self) -> list[dict[str, Any]]:
         """The output documents, in order."""
         tables = self.tables
-        batches = tables.batches("docs", len(tables.passes) - 1, ["id", "source", "text", "url"])
+        batches = tables.files.documents("docs", len(tables.passes) - 1, ["id", "source", "text", "url"], 1024)
         return [document for batch in batches for document in batch.to_pylist()]
 
     def dropped(self, *steps: str) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from corpusmill import write
 from corpusmill.engine.documents import TOKENS, documents_of, wanted_signals, wants_tokens
+from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.signals import check_signals
 from corpusmill.engine.text_files import Part, part_files, text_files
 from corpusmill.errors import InputError, RecipeError, did_you_mean
@@ -270,6 +271,8 @@ def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) 
     read = {last: results, **{stage: files.stages[stage] for stage in passes}}
     if wants_tokens(writer):
         read[TOKENS] = files.stages[TOKENS]
+    before = PassDocuments(last, files.texts_of(last))
+    read[before.texts] = files.stages[before.texts]
     whole = int(results["docs"].rows.sum())
     # How often a mix draws each document, which its writers say too.
     drawn = next((name for name in files.columns(len(files.passes) - 1) if name.endswith(".copies")), None)
@@ -284,8 +287,8 @@ def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) 
                 progress(done, whole)
 
     for number, file in enumerate(text_files(writer, results)):
-        documents = counted(part_files(file, read, last, passes))
-        writer.write(documents, folder / file_name(writer, number, writer.suffix))
+        batches = counted(part_files(file, read, before, passes))
+        writer.write(batches, folder / file_name(writer, number, writer.suffix))
     return done
 
 

@@ -22,7 +22,8 @@ class TableWriter:
     are counted row by row, so the file is the same whatever the batches were. Compressed with zstd. If `rows` is not
     given, it is ROWS for a table of texts, and ROWS_WITHOUT_TEXT for another.
 
-    sized         the column that holds the texts, or lists of numbers, of which `size` bytes fill a row group
+    sized         the column of which `size` bytes fill a row group: texts, lists of numbers, or the sizes of texts that
+                  are elsewhere
     compression   "zstd" or "snappy"
     """
 
@@ -43,13 +44,12 @@ class TableWriter:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
         self._waiting_size = 0
-        self._metadata: list[pq.FileMetaData] = []
+        self._groups: list[int] = []  # bytes of text in each row group
         self._writer = pq.ParquetWriter(
             path,
             schema,
             compression=compression,
             compression_level=1 if compression == "zstd" else None,
-            metadata_collector=self._metadata,
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -74,6 +74,7 @@ class TableWriter:
         table = pa.Table.from_batches(self._waiting, schema=self.schema).combine_chunks()
         self._writer.write_table(table, row_group_size=max(len(table), 1))
         self.rows_written += len(table)
+        self._groups.append(self._waiting_size)
         self._waiting, self._waiting_rows, self._waiting_size = [], 0, 0
 
     def close(self) -> None:
@@ -82,12 +83,9 @@ class TableWriter:
         self._writer.close()
 
     def text_groups(self) -> list[int]:
-        """Bytes of text in each row group, as Parquet encodes them; nothing may be written after."""
+        """Bytes of text in each row group; nothing may be written after."""
         self.close()
-        metadata = self._metadata[0]
-        column = self.schema.get_field_index("text")
-        groups = range(metadata.num_row_groups)
-        return [metadata.row_group(group).column(column).total_uncompressed_size for group in groups]
+        return self._groups
 
     def __enter__(self) -> Self:
         return self
@@ -100,8 +98,10 @@ class TableWriter:
 
 
 def _sizes(column: pa.Array) -> NDArray[np.int64]:
-    """(rows,) bytes of each text, or of the numbers in each list."""
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    """(rows,) bytes of each text, of the numbers in each list, or as the numbers say."""
+    if pa.types.is_integer(column.type):
+        sizes = column
+    elif pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         sizes = pc.multiply(pc.list_value_length(column).cast(pa.int64()), column.type.value_type.byte_width)
     else:
         sizes = pc.binary_length(column)

@@ -116,7 +116,8 @@ class UnitIO(Upstream):
     def write(self, name: str, batch: pa.RecordBatch) -> None:
         """Add rows to the output table `name`; the first batch, which may be empty, sets its schema."""
         if name not in self._tables:
-            self._tables[name] = TableWriter(self.path(name, ".parquet"), batch.schema)
+            sized = "text" if "text" in batch.schema.names else "text_bytes"
+            self._tables[name] = TableWriter(self.path(name, ".parquet"), batch.schema, sized=sized)
         self._tables[name].write(batch)
 
     def write_arrays(self, name: str, rows: int = 0, **arrays: NDArray[Any]) -> None:

@@ -25,7 +25,7 @@ from corpusmill.read import jsonl
 from corpusmill.recipe import RunSettings
 from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
-from corpusmill.schema import document_id
+from corpusmill.schema import COUNTED, document_id
 from corpusmill.write.shards import Shards
 
 WORDS = "river stone winter garden the letter window market of silver morning that captain forest bridge".split()
@@ -113,15 +113,19 @@ def run(folder: Path, steps: Sequence[str], sources: Sequence[str] = tuple(CORPU
     return corpusmill.run(made, folder=folder / name, executor=Serial()).folder
 
 
+WHY = {"dropped": ("dropped_by", "reasons"), "docs": ()}
+
+
 def rows(folder: Path) -> dict[str, dict[str, Any]]:
     """id -> all that was found out of the document, and its text at the end."""
     files = RunFiles(folder)
     found: dict[str, dict[str, Any]] = {}
-    for kind in ("signals", "dropped", "docs"):
-        for stage, _ in files.passes:
-            for path in files.outputs(stage, kind):
-                for row in pq.read_table(path).to_pylist():
-                    found[row["id"]] = found.get(row["id"], {}) | row
+    batches = [pq.read_table(path) for stage, _ in files.passes for path in files.outputs(stage, "signals")]
+    for kind in ("dropped", "docs"):
+        for number in range(len(files.passes)):
+            batches += files.documents(kind, number, [*COUNTED.names, *WHY[kind]], 100)
+    for row in (row for batch in batches for row in batch.to_pylist()):
+        found[row["id"]] = found.get(row["id"], {}) | row
     # Which file a source is in differs between the runs that are compared.
     return {row["id"]: {name: value for name, value in row.items() if name != "file"} for row in found.values()}
 

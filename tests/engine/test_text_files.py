@@ -89,7 +89,10 @@ def test_a_part_is_its_row_groups_and_how_often_they_are_drawn(tmp_path, first, 
     # The signals are of all documents; only four of them are kept.
     dropped_by = [None, "url", None, None, "url", None]
     pq.write_table(pa.table({"dropped_by": dropped_by, "mix.copies": [1, 9, 2, 3, 9, 4]}), tmp_path / "signals.parquet")
-    part, files = Part("docs.parquet", "signals.parquet", first, stop), Upstream(RunFolder(str(tmp_path)))
+    part, files = (
+        Part("docs.parquet", "docs.parquet", "signals.parquet", first, stop),
+        Upstream(RunFolder(str(tmp_path))),
+    )
     drawn = [row for batch in documents_of(part, "mix.copies", files) for row in batch.to_pylist()]
     assert [(len(row["text"]), row["copies"]) for row in drawn] == [(5, 1), (6, 2), (7, 3), (8, 4)][first:stop]
     plain = [row for batch in documents_of(part, None, files) for row in batch.to_pylist()]

@@ -2,8 +2,6 @@
 
 import json
 
-import pyarrow.parquet as pq
-
 import corpusmill
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
@@ -40,7 +38,6 @@ def test_a_later_pass_counts_what_it_changes_and_no_more(tmp_path, monkeypatch):
     tables = RunTables(done.place)
     tokenizer = load("gpt2")
     for number in range(len(tables.passes)):
-        for path in tables.files.paths("docs", number):
-            docs = pq.read_table(path)
-            assert docs["tokens"].to_pylist() == tokenizer.count(docs["text"].combine_chunks()).tolist()
+        for docs in tables.files.documents("docs", number, ["text", "tokens"], 100):
+            assert docs["tokens"].to_pylist() == tokenizer.count(docs["text"]).tolist()
     assert sum(counted) < len(texts) * len(tables.passes)

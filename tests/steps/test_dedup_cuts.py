@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,10 +28,8 @@ from slow_pieces import slow_pieces, slow_without
 def outcome(found, label):
     """name -> (text that is left, or why the document went; its signals), for all documents."""
     tables = RunFiles(found.folder)
-    paths = tables.paths("docs", len(tables.passes) - 1)
-    texts = {
-        row["url"]: row["text"] for path in paths for row in pq.read_table(path, columns=["url", "text"]).to_pylist()
-    }
+    batches = tables.documents("docs", len(tables.passes) - 1, ["url", "text"], 100)
+    texts = {row["url"]: row["text"] for batch in batches for row in batch.to_pylist()}
     measured = {
         name: tuple(row[f"{label}.{signal}"] for signal in ("repeats", "repeated_bytes", "repeated_share"))
         for name, row in found.rows.items()

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from corpusmill.engine.texts_in_place import BYTES
 from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
@@ -41,6 +42,7 @@ class Batch:
     sizes       one (documents,) int64 a step, and one more: bytes of each document before each step, and at the end
     failed      documents that a step could not process; they are no longer in the batch
     tokens      of the texts as they came, where the pass before has counted them
+    beside      what is known of texts that stay in the files of the pass before, and may not be in `docs`
 
     Of a document that is dropped, `dropped_texts` has the text that came to the step that dropped it.
     """
@@ -52,6 +54,7 @@ class Batch:
     sizes: list[NDArray[np.int64]] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     tokens: pa.Array | None = None
+    beside: pa.RecordBatch | None = None
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
     _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
     _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
@@ -92,7 +95,7 @@ class Batch:
         self.signals.update({f"{label}.{name}": column for name, column in columns.items()})
 
     def _begin(self) -> None:
-        self.sizes.append(sizes(self.docs))
+        self.sizes.append(self._sizes())
         self._came.append(len(self._texts) - 1)
 
     def _new_text(self, text: pa.Array) -> None:
@@ -120,7 +123,14 @@ class Batch:
         return pc.fill_null(pa.concat_arrays(parts).take(pa.array(back)), "")
 
     def finish(self) -> None:
-        self.sizes.append(sizes(self.docs))
+        self.sizes.append(self._sizes())
+
+    def _sizes(self) -> NDArray[np.int64]:
+        """(documents,) bytes of each, as the texts are now."""
+        if self.beside is None:
+            return sizes(self.docs)
+        numbers: NDArray[np.int64] = self.beside[BYTES].to_numpy()
+        return numbers
 
     def all_reasons(self) -> pa.Array:
         """(documents,) every failing rule of every step as `step.rule`, joined by commas; null for the kept."""
@@ -167,7 +177,7 @@ class Batch:
     def _needed(self, label: str, need: str) -> Columns:
         """What one of a filter's `needs` stands for."""
         if need == "*":
-            return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(sizes(self.docs))} | self.signals
+            return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(self._sizes())} | self.signals
         known = self.signals if "." in need else MEASURES
         if need not in known:
             near = did_you_mean(need, known) or "."
@@ -231,6 +241,7 @@ class Batch:
         self.sizes = [size[rows] for size in self.sizes]
         self._texts = [text.filter(mask) for text in self._texts]
         self.tokens = None if self.tokens is None else self.tokens.filter(mask)
+        self.beside = None if self.beside is None else self.beside.filter(mask)
         self._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
         self._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.engine.outputs import check_writer, publish_files
+from corpusmill.engine.pass_documents import PassDocuments, read_documents
 from corpusmill.engine.signals import signals_of_kept
 from corpusmill.engine.text_files import Part, TextFile, part_files, text_files
 from corpusmill.errors import RecipeError
@@ -38,28 +39,30 @@ def wants_tokens(writer: object) -> bool:
 class WriteDocuments:
     """Documents as files of text, by a writer of documents.
 
-    before   the pass whose documents they are
+    before   the documents
     copies   the signal that says how often each document is drawn: the writer gets it as a column `copies`
     passes   all passes, in order, if the writer writes signals
     """
 
     writer: DocumentWriter
-    before: str
+    before: PassDocuments
     copies: str | None = None
     passes: tuple[str, ...] = ()
 
     @property
     def after(self) -> tuple[str, ...]:
         """The stages that it reads."""
-        return tuple(dict.fromkeys((*self.passes, self.before, *((TOKENS,) if wants_tokens(self.writer) else ()))))
+        tokens = (TOKENS,) if wants_tokens(self.writer) else ()
+        return tuple(dict.fromkeys((*self.passes, *self.before.after, *tokens)))
 
     @property
     def wanted_signals(self) -> tuple[str, ...]:
         return wanted_signals(self.writer)
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
-        results = upstream.results(self.before)
-        read = [results["docs"], *((results["signals"],) if self.copies else ())]
+        results = upstream.results(self.before.stage)
+        read = [upstream.results(stage)["docs"] for stage in reversed(self.before.after)]
+        read += [results["signals"]] if self.copies else []
         read += [upstream.results(stage)["signals"] for stage in self.passes]
         read += [upstream.results(TOKENS)["tokens"]] if wants_tokens(self.writer) else []
         for file in text_files(self.writer, results):
@@ -103,8 +106,8 @@ def documents_of(
         beside |= dict(zip(measured.column_names, measured.columns))
     ids = _Ids(part.tokens, files) if part.tokens else None
     row = _rows(file, range(part.first))
-    groups = list(range(part.first, part.stop))
-    for batch in file.iter_batches(ROWS, row_groups=groups, columns=COUNTED.names, use_threads=False):
+    groups = range(part.first, part.stop)
+    for batch in read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups):
         columns = dict(zip(batch.schema.names, batch.columns))
         columns |= {name: _one(column.slice(row, len(batch))) for name, column in beside.items()}
         if ids is not None:

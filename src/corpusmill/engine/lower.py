@@ -22,6 +22,7 @@ from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_to
 from corpusmill.engine.earlier_runs import earlier_keys
 from corpusmill.engine.identity import keys_description
 from corpusmill.engine.inputs import SourceFiles, find_inputs, plan_inputs
+from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.pass_results import UnitOfPass
 from corpusmill.engine.passes import KeyRequest, Pass, Verdicts
 from corpusmill.engine.plan import PassInfo, Plan
@@ -33,7 +34,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.selection import applied
-from corpusmill.steps import CorpusStep, Pack, Tokenize
+from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Planned, Stage
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
@@ -62,6 +63,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     only = _only(recipe)
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
+    in_place = _texts_in_place(passes)
     stages: list[Stage] = []
     infos: list[PassInfo] = []
     judged: list[Verdicts] = []  # the corpus steps before the present pass
@@ -75,7 +77,17 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
         before = infos[-1].stage if infos else ""
         readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
         some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
-        work = Pass(readers, before, tuple(judged), tuple(batch_steps), tuple(requests), tokenize, some)
+        work = Pass(
+            readers,
+            before,
+            tuple(judged),
+            tuple(batch_steps),
+            tuple(requests),
+            tokenize,
+            some,
+            in_place=in_place and number == len(passes),
+            stays=in_place and number == len(passes) - 1,
+        )
         if infos:
             stages.append(_later_pass(name, work))
         else:
@@ -97,7 +109,9 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             stages += request.step.stages(keys)
             judged.append(Verdicts(request.label, request.step, stages[-1].name, request.only))
     mix = next((label for label, step in named if draws(step)), None)
-    stages += _outputs(recipe, tuple(info.stage for info in infos), tokenize, mix)
+    names = tuple(info.stage for info in infos)
+    documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
+    stages += _outputs(recipe, names, documents, tokenize, mix)
     return Plan(recipe, tuple(stages), tuple(infos), inputs)
 
 
@@ -124,6 +138,14 @@ def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
         yield batch, corpus
         if not corpus and not steps:
             return
+
+
+def _texts_in_place(passes: list[tuple[list[Named], list[Named]]]) -> bool:
+    """Whether the last pass leaves all texts as the pass before wrote them."""
+    if len(passes) < 2:
+        return False
+    (_, judged), (steps, _) = passes[-2:]
+    return not any(step.cuts for _, step in judged) and not any(isinstance(step, Transform) for _, step in steps)
 
 
 def _partitions(inputs: tuple[SourceFiles, ...]) -> int:
@@ -171,9 +193,10 @@ def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], st
     return lambda unit: ",".join(results[name].checksum(unit) for name in names)
 
 
-def _outputs(recipe: Recipe, passes: tuple[str, ...], tokenize: Tokenize | None, mix: str | None) -> Iterator[Stage]:
+def _outputs(
+    recipe: Recipe, passes: tuple[str, ...], last: PassDocuments, tokenize: Tokenize | None, mix: str | None
+) -> Iterator[Stage]:
     """The stages of the writers. `mix` is the label of the step that says how often documents are drawn."""
-    last = passes[-1]
     named = dict(zip(labels(recipe.write), recipe.write))
     copies = f"{mix}.copies" if mix else None
     texts: list[Stage] = []
@@ -189,15 +212,15 @@ def _outputs(recipe: Recipe, passes: tuple[str, ...], tokenize: Tokenize | None,
         return
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
     tokens = TokenizeDocuments(tokenize, last, pack.split_at if pack else None)
-    yield Stage("tokens", tokens, (last,), tokens.units)
+    yield Stage("tokens", tokens, last.after, tokens.units)
     yield from with_tokens
     if not shards:
         return
     if mix and copies:
         verdicts = f"{mix}-verdicts"
-        again = RepeatDocuments(last, verdicts, copies)
-        yield Stage(EPOCHS, again, (last, "tokens", verdicts), again.units)
-    stream = Stream(last, again=mix is not None)
+        again = RepeatDocuments(last.stage, verdicts, copies)
+        yield Stage(EPOCHS, again, (last.stage, "tokens", verdicts), again.units)
+    stream = Stream(last.stage, again=mix is not None)
     for name, writer in shards.items():
         work: WriteTokens | PackRows
         if isinstance(writer, TokenWriter):
@@ -206,4 +229,4 @@ def _outputs(recipe: Recipe, passes: tuple[str, ...], tokenize: Tokenize | None,
             assert isinstance(writer, RowWriter)
             assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
             work = PackRows(pack, tokenize, writer, stream)
-        yield Stage(name, work, (last, *stream.stages), work.units)
+        yield Stage(name, work, (last.stage, *stream.stages), work.units)

@@ -3,14 +3,15 @@ see a batch; write them, beside what was measured, and the keys that the next co
 
 Outputs of a unit:
 
-    docs        the kept documents
+    docs        the kept documents; where texts stay in the files of the pass before, see `texts_in_place`
     signals     a row for every input document: what was measured, which rules it fails, where it was dropped
-    dropped     the dropped documents, with their text
+    dropped     the dropped documents, with their text where `docs` have it
     dead        records that could not be read and documents that a step failed on
     keys-LABEL  one file for every corpus step that follows
 
 The `docs` of the last pass have a column more, `text_hash`: XXH64 of the text. Reports count by it what is left of
 exact copies, without the texts, and it is in this file because each file more costs a unit its time to reach the disk.
+Those of a pass before one that leaves texts where they are have all of `texts_in_place.IN_PLACE`.
 
 Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
 first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
@@ -28,8 +29,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
+from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
+from corpusmill.engine.texts_in_place import (
+    HASH,
+    IN_PLACE,
+    REFERRING,
+    columns_beside,
+    measured_beside,
+)
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, VERDICT, Keys, of_some
 from corpusmill.read import Piece, ReadCounts
@@ -44,7 +53,7 @@ from corpusmill.units import Results
 
 LOOKED_AT = 256  # documents of a source in a unit that are searched for HTML: all would take a third of the pass
 ROWS = 1024  # documents that a later pass has in memory at a time
-HASH = "text_hash"
+ROWS_WITHOUT_TEXT = 16 * ROWS
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,8 @@ class Pass:
     tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
     only        label and sources of those of the steps that are for some sources only. Batches are of one source then,
                 so that a step sees all of a batch or nothing of it
+    in_place    this is the last pass, and its texts stay in the files of the pass before
+    stays       the next pass leaves the texts in the files of this one
     """
 
     readers: tuple[tuple[str, Any], ...]
@@ -128,6 +139,8 @@ class Pass:
     requests: tuple[KeyRequest, ...]
     tokenizer: Tokenize | None
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    in_place: bool = False
+    stays: bool = False
 
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
@@ -140,15 +153,15 @@ class Pass:
             self._note_failures(batch, io)
             tokens = self._count(batch)
             self._count_flow(batch, tokens, io.facts)
-            _count_texts(batch, texts)
             is_kept = pa.array(batch.dropped == KEPT)
-            stored = _stored(batch.docs, tokens)
+            stored = self._stored(batch, tokens)
             kept = stored.filter(is_kept)
+            measured = self._count_texts(batch, is_kept, texts)
             verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
-            io.write("docs", kept if self.requests else kept.append_column(HASH, pa.array(hash64(kept["text"]))))
+            io.write("docs", self._with_columns_beside(kept, measured))
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
-            if not self.requests:  # the last pass: these texts go on
+            if self.stays or (not self.requests and not self.in_place):  # these texts go on
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
                 keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
@@ -164,7 +177,7 @@ class Pass:
         """
         batch = self._nothing()
         for request in self.requests:
-            self._keys(request, batch, _stored(batch.docs, self._count(batch)), pa.array([], pa.bool_()))
+            self._keys(request, batch, self._stored(batch, self._count(batch)), pa.array([], pa.bool_()))
 
     def signal_names(self) -> list[str]:
         """What the steps leave beside the documents. Raises RecipeError as `check` does."""
@@ -173,7 +186,7 @@ class Pass:
     def _nothing(self) -> Batch:
         """No documents, put through the steps."""
         verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
-        batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
+        batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
         self._put_through(batch, {})
         return batch
 
@@ -227,17 +240,27 @@ class Pass:
     def _read_judged(self, inputs: UnitOfPass, io: UnitIO) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         verdicts = [_verdicts_on(inputs.number, judge, io.results(judge.stage), io) for judge in self.judged]
-        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts)
+        yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
         first = 0
         file = io.parquet(io.results(self.before)["docs"].path(inputs.number))
-        for stored in file.iter_batches(ROWS, use_threads=False):
-            docs, tokens = stored.select(STORED.names), stored["tokens"]
-            for name in ("raw", "charset"):
-                docs = docs.append_column(DOCUMENT.field(name), pa.nulls(len(docs), DOCUMENT.field(name).type))
+        reads_texts = bool(self.steps) or not self.in_place
+        names = [name for name in COUNTED.names if reads_texts or name not in ("text", "metadata")]
+        names += IN_PLACE.names if self.in_place else []
+        rows = ROWS if reads_texts else ROWS_WITHOUT_TEXT
+        for stored in file.iter_batches(rows, columns=names, use_threads=False):
+            absent = [field for field in DOCUMENT if field.name not in stored.schema.names]
+            docs = stored
+            for field in absent:
+                docs = docs.append_column(field, pa.nulls(len(docs), field.type))
             row = 0
             for part in self._cut(docs.select(DOCUMENT.names).cast(DOCUMENT)):
-                batch = self._judged(part, first, verdicts)
-                batch.tokens = tokens.slice(row, len(part))
+                here = stored.slice(row, len(part))
+                beside = None
+                if self.in_place:
+                    at = pa.array(np.arange(first, first + len(part)))
+                    beside = here.select(IN_PLACE.names).append_column(ROW, at)
+                batch = self._judged(part, first, verdicts, beside)
+                batch.tokens = here["tokens"]
                 yield batch
                 row += len(part)
                 first += len(part)
@@ -253,9 +276,19 @@ class Pass:
         for start, stop in pairwise(edges):
             yield docs.slice(start, stop - start)
 
-    def _judged(self, docs: pa.RecordBatch, first: int, tables: list[tuple[pa.Table, pa.Table]]) -> Batch:
+    def _nothing_beside(self) -> pa.RecordBatch | None:
+        schema = pa.schema([*IN_PLACE, REFERRING.field(ROW)])
+        return pa.RecordBatch.from_pylist([], schema=schema) if self.in_place else None
+
+    def _judged(
+        self,
+        docs: pa.RecordBatch,
+        first: int,
+        tables: list[tuple[pa.Table, pa.Table]],
+        beside: pa.RecordBatch | None = None,
+    ) -> Batch:
         """A batch with the verdicts on its documents, of which `first` is the first, and without what is cut."""
-        batch = Batch(docs)
+        batch = Batch(docs, beside=beside)
         for index, (judge, (verdicts, cuts)) in enumerate(zip(self.judged, tables)):
             label, step = judge.label, judge.step
             if not _is_for(judge.only, docs):
@@ -285,6 +318,8 @@ class Pass:
             return pa.nulls(len(texts), pa.int64())
         if batch.tokens is None:
             return pa.array(self.tokenizer.count(texts), pa.int64())
+        if batch.beside is not None:
+            return batch.tokens
         changed = pc.not_equal(texts, batch.first_texts())
         if not pc.any(changed).as_py():
             return batch.tokens
@@ -319,6 +354,48 @@ class Pass:
                     for reason, count in why.items():
                         add(facts, "reasons", label, source, reason.partition(",")[0], count=count)
 
+    def _stored(self, batch: Batch, tokens: pa.Array) -> pa.RecordBatch:
+        """The documents as they are stored."""
+        columns = {**{name: batch.docs[name] for name in STORED.names}, "tokens": tokens}
+        if batch.beside is None:
+            return pa.RecordBatch.from_pydict(columns, schema=COUNTED)
+        columns |= {name: batch.beside[name] for name in batch.beside.schema.names}
+        schema = REFERRING.with_metadata({TEXTS: self.before.encode()})
+        return pa.RecordBatch.from_pydict({name: columns[name] for name in schema.names}, schema=schema)
+
+    def _count_texts(self, batch: Batch, is_kept: pa.Array, texts: Mapping[str, TextFacts]) -> NDArray[np.void] | None:
+        """What the texts of a batch are like, as they came and, of those that are kept, as they are now.
+
+        Returns what was measured of the kept; None if no one asks for it.
+        """
+        sources, came, measured = batch.docs["source"], None, None
+        if "input" in texts:
+            came = batch.first_texts()
+            measured = integrity(came)
+            texts["input"].add(sources, measured)
+        if "output" not in texts and not self.stays:
+            return None
+        if batch.beside is not None:
+            again = measured_beside(batch.beside.filter(is_kept))
+        else:
+            now = batch.docs["text"].filter(is_kept)
+            if came is None or measured is None:
+                again = integrity(now)
+            else:
+                again = measure_again(came.filter(is_kept), now, measured[batch.dropped == KEPT])
+        if "output" in texts:
+            texts["output"].add(sources.filter(is_kept), again)
+        return again
+
+    def _with_columns_beside(self, kept: pa.RecordBatch, measured: NDArray[np.void] | None) -> pa.RecordBatch:
+        """The documents, with what later stages must know of texts without reading them."""
+        if self.stays and measured is not None:
+            for field, column in zip(IN_PLACE, columns_beside(kept["text"], measured)):
+                kept = kept.append_column(field, column)
+        elif not self.requests and not self.in_place:
+            kept = kept.append_column(HASH, pa.array(hash64(kept["text"])))
+        return kept
+
     def _note_failures(self, batch: Batch, io: UnitIO) -> None:
         for failed in batch.failed:
             row = {
@@ -347,22 +424,6 @@ def _is_for(only: tuple[str, ...] | None, docs: pa.RecordBatch) -> bool:
     return only is None or not len(docs) or docs["source"][0].as_py() in only
 
 
-def _count_texts(batch: Batch, texts: Mapping[str, TextFacts]) -> None:
-    """What the texts of a batch are like, as they came and, of those that are kept, as they are now."""
-    sources, now = batch.docs["source"], batch.docs["text"]
-    kept = batch.dropped == KEPT
-    is_kept = pa.array(kept)
-    came = None
-    if "input" in texts:
-        came = batch.first_texts()
-        measured = integrity(came)
-        texts["input"].add(sources, measured)
-    if "output" in texts:
-        now = now.filter(is_kept)
-        again = integrity(now) if came is None else measure_again(came.filter(is_kept), now, measured[kept])
-        texts["output"].add(sources.filter(is_kept), again)
-
-
 def _signals(batch: Batch, tokens: pa.Array, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
     columns = {name: batch.docs[name] for name in ABOUT}
     columns |= {"bytes": pa.array(batch.sizes[-1]), "tokens": tokens, **verdicts, **batch.signals}
@@ -387,7 +448,8 @@ def _count_markup(kept: pa.RecordBatch, looked: Counter[str], facts: Facts) -> N
 def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
     is_dropped = pa.array(batch.dropped != KEPT)
     rows = stored.filter(is_dropped)
-    rows = rows.set_column(rows.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
+    if batch.beside is None:
+        rows = rows.set_column(rows.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
     for name, column in verdicts.items():
         rows = rows.append_column(name, column.filter(is_dropped))
     return rows
@@ -402,10 +464,6 @@ def _within(cuts: pa.Table, number: int, documents: int) -> NDArray[np.int64]:
     columns = [cuts[name].to_numpy() for name in CUTS.names]
     first, stop = np.searchsorted(columns[0], [number, number + documents])
     return np.stack([columns[0][first:stop] - number, columns[1][first:stop], columns[2][first:stop]], axis=1)
-
-
-def _stored(docs: pa.RecordBatch, tokens: pa.Array) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([*(docs[name] for name in STORED.names), tokens], schema=COUNTED)
 
 
 def _write_dead(io: UnitIO, source: str, counts: ReadCounts) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.pass_results import TEXT_GROUPS
 from corpusmill.units import Results
 from corpusmill.write import MB_PER_FILE, DocumentWriter, SizesFiles
@@ -29,13 +30,15 @@ class TextFile:
 
 
 class Part(NamedTuple):
-    """A part of a file of text as files: of documents, and of their signals.
+    """A part of a file of text as files: of documents, of their texts (the same file, or another one), and of their
+    signals.
 
     measured   the signals of every pass, in order, where they are written too
     tokens     the token ids, where they are written too
     """
 
     docs: str
+    texts: str
     signals: str
     first: int
     stop: int
@@ -68,19 +71,23 @@ def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
         yield TextFile(tuple(waiting))
 
 
-def part_files(file: TextFile, results: Mapping[str, Results], before: str, passes: Sequence[str] = ()) -> list[Part]:
+def part_files(
+    file: TextFile, results: Mapping[str, Results], before: PassDocuments, passes: Sequence[str] = ()
+) -> list[Part]:
     """The files of a file's parts.
 
-    results   of the pass `before`, of `passes`, and of `tokens` if token ids are written
-    before    the pass whose documents they are
+    results   of the stages that `before` names, of `passes`, and of `tokens` if token ids are written
+    before    the documents
     passes    whose signals are written
     """
-    docs, signals = results[before]["docs"], results[before]["signals"]
+    docs, signals = results[before.stage]["docs"], results[before.stage]["signals"]
+    texts = results[before.texts]["docs"]
     measured = [results[stage]["signals"] for stage in passes]
     tokens = results["tokens"]["tokens"] if "tokens" in results else None
     return [
         Part(
             docs.path(part.unit),
+            texts.path(part.unit),
             signals.path(part.unit),
             part.first,
             part.stop,

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.documents import ROWS, copies_of_kept
+from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.pass_results import UnitOfPass
 from corpusmill.errors import AssetError
 from corpusmill.facts import add
@@ -30,7 +31,7 @@ SAMPLE = 16  # documents per unit on which the fast tokenizer is compared with t
 class TokenizeDocuments:
     """The token ids of a unit's documents.
 
-    before     the pass whose documents they are
+    before     the documents
     split_at   where packing may cut documents: that is written beside the ids, as `breaks`
 
     Beside them is what statistics need: how often each id of the vocabulary is in the texts, as `counts`, and of each
@@ -42,20 +43,21 @@ class TokenizeDocuments:
     """
 
     step: Tokenize
-    before: str
+    before: PassDocuments
     split_at: SplitAt | None = None
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
-        docs = upstream.results(self.before)["docs"]
-        return (Planned(UnitOfPass(i), (docs.checksum(i),)) for i in range(len(docs)))
+        units = range(len(upstream.results(self.before.stage)))
+        return (Planned(UnitOfPass(i), self.before.content(upstream, i)) for i in units)
 
     def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
-        path = io.results(self.before)["docs"].path(inputs.number)
+        path = io.results(self.before.stage)["docs"].path(inputs.number)
         tokenizer: Tokenizer = self.step.open()
         ids, base = [np.empty(0, tokenizer.dtype)], 0
         counts = np.zeros(tokenizer.vocab_size, np.int64)
         lengths, words, characters, sizes, breaks = ([np.empty(0, np.int64)] for _ in range(5))
-        for number, batch in enumerate(io.parquet(path).iter_batches(ROWS, columns=["text"], use_threads=False)):
+        unchecked = SAMPLE
+        for batch in self.before.batches(io, inputs.number, ["text"], ROWS):
             texts = batch["text"]
             batch_ids, tokens = self.step.encode(texts)
             ids.append(batch_ids)
@@ -67,8 +69,9 @@ class TokenizeDocuments:
             if self.split_at:
                 breaks.append(base + token_breaks(tokenizer, texts, batch_ids, tokens, self.split_at))
             base += len(batch_ids)
-            if number == 0:
-                self._check(tokenizer, texts.slice(0, SAMPLE), path, io)
+            if unchecked:
+                self._check(tokenizer, texts.slice(0, unchecked), path, io)
+                unchecked -= min(unchecked, len(texts))
         arrays = {"ids": np.concatenate(ids)}
         named = {"lengths": lengths, "words": words, "characters": characters, "bytes": sizes}
         arrays |= {name: np.concatenate(parts) for name, parts in named.items()}

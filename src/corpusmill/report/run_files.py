@@ -1,7 +1,7 @@
 """What a run has recorded and left, for reports and questions. The layout of its folder is known to `run_folder`
 alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -10,12 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.engine.pass_documents import read_documents, stage_with_texts
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall
 from corpusmill.run_folder import RUN, RunFolder
 from corpusmill.storage import is_local, join, list_dir
+from corpusmill.unit_io import Upstream
 from corpusmill.units import Results
 
 NEAR = 5  # runs nearby that are named if a folder holds none
@@ -125,6 +127,23 @@ class RunFiles:
     def paths(self, kind: str, number: int) -> list[str]:
         """The files of a pass, one per unit: "docs", "signals", "dropped" or "dead"."""
         return self.outputs(self.passes[number][0], kind)
+
+    def texts_of(self, stage: str) -> str:
+        """The pass whose files have the texts of the documents of a pass."""
+        return stage_with_texts(pq.read_schema(self.outputs(stage, "docs")[0])) or stage
+
+    def with_texts(self, kind: str, number: int) -> list[tuple[str, str]]:
+        """The files of a pass, "docs" or "dropped", each with the one that has the texts: the same one, or another."""
+        stage = self.passes[number][0]
+        texts = self.texts_of(stage)
+        paths = self.paths(kind, number)
+        return list(zip(paths, paths if texts == stage else self.outputs(texts, "docs")))
+
+    def documents(self, kind: str, number: int, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The documents of a pass, "docs" or "dropped", in order, at most so many at a time."""
+        upstream = Upstream(self.folder)
+        for path, texts in self.with_texts(kind, number):
+            yield from read_documents(upstream, path, texts, columns, rows)
 
     def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""

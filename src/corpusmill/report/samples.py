@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.engine.pass_documents import ROW
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.rule_counts import reasons, rule_counts
 from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, identifier, placeholders
@@ -188,14 +189,33 @@ def _rows(tables: RunTables, places: Sequence[Place], columns: list[str] | None 
         if (path, row) not in rows:
             wanted.setdefault(path, set()).add(row)
     for path, numbers in wanted.items():
-        rows |= {(path, row): entry for row, entry in _rows_of_file(path, numbers, columns).items()}
+        entries = _rows_of_file(path, numbers, columns)
+        rows |= {(path, row): entry for row, entry in entries.items()}
+    _add_texts(tables, {place: row for place, row in rows.items() if ROW in row and "text" not in row})
     return rows
 
 
+def _add_texts(tables: RunTables, rows: Mapping[Place, dict[str, Any]]) -> None:
+    """Add text and metadata to rows of files that have neither, but say where they are."""
+    if not rows:
+        return
+    kinds = ((kind, number) for kind in ("docs", "dropped") for number in _all(tables))
+    texts = {path: there for kind in kinds for path, there in tables.files.with_texts(*kind)}
+    wanted: dict[str, set[int]] = {}
+    for (path, _), row in rows.items():
+        wanted.setdefault(texts[path], set()).add(row[ROW])
+    held = {path: _rows_of_file(path, numbers, ["text", "metadata"]) for path, numbers in wanted.items()}
+    for (path, _), row in rows.items():
+        row.update(held[texts[path]][row[ROW]])
+
+
 def _rows_of_file(path: str, wanted: Collection[int], columns: list[str] | None) -> dict[int, dict[str, Any]]:
-    """Rows of a file: a row group is read once, and only if it holds one of them."""
+    """Rows of a file: a row group is read once, and only if it holds one of them. Of columns that the file has not, it
+    may say where they are."""
     rows: dict[int, dict[str, Any]] = {}
     with pq.ParquetFile(path) as file:
+        if columns is not None:
+            columns = [name for name in file.schema_arrow.names if name in (*columns, ROW)]
         start = 0
         for group in range(file.metadata.num_row_groups):
             stop = start + file.metadata.row_group(group).num_rows

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.engine.pass_documents import ROW
 from corpusmill.errors import AssetError, RecipeError, ResumeError
 from corpusmill.recipe.names import remarks
 from corpusmill.report.rules import Bound, bounds
@@ -26,7 +27,7 @@ class RunTables:
     """The tables of a run's passes. A pass is named by its number, from 0.
 
     signals   a row per document that reached the pass: what was measured, and what dropped it
-    docs      the documents that the pass kept, with their text
+    docs      the documents that the pass kept, with their text, or the row that it has in another file
     dropped   those that it dropped, with the text that reached the step that dropped them
     dead      records that could not be read, and documents that a step could not process
 
@@ -69,6 +70,21 @@ class RunTables:
         files = ", ".join(literal(path) for unit, path in enumerate(paths) if units is None or unit in units)
         where = ", filename = true, file_row_number = true" if place else ""
         return f"SELECT * FROM read_parquet([{files}]{where})"
+
+    def texts(self, kind: str, number: int) -> str:
+        """The documents of a pass, "docs" or "dropped", as SQL: id, file, position, text."""
+        files = self.files.with_texts(kind, number)
+        table = self.table(kind, number, place=True)
+        if all(path == texts for path, texts in files):
+            return f"SELECT id, file, position, text FROM ({table})"
+        pairs = ", ".join(f"({literal(path)}, {literal(texts)})" for path, texts in files)
+        there = ", ".join(literal(texts) for _, texts in files)
+        return (
+            f"SELECT d.id, d.file, d.position, t.text FROM ({table}) d "
+            f"JOIN (VALUES {pairs}) AS pair(own, there) ON d.filename = pair.own "
+            f"JOIN read_parquet([{there}], filename = true, file_row_number = true) t "
+            f"ON t.filename = pair.there AND t.file_row_number = d.{ROW}"
+        )
 
     def tables(self, kind: str, numbers: Iterable[int] | None = None, place: bool = False) -> str:
         """The same of several passes, of all that have begun if none are named. Raises ResumeError if there are

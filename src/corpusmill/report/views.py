@@ -84,8 +84,7 @@ class Views:
         views |= {f"signals_{number + 1}": tables.table("signals", number) for number in range(count)}
         views["verdicts"] = _verdicts(tables)
         views["dead"] = tables.tables("dead")
-        last = [f"SELECT id, file, position, text FROM ({tables.table('docs', count - 1)})"]
-        last += [f"SELECT id, file, position, text FROM ({tables.table('dropped', n)})" for n in range(count)]
+        last = [tables.texts("docs", count - 1), *(tables.texts("dropped", number) for number in range(count))]
         views["texts"] = " UNION ALL ".join(last)
         return views
 

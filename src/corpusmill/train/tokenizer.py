@@ -7,7 +7,6 @@ from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import xxhash
 
 from corpusmill.errors import InputError
@@ -154,10 +153,8 @@ def texts_of(sources: Sequence[str], documents: Documents = "file") -> Iterator[
     for run in (source for source in sources if is_run(source)):
         files = RunFiles(Path(run))
         files.must_be_finished()
-        for path in files.paths("docs", len(files.passes) - 1):
-            with pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(ROWS, columns=["text"], use_threads=False):
-                    yield batch["text"]
+        for batch in files.documents("docs", len(files.passes) - 1, ["text"], ROWS):
+            yield batch["text"]
     if others := [source for source in sources if not is_run(source)]:
         texts = read_texts(others, documents).texts
         for start in range(0, len(texts), ROWS):
