@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.engine.texts_in_place import BYTES
+from corpusmill.engine.pass_documents import BYTES
 from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT

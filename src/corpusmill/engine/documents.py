@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from corpusmill.engine.outputs import check_writer, publish_files
 from corpusmill.engine.pass_documents import PassDocuments, read_documents
 from corpusmill.engine.signals import signals_of_kept
 from corpusmill.engine.text_files import Part, TextFile, part_files, text_files
+from corpusmill.engine.token_files import IDS, read_ids
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
 from corpusmill.schema import COUNTED
@@ -64,7 +66,8 @@ class WriteDocuments:
         read = [upstream.results(stage)["docs"] for stage in reversed(self.before.after)]
         read += [results["signals"]] if self.copies else []
         read += [upstream.results(stage)["signals"] for stage in self.passes]
-        read += [upstream.results(TOKENS)["tokens"]] if wants_tokens(self.writer) else []
+        if wants_tokens(self.writer):
+            read += [upstream.results(TOKENS)["tokens"], upstream.results(self.before.texts)[IDS]]
         for file in text_files(self.writer, results):
             content = [f"{files.checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for files in read]
             yield Planned(file, tuple(content))
@@ -104,7 +107,7 @@ def documents_of(
     if signals:
         measured = signals_of_kept(part.measured, signals, files)
         beside |= dict(zip(measured.column_names, measured.columns))
-    ids = _Ids(part.tokens, files) if part.tokens else None
+    ids = _Ids(*read_ids(files, *part.tokens)) if part.tokens else None
     row = _rows(file, range(part.first))
     groups = range(part.first, part.stop)
     for batch in read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups):
@@ -119,10 +122,9 @@ def documents_of(
 class _Ids:
     """The token ids of a unit's documents."""
 
-    def __init__(self, path: str, files: Upstream) -> None:
-        arrays = files.arrays(path)
-        self._ids = arrays["ids"]
-        self._edges = np.append(0, np.cumsum(arrays["lengths"]))
+    def __init__(self, ids: NDArray[Any], lengths: NDArray[np.int64]) -> None:
+        self._ids = ids
+        self._edges = np.append(0, np.cumsum(lengths))
 
     def of(self, first: int, stop: int) -> pa.ListArray:
         """(documents,) the ids of each, from document `first` of the unit to `stop`."""

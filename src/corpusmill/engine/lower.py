@@ -16,8 +16,6 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-import pyarrow as pa
-
 from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_tokens
 from corpusmill.engine.earlier_runs import earlier_keys
 from corpusmill.engine.identity import keys_description
@@ -27,7 +25,8 @@ from corpusmill.engine.pass_results import UnitOfPass
 from corpusmill.engine.passes import KeyRequest, Pass, Verdicts
 from corpusmill.engine.plan import PassInfo, Plan
 from corpusmill.engine.shards import PackRows, Stream, WriteTokens
-from corpusmill.engine.tokens import EPOCHS, RepeatDocuments, TokenizeDocuments
+from corpusmill.engine.token_ids import special_tokens
+from corpusmill.engine.tokens import EPOCHS, CountTokens, RepeatDocuments
 from corpusmill.errors import InputError
 from corpusmill.keys import KeyStage
 from corpusmill.recipe.model import Recipe
@@ -39,7 +38,6 @@ from corpusmill.unit_io import Upstream
 from corpusmill.units import Planned, Stage
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
 
-NO_TEXT = pa.array([""], pa.large_string())
 PARTITION = 2 << 30  # bytes of text for each partition of a band: about a million records
 Named = tuple[str, Any]  # label and step
 
@@ -64,6 +62,8 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
     in_place = _texts_in_place(passes)
+    pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
+    encodes = tokenize is not None and any(map(_takes_tokens, recipe.write))
     stages: list[Stage] = []
     infos: list[PassInfo] = []
     judged: list[Verdicts] = []  # the corpus steps before the present pass
@@ -87,6 +87,8 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             some,
             in_place=in_place and number == len(passes),
             stays=in_place and number == len(passes) - 1,
+            encodes=encodes and number == len(passes) - in_place,
+            split_at=pack.split_at if pack and encodes and number == len(passes) - in_place else None,
         )
         if infos:
             stages.append(_later_pass(name, work))
@@ -104,7 +106,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
                 tuple(judge.stage for judge in judged),
                 earlier_keys(request.step, request.label),
                 tuple(source.source for source in recipe.read),
-                _special_tokens(tokenize) if draws(request.step) else 1,
+                special_tokens(tokenize) if tokenize and draws(request.step) else 1,
             )
             stages += request.step.stages(keys)
             judged.append(Verdicts(request.label, request.step, stages[-1].name, request.only))
@@ -153,12 +155,8 @@ def _partitions(inputs: tuple[SourceFiles, ...]) -> int:
     return 1 << int(sum(source.text_size for source in inputs) // PARTITION).bit_length()
 
 
-def _special_tokens(tokenize: Tokenize | None) -> int:
-    """Tokens that begin and end each document, for a step that counts them."""
-    if tokenize is None:
-        return 1
-    _, (length,) = tokenize.encode(NO_TEXT)
-    return int(length) - int(tokenize.count(NO_TEXT)[0])
+def _takes_tokens(writer: Any) -> bool:
+    return wants_tokens(writer) if isinstance(writer, DocumentWriter) else True
 
 
 def draws(step: Any) -> bool:
@@ -211,16 +209,16 @@ def _outputs(
     if tokenize is None or not (shards or with_tokens):
         return
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
-    tokens = TokenizeDocuments(tokenize, last, pack.split_at if pack else None)
+    tokens = CountTokens(tokenize, last)
     yield Stage("tokens", tokens, last.after, tokens.units)
     yield from with_tokens
     if not shards:
         return
     if mix and copies:
         verdicts = f"{mix}-verdicts"
-        again = RepeatDocuments(last.stage, verdicts, copies)
-        yield Stage(EPOCHS, again, (last.stage, "tokens", verdicts), again.units)
-    stream = Stream(last.stage, again=mix is not None)
+        again = RepeatDocuments(last, verdicts, copies)
+        yield Stage(EPOCHS, again, (*last.after, "tokens", verdicts), again.units)
+    stream = Stream(last, again=mix is not None)
     for name, writer in shards.items():
         work: WriteTokens | PackRows
         if isinstance(writer, TokenWriter):
@@ -229,4 +227,4 @@ def _outputs(
             assert isinstance(writer, RowWriter)
             assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
             work = PackRows(pack, tokenize, writer, stream)
-        yield Stage(name, work, (last.stage, *stream.stages), work.units)
+        yield Stage(name, work, stream.after, work.units)

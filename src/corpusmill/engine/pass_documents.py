@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from corpusmill.unit_io import Upstream
 
+HASH = "text_hash"  # XXH64 of the text
+BYTES, CHARS, WORDS, FLAGGED = "text_bytes", "text_chars", "text_words", "text_flags"
 ROW = "text_row"  # of the file that has the text
 TEXTS = b"texts"  # in the metadata of a schema: the pass whose files have the texts
 

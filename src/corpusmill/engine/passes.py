@@ -8,10 +8,11 @@ Outputs of a unit:
     dropped     the dropped documents, with their text where `docs` have it
     dead        records that could not be read and documents that a step failed on
     keys-LABEL  one file for every corpus step that follows
+    ids         token ids of the kept documents, if their texts are as they will be; see `token_ids`
 
-The `docs` of the last pass have a column more, `text_hash`: XXH64 of the text. Reports count by it what is left of
-exact copies, without the texts, and it is in this file because each file more costs a unit its time to reach the disk.
-Those of a pass before one that leaves texts where they are have all of `texts_in_place.IN_PLACE`.
+The `docs` of the pass that writes texts as they will be, the last one or the one before, have columns more, IN_PLACE of
+`texts_in_place`: what later passes, statistics and reports must know of texts without reading them. They are in this
+file because each file more costs a unit its time to reach the disk.
 
 Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
 first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
@@ -33,12 +34,12 @@ from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.engine.texts_in_place import (
-    HASH,
     IN_PLACE,
     REFERRING,
     columns_beside,
     measured_beside,
 )
+from corpusmill.engine.token_ids import TokenIds
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, VERDICT, Keys, of_some
 from corpusmill.read import Piece, ReadCounts
@@ -46,8 +47,8 @@ from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.steps.markup import is_markup
 from corpusmill.text.buckets import scatter
-from corpusmill.text.hashing import hash64
 from corpusmill.text.integrity import integrity
+from corpusmill.tokens.breaks import SplitAt
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Results
 
@@ -130,6 +131,8 @@ class Pass:
                 so that a step sees all of a batch or nothing of it
     in_place    this is the last pass, and its texts stay in the files of the pass before
     stays       the next pass leaves the texts in the files of this one
+    encodes     writes the token ids of its documents
+    split_at    where packing may cut documents: that is written beside the ids
     """
 
     readers: tuple[tuple[str, Any], ...]
@@ -141,17 +144,20 @@ class Pass:
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
     in_place: bool = False
     stays: bool = False
+    encodes: bool = False
+    split_at: SplitAt | None = None
 
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         looked: Counter[str] = Counter()
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts = self._text_facts()
+        ids = TokenIds(self.tokenizer, self.split_at, io) if self.encodes and self.tokenizer else None
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
             types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
-            tokens = self._count(batch)
+            tokens = self._count(batch, ids)
             self._count_flow(batch, tokens, io.facts)
             is_kept = pa.array(batch.dropped == KEPT)
             stored = self._stored(batch, tokens)
@@ -161,12 +167,14 @@ class Pass:
             io.write("docs", self._with_columns_beside(kept, measured))
             io.write("signals", _signals(batch, tokens, verdicts))
             io.write("dropped", _dropped(batch, stored, verdicts))
-            if self.stays or (not self.requests and not self.in_place):  # these texts go on
+            if self._writes_last:
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
                 keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
         for request in self.requests:
             write_keys(io, request, keys[request.label])
+        if ids:
+            ids.write()
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
 
@@ -311,20 +319,33 @@ class Pass:
             batch.signals.update({f"{label}.{name}": column for name, column in columns.items()})
         return batch
 
-    def _count(self, batch: Batch) -> pa.Array:
-        """(documents,) tokens of each text. Those that are as the pass before left them were counted there."""
+    @property
+    def _writes_last(self) -> bool:
+        """Whether no later pass changes the texts, and this one writes them."""
+        return self.stays or (not self.requests and not self.in_place)
+
+    def _count(self, batch: Batch, ids: TokenIds | None = None) -> pa.Array:
+        """(documents,) tokens of each text. Those that are as the pass before left them were counted there.
+
+        ids   takes the kept documents, which are counted by it
+        """
         texts = batch.docs["text"]
         if self.tokenizer is None:
             return pa.nulls(len(texts), pa.int64())
         if batch.tokens is None:
-            return pa.array(self.tokenizer.count(texts), pa.int64())
-        if batch.beside is not None:
+            tokens, unknown = pa.array(np.zeros(len(texts), np.int64)), np.ones(len(texts), bool)
+        elif batch.beside is not None:
             return batch.tokens
-        changed = pc.not_equal(texts, batch.first_texts())
-        if not pc.any(changed).as_py():
-            return batch.tokens
-        counted = pa.array(self.tokenizer.count(texts.filter(changed)), pa.int64())
-        return pc.replace_with_mask(batch.tokens, changed, counted)
+        else:
+            changed = pc.fill_null(pc.not_equal(texts, batch.first_texts()), False)
+            tokens, unknown = batch.tokens, changed.to_numpy(zero_copy_only=False)
+        if ids is not None:
+            kept = batch.dropped == KEPT
+            tokens = _replaced(tokens, kept, ids.add(texts.filter(pa.array(kept))))
+            unknown = unknown & ~kept
+        if unknown.any():
+            tokens = _replaced(tokens, unknown, self.tokenizer.count(texts.filter(pa.array(unknown))))
+        return tokens
 
     def _count_flow(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
         """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
@@ -389,11 +410,9 @@ class Pass:
 
     def _with_columns_beside(self, kept: pa.RecordBatch, measured: NDArray[np.void] | None) -> pa.RecordBatch:
         """The documents, with what later stages must know of texts without reading them."""
-        if self.stays and measured is not None:
+        if self._writes_last and measured is not None:
             for field, column in zip(IN_PLACE, columns_beside(kept["text"], measured)):
                 kept = kept.append_column(field, column)
-        elif not self.requests and not self.in_place:
-            kept = kept.append_column(HASH, pa.array(hash64(kept["text"])))
         return kept
 
     def _note_failures(self, batch: Batch, io: UnitIO) -> None:
@@ -413,6 +432,10 @@ class Pass:
         labels = self._labels()
         names = pa.array([*labels, None], pa.string())
         return names.take(pa.array(np.where(batch.dropped == KEPT, len(labels), batch.dropped)))
+
+
+def _replaced(numbers: pa.Array, mask: NDArray[np.bool_], values: NDArray[np.int64]) -> pa.Array:
+    return pc.replace_with_mask(numbers, pa.array(mask), pa.array(values, pa.int64()))
 
 
 def _said(only: tuple[str, ...] | None) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ own unit finds out.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from corpusmill.engine.documents import ROWS
 from corpusmill.engine.outputs import check_writer, link_all, publish_files
+from corpusmill.engine.pass_documents import PassDocuments
+from corpusmill.engine.token_files import IDS
+from corpusmill.engine.token_ids import read_tokens
 from corpusmill.engine.tokens import EPOCHS, IDENTITY
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
@@ -34,16 +37,22 @@ from corpusmill.write.shards import Shards
 class Stream:
     """The stream of tokens of a run: units of `tokens`, then those of `epochs` if a mix draws documents again.
 
-    before   the pass whose documents they are
+    before   the documents
     again    whether there is a stage `epochs`
     """
 
-    before: str
+    before: PassDocuments
     again: bool
 
     @property
     def stages(self) -> tuple[str, ...]:
+        """Those whose units are the units of the stream."""
         return ("tokens", *((EPOCHS,) if self.again else ()))
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The stages whose files it is in."""
+        return (*self.before.after, *self.stages)
 
     def totals(self, upstream: Upstream) -> Totals:
         parts = [upstream.results(stage) for stage in self.stages]
@@ -54,25 +63,37 @@ class Stream:
         documents = np.concatenate([part["tokens"].rows if len(part) else np.empty(0, np.int64) for part in parts])
         return Totals(tokens, documents, longest)
 
-    def tokens(self, upstream: Upstream, unit: int) -> str:
-        """The path of a unit's file of tokens."""
-        files, number = self._at(upstream, unit, "tokens", "tokens")
-        return files.path(number)
+    def tokens(self, upstream: Upstream, unit: int) -> UnitTokens:
+        """The tokens of a unit."""
+        path, ids = (files.path(number) for files, number in self._token_files(upstream, unit))
+        return read_tokens(upstream, path, ids)
+
+    def lengths(self, upstream: Upstream, unit: int) -> NDArray[np.int64]:
+        """(documents,) tokens of each document of a unit."""
+        (files, number), _ = self._token_files(upstream, unit)
+        return upstream.arrays(files.path(number))["lengths"]
+
+    def _token_files(self, upstream: Upstream, unit: int) -> tuple[tuple[Files, int], tuple[Files, int]]:
+        """The file of a unit's tokens, and the one with their ids."""
+        return self._at(upstream, unit, "tokens", "tokens"), self._at(upstream, unit, self.before.texts, IDS, "tokens")
 
     def documents(self, upstream: Upstream, unit: int) -> str:
         """The path of a unit's file of documents."""
-        files, number = self._at(upstream, unit, self.before, "docs")
+        files, number = self._at(upstream, unit, self.before.stage, "docs")
         return files.path(number)
 
     def content(self, upstream: Upstream, unit: int) -> str:
-        parts = (self._at(upstream, unit, "tokens", "tokens"), self._at(upstream, unit, self.before, "docs"))
+        parts = (*self._token_files(upstream, unit), self._at(upstream, unit, self.before.stage, "docs"))
         return ":".join(files.checksum(number) for files, number in parts)
 
-    def _at(self, upstream: Upstream, unit: int, stage: str, output: str) -> tuple[Files, int]:
+    def _at(
+        self, upstream: Upstream, unit: int, stage: str, output: str, of_epochs: str | None = None
+    ) -> tuple[Files, int]:
+        """A unit's file: the output of a stage, or of `epochs`, where it may have another name."""
         first = len(upstream.results("tokens"))
         if unit < first:
             return upstream.results(stage)[output], unit
-        return upstream.results(EPOCHS)[output], unit - first
+        return upstream.results(EPOCHS)[of_epochs or output], unit - first
 
 
 @dataclass(frozen=True)
@@ -97,7 +118,7 @@ class PackRows:
         return _shard_units(self.cuts(), self.stream, upstream)
 
     def run(self, inputs: ShardRange, io: UnitIO) -> None:
-        units = {number: self._tokens(number, io) for number in range(inputs.first_unit, inputs.stop_unit)}
+        units = {number: self.stream.tokens(io, number) for number in range(inputs.first_unit, inputs.stop_unit)}
         plan = self.cuts().plan(inputs, [unit.lengths for unit in units.values()])
         packed = pack(plan, units, self.tokenize.open().eos_id)
         report = packed.report
@@ -119,10 +140,6 @@ class PackRows:
             io.notes[f"sha256{suffix}"] = sha256(path)
         if written.entry:
             io.notes["entry"] = json.dumps(dict(written.entry))
-
-    def _tokens(self, unit: int, io: UnitIO) -> UnitTokens:
-        arrays = io.arrays(self.stream.tokens(io, unit))
-        return UnitTokens(arrays["ids"], arrays["lengths"], arrays.get("breaks"))
 
     def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
         files = {f"rows{suffix}": suffix for suffix in self.writer.suffixes}
@@ -197,8 +214,8 @@ class WriteTokens:
         return _shard_units(self.cuts(), self.stream, upstream)
 
     def run(self, inputs: ShardRange, io: UnitIO) -> None:
-        units = {unit: io.arrays(self.stream.tokens(io, unit)) for unit in range(inputs.first_unit, inputs.stop_unit)}
-        plan = self.cuts().plan(inputs, [arrays["lengths"] for arrays in units.values()])
+        units = {unit: self.stream.tokens(io, unit) for unit in range(inputs.first_unit, inputs.stop_unit)}
+        plan = self.cuts().plan(inputs, [tokens.lengths for tokens in units.values()])
         files = {suffix: io.path(f"tokens{suffix}", suffix) for suffix in self.writer.suffixes}
         written = self.writer.write_tokens(_parts(plan, units), files)
         io.facts["documents"] = written.rows
@@ -216,18 +233,18 @@ class WriteTokens:
         check_writer(self.writer)
 
 
-def _parts(plan: ShardPlan, units: dict[int, dict[str, NDArray[np.int64]]]) -> Iterator[DocumentTokens]:
+def _parts(plan: ShardPlan, units: Mapping[int, UnitTokens]) -> Iterator[DocumentTokens]:
     for extent in plan.extents:
-        arrays = units[extent.unit]
-        ids = arrays["ids"][extent.first_token : extent.stop_token]
-        yield DocumentTokens(ids, arrays["lengths"][extent.first_document : extent.stop_document])
+        tokens = units[extent.unit]
+        ids = tokens.ids[extent.first_token : extent.stop_token]
+        yield DocumentTokens(ids, tokens.lengths[extent.first_document : extent.stop_document])
 
 
 def _shard_units(cuts: ShardCuts, stream: Stream, upstream: Upstream) -> Iterator[Planned]:
     """A unit for each shard."""
 
     def lengths(unit: int) -> NDArray[np.int64]:
-        return upstream.arrays(stream.tokens(upstream, unit))["lengths"]
+        return stream.lengths(upstream, unit)
 
     for shard in cuts.ranges(stream.totals(upstream), lengths):
         content = (stream.content(upstream, unit) for unit in range(shard.first_unit, shard.stop_unit))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.pass_results import TEXT_GROUPS
+from corpusmill.engine.token_files import IDS
 from corpusmill.units import Results
 from corpusmill.write import MB_PER_FILE, DocumentWriter, SizesFiles
 
@@ -34,7 +35,7 @@ class Part(NamedTuple):
     signals.
 
     measured   the signals of every pass, in order, where they are written too
-    tokens     the token ids, where they are written too
+    tokens     the files of their tokens and of the ids that these are chosen from, where they are written too
     """
 
     docs: str
@@ -43,7 +44,7 @@ class Part(NamedTuple):
     first: int
     stop: int
     measured: tuple[str, ...] = ()
-    tokens: str = ""
+    tokens: tuple[str, str] | None = None
 
 
 def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
@@ -83,7 +84,7 @@ def part_files(
     docs, signals = results[before.stage]["docs"], results[before.stage]["signals"]
     texts = results[before.texts]["docs"]
     measured = [results[stage]["signals"] for stage in passes]
-    tokens = results["tokens"]["tokens"] if "tokens" in results else None
+    tokens = (results["tokens"]["tokens"], results[before.texts][IDS]) if "tokens" in results else None
     return [
         Part(
             docs.path(part.unit),
@@ -92,7 +93,7 @@ def part_files(
             part.first,
             part.stop,
             tuple(files.path(part.unit) for files in measured),
-            tokens.path(part.unit) if tokens else "",
+            (tokens[0].path(part.unit), tokens[1].path(part.unit)) if tokens else None,
         )
         for part in file.parts
     ]

@@ -10,20 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.engine.pass_documents import ROW
+from corpusmill.engine.pass_documents import BYTES, CHARS, FLAGGED, HASH, ROW, WORDS
 from corpusmill.schema import COUNTED
 from corpusmill.text.hashing import hash64
 from corpusmill.text.integrity import FLAGS, MEASURED
 
-HASH = "text_hash"  # XXH64 of the text
-BYTES = "text_bytes"
 IN_PLACE = pa.schema(
     [
         (HASH, pa.uint64()),
         (BYTES, pa.int64()),
-        ("text_chars", pa.int64()),
-        ("text_words", pa.int64()),
-        ("text_flags", pa.uint8()),  # bit i: FLAGS[i] of text.integrity
+        (CHARS, pa.int64()),
+        (WORDS, pa.int64()),
+        (FLAGGED, pa.uint8()),  # bit i: FLAGS[i] of text.integrity
     ]
 )
 # What `docs` have where texts stay where they are: no text, nor metadata, which can be as long.
@@ -52,9 +50,8 @@ def columns_beside(texts: pa.LargeStringArray, measured: NDArray[np.void]) -> li
 def measured_beside(docs: pa.RecordBatch) -> NDArray[np.void]:
     """(documents,) integrity.MEASURED of texts, from the columns IN_PLACE; symbols and visible are not known."""
     measured = np.zeros(len(docs), MEASURED)
-    for name in ("chars", "words"):
-        measured[name] = docs[f"text_{name}"].to_numpy()
-    flags = docs["text_flags"].to_numpy()
+    measured["chars"], measured["words"] = docs[CHARS].to_numpy(), docs[WORDS].to_numpy()
+    flags = docs[FLAGGED].to_numpy()
     for bit, flag in enumerate(FLAGS):
         measured[flag] = flags >> bit & 1
     return measured

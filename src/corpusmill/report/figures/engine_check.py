@@ -23,7 +23,9 @@ class EngineCheck:
 
 def engine_check(tables: RunTables) -> EngineCheck | None:
     """None if the run has no tokens."""
-    checked = tables.files.facts("tokens").get("checked")
+    # The pass that writes the texts encodes them; in earlier versions a stage did.
+    facts = (tables.files.facts(stage) for stage in tables.files.stages)
+    checked = next((stage["checked"] for stage in facts if "checked" in stage), None)
     if not checked:
         return None
     engines = [pair.split(" ") for pair in checked.get("engines", {})]

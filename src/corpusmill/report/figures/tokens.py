@@ -112,13 +112,13 @@ class TokenStatistics:
 def statistics(tables: RunTables) -> TokenStatistics | None:
     """None if the run has no tokens, or they are of a version that did not count them. Reads no text and no token ids.
 
-    Memory: the ids of a unit's documents, and the vocabulary.
+    Memory: the vocabulary; of documents, the numbers of one unit.
     """
     units = list(_units(tables))
     if not units or not all(unit.keys() >= NEEDED for unit in units):
         return None
     counts = sum((unit["counts"] for unit in units[1:]), units[0]["counts"].copy())
-    ends = sum(len(unit["ids"]) for unit in units) - int(counts.sum())
+    ends = sum(int(unit["lengths"].sum()) for unit in units) - int(counts.sum())
     documents = sum(len(unit["lengths"]) for unit in units)
     special = ends // max(documents, 1)  # per document
     sources, languages, lengths = _Groups(), _Groups(), dict[int, int]()

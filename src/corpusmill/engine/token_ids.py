@@ -1,0 +1,105 @@
+"""Token ids of documents: made once, by the pass that writes their texts, and chosen from by what comes after it.
+
+Outputs and notes of that pass:
+
+    ids    the token ids of the documents in `docs`, one after the other; `lengths`, (documents,) how many of each; and
+           if packing may cut documents at certain places only, `breaks`, the ids before each of these
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.engine.token_files import IDS, read_ids
+from corpusmill.errors import AssetError
+from corpusmill.facts import add
+from corpusmill.models.token_breaks import token_breaks
+from corpusmill.models.tokenizer import Tokenizer
+from corpusmill.shards.pack import UnitTokens
+from corpusmill.steps import Tokenize
+from corpusmill.tokens.breaks import SplitAt, of_documents
+from corpusmill.unit_io import UnitIO, Upstream
+
+SAMPLE = 16  # documents per unit on which the fast tokenizer is compared with the reference
+NO_TEXT = pa.array([""], pa.large_string())
+
+
+@dataclass
+class TokenIds:
+    """Encodes the documents of a unit, batch by batch.
+
+    The first documents of the unit are encoded by the reference tokenizer too; the facts say how many were compared.
+    """
+
+    step: Tokenize
+    split_at: SplitAt | None
+    io: UnitIO
+    _ids: list[NDArray[Any]] = field(default_factory=list)
+    _lengths: list[NDArray[np.int64]] = field(default_factory=list)
+    _breaks: list[NDArray[np.int64]] = field(default_factory=list)
+    _tokens: int = 0
+    _unchecked: int = SAMPLE
+
+    def __post_init__(self) -> None:
+        self._tokenizer: Tokenizer = self.step.open()
+        self._special = special_tokens(self.step)
+
+    def add(self, texts: pa.LargeStringArray) -> NDArray[np.int64]:
+        """(documents,) tokens of each text, without those that begin and end a document.
+
+        Raises AssetError if an id differs from the reference's.
+        """
+        ids, lengths = self.step.encode(texts)
+        if self.split_at:
+            at = token_breaks(self._tokenizer, texts, ids, lengths, self.split_at)
+            self._breaks.append(self._tokens + at)
+        self._ids.append(ids)
+        self._lengths.append(lengths)
+        self._tokens += len(ids)
+        if self._unchecked:
+            self._check(texts.slice(0, self._unchecked))
+            self._unchecked -= min(self._unchecked, len(texts))
+        counts: NDArray[np.int64] = lengths - self._special
+        return counts
+
+    def write(self) -> None:
+        arrays = {"ids": np.concatenate([np.empty(0, self._tokenizer.dtype), *self._ids])}
+        arrays["lengths"] = np.concatenate([np.empty(0, np.int64), *self._lengths])
+        if self.split_at:
+            arrays["breaks"] = np.concatenate([np.empty(0, np.int64), *self._breaks])
+        self.io.write_arrays(IDS, len(arrays["lengths"]), **arrays)
+
+    def _check(self, texts: pa.Array) -> None:
+        """Compare ids with those of the reference, and count what was compared, and which engine was at work."""
+        tokenizer = self._tokenizer
+        checked = tokenizer.check(texts)
+        if checked.differing:
+            raise AssetError(
+                f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference for "
+                f"{checked.differing} of {checked.documents} documents of unit {self.io.key}. Use the reference: "
+                f"tokenize/bpe: {{engine: {tokenizer.reference.name}}}."
+            )
+        add(self.io.facts, "checked", "documents", count=checked.documents)
+        add(self.io.facts, "checked", "differing", count=checked.differing)
+        add(self.io.facts, "checked", "engines", f"{tokenizer.engine.name} {tokenizer.reference.name}")
+
+
+def special_tokens(step: Tokenize) -> int:
+    """Tokens that begin and end each document."""
+    _, (length,) = step.encode(NO_TEXT)
+    return int(length) - int(step.count(NO_TEXT)[0])
+
+
+def read_tokens(files: Upstream, tokens: str, ids: str) -> UnitTokens:
+    """The tokens of a unit, with the places at which documents may be cut; see `token_files.read_ids`."""
+    values, lengths = read_ids(files, tokens, ids)
+    own, made = files.arrays(tokens), files.arrays(ids)
+    breaks = made.get("breaks")
+    if breaks is not None and "chosen" in own:
+        kept = np.zeros(len(made["lengths"]), bool)
+        kept[own["chosen"]] = True
+        breaks = of_documents(breaks, made["lengths"], kept)
+    return UnitTokens(values, lengths, breaks)
