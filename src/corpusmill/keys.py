@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-FORMAT = 2  # changes when a step makes other keys of the same text: keys of another format cannot be compared
+FORMAT = 3  # changes when a step makes other keys of the same text: keys of another format cannot be compared
 
 
 @dataclass(frozen=True)

@@ -114,14 +114,16 @@ def column(texts: list[str | None]) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
 
 
-def assert_same(model: FastText, predicted: tuple, expected: list[tuple[tuple[str, ...], list[float]]]) -> None:
+def assert_same(
+    model: FastText, predicted: tuple, expected: list[tuple[tuple[str, ...], list[float]]], atol: float = 1e-5
+) -> None:
     """The same scores; and the same labels, but where the next best is as good as equal."""
     for labels, scores, (names, values) in zip(*predicted, expected, strict=True):
         k = len(names)
         assert (labels >= 0).sum() == k
-        np.testing.assert_allclose(scores[:k], values, atol=1e-5)
+        np.testing.assert_allclose(scores[:k], values, atol=atol)
         for i in range(k):
-            near = [j for j in (i - 1, i + 1) if 0 <= j < k and abs(values[i] - values[j]) < 1e-5]
+            near = [j for j in (i - 1, i + 1) if 0 <= j < k and abs(values[i] - values[j]) < atol]
             if not near and values[i] > 2e-5 and i < k - 1:
                 assert "__label__" + model.labels[labels[i]] == names[i]
 
@@ -136,6 +138,21 @@ def test_gives_the_labels_and_scores_of_the_library(model_at, trained, quantised
     _, scores = model.predict(column(texts), 1)
     alone = [library.predict(text, k=1) for text in texts]
     np.testing.assert_allclose(scores[:, 0], [value[0] for _, value in alone], atol=1e-5)
+
+
+@pytest.mark.parametrize(("trained", "quantised"), [("hs", None), ("softmax", "pruned"), ("word_bigrams", "pruned")])
+def test_words_are_found_wherever_they_begin_and_end_in_a_long_text(model_at, trained, quantised):
+    """Words are looked for 64 bytes at a time, and looked up in groups that have room for so many words and bytes."""
+    path = model_at(trained, quantised)
+    model, library = FastText.load(path), fasttext.load_model(str(path))
+    sizes = [1, 2, 61, 62, 63, 64, 65, 66, 127, 128, 129, 191, 253, 254, 255, 256, 400]
+    long = [word for size in sizes for word in ("river" * size)[:size].split() * 2 + ["w" * (size - 1) + "é"]]
+    few, many = some_texts(70), " ".join(some_texts(400)).replace("</s>", "s")
+    texts = [gap * skipped + gap.join(long) for gap in (" ", " \t ") for skipped in range(3)]
+    texts += [" " * skipped + text for skipped, text in enumerate(few) if has_a_word(text)]
+    texts += [many, many[:1000], " ".join("x" * (n % 9 + 1) for n in range(700)), "river " * 600, "a\t" * 3000]
+    # Sums of thousands of rows in another order.
+    assert_same(model, model.predict(column(texts), 3), [library.predict(text, k=3) for text in texts], atol=1e-4)
 
 
 def test_gives_the_labels_and_scores_of_the_library_with_a_quantised_output(corpus, tmp_path):

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xxhash
 from text_strategies import strings
 
 from corpusmill.measures import MEASURES
 from corpusmill.text.c4 import VERDICTS, clean_lines
 from corpusmill.text.fold import fold
 from corpusmill.text.pii import pii_spans
-from corpusmill.text.shingles import shingle_hashes
 from corpusmill.text.sketch import sketch_m61
 
 ROWS = json.loads(gzip.decompress((Path(__file__).parent / "datatrove.json.gz").read_bytes()))
@@ -76,7 +76,11 @@ def test_folded_text_is_datatrove_s():
 
 
 def test_signatures_are_datatrove_s():
-    lanes = sketch_m61(*shingle_hashes(fold(TEXTS), 5), 112)[:, ::16].tolist()
+    """Of datatrove's hashes of n-grams, which are XXH64."""
+    words = [text.split(" ") for text in fold(TEXTS).to_pylist()]
+    grams = [[" ".join(own[i : i + 5]) for i in range(len(own) - 4)] for own in words]
+    hashes = np.array([xxhash.xxh64_intdigest(gram.encode()) for own in grams for gram in own], np.uint64)
+    lanes = sketch_m61(hashes, np.cumsum([0, *map(len, grams)]), 112)[:, ::16].tolist()
     assert [mine for mine, row in zip(lanes, ROWS, strict=True) if row["minhash"]] == [
         row["minhash"] for row in ROWS if row["minhash"]
     ]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.models import fasttext_score as kernels
 from corpusmill.models.fasttext_file import MAPPED, Loss, ModelFile, read_model
-from corpusmill.text.buffers import view
+from corpusmill.text.buffers import PAD, view
 from corpusmill.text.compile import kernel
+from corpusmill.text.sets import slots_for
 
 Labels = NDArray[np.int32]
 Scores = NDArray[np.float32]
@@ -58,7 +59,10 @@ class FastText:
     def predict_spans(
         self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], k: int = 2
     ) -> tuple[Labels, Scores]:
-        """The same for the texts data[first[i]:last[i]], which must consist of whole UTF-8 characters."""
+        """The same for the texts data[first[i]:last[i]], which must consist of whole UTF-8 characters.
+
+        data   readable for PAD bytes after the last text
+        """
         if k < 1:
             raise ValueError(f"k must be 1 or more, got {k}")
         labels = np.empty((len(first), k), np.int32)
@@ -89,15 +93,13 @@ def _predict(
     """
     dim = model.words.shape[1]
     hidden = np.empty(dim, np.float32)
-    buckets = kernels.make_buckets(model)
-    word = np.empty(kernels.WORD, np.uint8)
-    history = np.empty(model.word_ngrams, np.uint64)
+    scratch = kernels.make_scratch(model)
     node = np.empty(model.labels + 1, np.int32)
     score = np.empty(model.labels + 1, np.float32)
     for i in range(len(first)):
         labels[i, :] = kernels.NO_LABEL
         scores[i, :] = 0
-        features = kernels.embed(data, first[i], last[i], model, hidden, buckets, word, history)
+        features = kernels.embed(data, first[i], last[i], model, hidden, scratch)
         if features == 0:
             continue
         share = np.float32(1.0 / features)
@@ -119,8 +121,9 @@ def _predict(
 
 def _prepare(file: ModelFile) -> kernels.Model:
     entries = len(file.start)
-    slots = np.full((1 << (2 * entries).bit_length(), 2), -1, np.int32)
-    kernels.fill_slots(slots, file.content, file.start, file.end)
+    keys, found = np.zeros(slots_for(entries), np.uint64), np.full(slots_for(entries), -1, np.int32)
+    content = np.concatenate([file.content, np.zeros(PAD, np.uint8)])
+    kernels.fill_slots(keys, found, content, file.start, file.end)
     rows, kept, before = _kept(file)
     words = file.input[: file.words]
     # Adding a word's n-grams to its row pays off if the sums fit in the memory of each worker; lid.176's take 0.5 MB.
@@ -128,8 +131,9 @@ def _prepare(file: ModelFile) -> kernels.Model:
     hierarchical = file.loss is Loss.HIERARCHICAL
     children = _huffman(file.counts) if hierarchical else np.zeros((0, 2), np.int32)
     model = kernels.Model(
-        slots=_frozen(slots),
-        content=file.content,
+        keys=_frozen(keys),
+        entries=_frozen(found),
+        content=_frozen(content),
         start=_frozen(file.start),
         end=_frozen(file.end),
         words=_own(words),
@@ -144,6 +148,7 @@ def _prepare(file: ModelFile) -> kernels.Model:
         loss=int(file.loss),
         bucket=file.bucket,
         inverse=np.uint64(((1 << 64) // file.bucket + 1) % (1 << 64)),
+        share=np.uint64((1 << 32) // file.bucket),
         minn=file.minn,
         maxn=file.maxn,
         word_ngrams=max(file.word_ngrams, 1),

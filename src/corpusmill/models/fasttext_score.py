@@ -6,7 +6,8 @@ except for the order of additions, so scores agree to about 1e-6. Four things ma
 
 - the rows of a known word and of its character n-grams are added up when the model is loaded, and are one row here;
 - a bit map with running counts gives the rows of the buckets that a pruned model kept;
-- n-grams of ASCII words are hashed and filtered without a branch, which could not be predicted;
+- n-grams of ASCII words are hashed for many words at once, with vector instructions, and filtered without a branch,
+  which could not be predicted;
 - hierarchical softmax descends into the more likely branch first and prunes those that cannot be among the k best.
 """
 
@@ -17,7 +18,12 @@ from numpy.typing import NDArray
 
 from corpusmill.models.fasttext_file import Loss
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import Bits, count_bits, high_product, load8
+from corpusmill.text.hashing import quick_hash
+from corpusmill.text.lowlevel import NO_BITS, Bits, U, copy_bytes, count_bits, high_product, load8, lowest_bit
+from corpusmill.text.sets import find as find_key
+from corpusmill.text.sets import never_zero
+from corpusmill.text.simd import between, either, equal, masks, not_ascii
+from corpusmill.text.spans import below
 
 BASIS = np.uint32(2166136261)
 PRIME = np.uint32(16777619)
@@ -28,14 +34,16 @@ NO_LABEL = -1
 HIERARCHICAL, SOFTMAX = int(Loss.HIERARCHICAL), int(Loss.SOFTMAX)
 
 # The bytes at which fastText cuts words: NUL, tab, line feed, vertical tab, form feed, carriage return, space.
-SPACES = np.uint64(sum(1 << byte for byte in b"\0\t\n\v\f\r "))
-SPACE = ord(" ")
+_gaps = masks(either(equal("\0"), between(9, 13), equal(" ")), not_ascii)
 BEFORE, AFTER = ord("<"), ord(">")  # enclose a word for its character n-grams
 LABEL = np.frombuffer(b"__label__", np.uint8)
-END = np.frombuffer(b"</s>", np.uint8)
+END, END_SIZE = np.frombuffer(b"</s>".ljust(16, b"\0"), np.uint8), 4
 
 BUFFER = 1024  # buckets that are collected before their rows are added up: 8 KiB, which fits the L1 cache
 WORD = 256  # bytes of the longest word that takes the fast path, with BEFORE and AFTER
+JOINED = 1024  # bytes of words whose n-grams are hashed at a time, at most
+WORDS = 256  # words that are looked up at a time, at most
+NO_PLACE, WIDE = -1, -2
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Positions: TypeAlias = NDArray[np.int64]
@@ -46,7 +54,9 @@ Rows: TypeAlias = NDArray[np.float32]
 class Model(NamedTuple):
     """A model as the kernels take it, read-only.
 
-    slots       (slots, 2) int32: open addressing by the hash of a spelling; its hash and entry, -1 if free
+    keys        (slots,) uint64: a hash table of spellings (see `sets`), by `quick_hash`. A word of a text is taken for
+                the one with its hash: of 10^12 that are not in lid.176's dictionary, 0.0004 wrongly
+    entries     (slots,) int32: the entry in each slot
     content     uint8; start, end (entries,) int64: entry i is spelled content[start[i]:end[i]]; words, then labels
     words       (words, dim) float32: the row of a word, with the rows of its character n-grams added where `whole`
     features    (words,) int64: the number of rows added up in it
@@ -59,7 +69,8 @@ class Model(NamedTuple):
     sigmoid     (513,) float32: fastText's table of the logistic function on [-8, 8]
     """
 
-    slots: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    entries: NDArray[np.int32]
     content: NDArray[np.uint8]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -75,6 +86,7 @@ class Model(NamedTuple):
     loss: int
     bucket: int
     inverse: np.uint64  # 2**64 // bucket + 1, modulo 2**64
+    share: np.uint64  # 2**32 // bucket
     minn: int
     maxn: int
     word_ngrams: int
@@ -82,96 +94,174 @@ class Model(NamedTuple):
     gain: np.float32
 
 
-@kernel
-def embed(
-    data: Bytes,
-    first: int,
-    last: int,
-    model: Model,
-    hidden: Row,
-    buckets: Positions,
-    word: Bytes,
-    history: NDArray[np.uint64],
-) -> int:
-    """Add up the rows of all features of data[first:last] in `hidden`; returns how many there are.
+class Scratch(NamedTuple):
+    """Working memory, made once for many texts.
 
-    buckets, word, history   scratch, as `fasttext._predict` makes it
+    buckets   of n-grams whose rows are to be added up
+    history   (word n-grams,) uint64, see `collect_words`
+    words     (WORDS, 5) int64, of up to WORDS words of a text: the entry, -1 if there is none; first byte and end;
+              where in `joined` it is, NO_PLACE if its n-grams are not wanted, WIDE if it is not there; and fastText's
+              hash, if there are word n-grams
+    joined    uint8: words with BEFORE and AFTER, one after the other
+    hashes    (JOINED,) uint32
+    found     (lengths of n-grams, JOINED) uint32: the bucket of the n-gram that begins at each byte of `joined`
     """
+
+    buckets: Positions
+    history: NDArray[np.uint64]
+    words: NDArray[np.int64]
+    joined: Bytes
+    hashes: NDArray[np.uint32]
+    found: NDArray[np.uint32]
+
+
+@inlined
+def make_scratch(model: Model) -> Scratch:
+    lengths = max(model.maxn - model.minn + 1, 1)
+    return Scratch(
+        np.empty(BUFFER + WORD * lengths, np.int64),  # BUFFER, and all those of one word on the fast path
+        np.empty(model.word_ngrams, np.uint64),
+        np.empty((WORDS, 5), np.int64),
+        np.zeros(JOINED + max(model.maxn, 0) + 64, np.uint8),
+        np.empty(JOINED, np.uint32),
+        np.empty((lengths, JOINED), np.uint32),
+    )
+
+
+@kernel
+def embed(data: Bytes, first: int, last: int, model: Model, hidden: Row, s: Scratch) -> int:
+    """Add up the rows of all features of data[first:last] in `hidden`; returns how many there are."""
     hidden[:] = 0
-    features = 0
-    filled = 0
-    tokens = 0
+    features = filled = tokens = 0
     at = first
-    while True:
-        while at < last and is_space(load8(data, at)):
-            at += 1
-        begin = at
-        h = BASIS
-        ascii = True
-        while at < last and not is_space(load8(data, at)):
-            h = step(h, load8(data, at))
-            ascii &= load8(data, at) < 0x80
-            at += 1
-        if at == begin or same(data, begin, at, END):  # fastText takes the word "</s>" for the end of the line
-            break
-        entry = find(data, begin, at, h, model)
-        if entry >= len(model.words) or (entry < 0 and is_label(data, begin, at)):
-            continue
-        tokens += 1
-        if entry >= 0:
-            add(model.words, entry, hidden)
-            features += int(model.features[entry])
-        if entry < 0 or not model.whole:
-            if ascii and at - begin + 2 <= len(word):
-                added = collect_ascii(data, begin, at, model, buckets, filled, word)
+    while at < last:
+        at, words, joined = look_up(data, at, last, model, s)
+        hash_joined(s.joined, joined, model.minn, model.maxn, model.bucket, model.share, s.hashes, s.found)
+        for w in range(words):
+            entry, begin, end, place = s.words[w, 0], s.words[w, 1], s.words[w, 2], s.words[w, 3]
+            tokens += 1
+            if entry >= 0:
+                add(model.words, entry, hidden)
+                features += int(model.features[entry])
+            if place >= 0:
+                added = collect_joined(place, end - begin + 2, model, s, filled)
                 filled += added
+                features += added
                 if filled > BUFFER:
-                    filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
-            else:
-                filled, added = collect_characters(data, begin, at, model, hidden, buckets, filled)
-            features += added
-        if model.word_ngrams > 1:
-            filled, added = collect_words(h, tokens, model, hidden, buckets, filled, history)
-            features += added
+                    filled = spill(model.ngrams, model.kept, model.before, s.buckets, filled, hidden)
+            elif place == WIDE:
+                filled, added = collect_characters(data, begin, end, model, hidden, s.buckets, filled)
+                features += added
+            if model.word_ngrams > 1:
+                h = np.uint32(s.words[w, 4])
+                filled, added = collect_words(h, tokens, model, hidden, s.buckets, filled, s.history)
+                features += added
     if tokens == 0:
         return 0
-    h = BASIS
-    for byte in END:
-        h = step(h, byte)
-    entry = find(END, 0, len(END), h, model)
+    entry = find(END, 0, END_SIZE, model)
     if entry >= 0:
         add(model.words, entry, hidden)
         features += int(model.features[entry])
     if model.word_ngrams > 1:
-        filled, added = collect_words(h, tokens + 1, model, hidden, buckets, filled, history)
+        h = fnv(END, 0, END_SIZE)
+        filled, added = collect_words(h, tokens + 1, model, hidden, s.buckets, filled, s.history)
         features += added
-    add_buckets(model.ngrams, model.kept, model.before, buckets, filled, hidden)
+    add_buckets(model.ngrams, model.kept, model.before, s.buckets, filled, hidden)
     return features
 
 
-@inlined
-def collect_ascii(
-    data: Bytes, begin: int, end: int, model: Model, buckets: Positions, filled: int, word: Bytes
-) -> Bits:
-    """As `collect_characters`, for a word of ASCII characters that `word` has room for; returns how many have a row.
+@kernel
+def look_up(data: Bytes, at: int, last: int, model: Model, s: Scratch) -> tuple[int, int, int]:
+    """Look up the words of data[at:last] until there is no room for more.
 
-    `buckets` has room for all of them: nothing is added up.
+    Returns where to go on, which is `last` after the end of the line; how many words were found, written to s.words;
+    and the bytes in s.joined. Labels are no words.
     """
-    size = end - begin + 2
-    word[0] = BEFORE
-    for i in range(begin, end):
-        word[i - begin + 1] = load8(data, i)
-    word[size - 1] = AFTER
+    words = joined = 0
+    while at < last and words < WORDS and joined <= JOINED - WORD:
+        gap, wide = _gaps(data, at)
+        gap |= ~below(min(last - at, 64))
+        skipped = lowest_bit(~gap)
+        at += skipped
+        if skipped == 64:
+            continue
+        size = lowest_bit(gap >> U(skipped))
+        if skipped + size >= 64:  # it may go on
+            skipped = size = 0
+            gap, wide = _gaps(data, at)
+            gap |= ~below(min(last - at, 64))
+            size = lowest_bit(gap)
+            while gap == NO_BITS and at + size < last:
+                gap, more = _gaps(data, at + size)
+                gap |= ~below(min(last - at - size, 64))
+                wide |= more & below(lowest_bit(gap))
+                size += lowest_bit(gap)
+        begin, end = at, at + size
+        at = end
+        if size == END_SIZE and same(data, begin, end, END[:END_SIZE]):  # "</s>" is the end of the line to fastText
+            return last, words, joined
+        entry = find(data, begin, end, model)
+        if entry >= len(model.words) or (entry < 0 and is_label(data, begin, end)):
+            continue
+        place = NO_PLACE
+        if entry < 0 or not model.whole:
+            place = WIDE
+            ascii = (wide >> U(skipped)) & below(min(size, 64)) == NO_BITS
+            if ascii and size + 2 <= WORD:
+                place = joined
+                s.joined[place] = BEFORE
+                copy_bytes(data, begin, size, s.joined, place + 1)
+                s.joined[place + size + 1] = AFTER
+                joined += size + 2
+        s.words[words, 0], s.words[words, 1], s.words[words, 2], s.words[words, 3] = entry, begin, end, place
+        if model.word_ngrams > 1:
+            s.words[words, 4] = fnv(data, begin, end)
+        words += 1
+    return at, words, joined
+
+
+@kernel
+def hash_joined(
+    joined: Bytes,
+    size: int,
+    minn: int,
+    maxn: int,
+    bucket: int,
+    share: Bits,
+    hashes: NDArray[np.uint32],
+    found: NDArray[np.uint32],
+) -> None:
+    """Write the buckets of the n-grams of minn to maxn bytes that begin at each of joined[:size] to `found`.
+
+    `joined` is readable for maxn bytes more.
+    """
+    hashes[:size] = BASIS
+    modulus = np.uint32(bucket)
+    for n in range(1, maxn + 1):
+        for at in range(size):
+            hashes[at] = (hashes[at] ^ np.uint32(load8(joined, at + n - 1))) * PRIME
+        if n >= minn:
+            row = found[n - minn]
+            for at in range(size):
+                # hashes[at] % bucket: the quotient is exact or one too small, and a negative number is a large one.
+                quotient = np.uint32((U(hashes[at]) * share) >> U(32))
+                rest = np.uint32(hashes[at] - quotient * modulus)
+                row[at] = min(rest, np.uint32(rest - modulus))
+
+
+@inlined
+def collect_joined(place: int, size: int, model: Model, s: Scratch, filled: int) -> Bits:
+    """As `collect_characters`, for the word that is s.joined[place:place + size]; returns how many have a row.
+
+    `s.buckets` has room for all of them: nothing is added up.
+    """
     features = 0
     for start in range(size - 1):
-        h = BASIS
-        for at in range(start, min(start + model.maxn, size)):
-            h = step(h, load8(word, at))
+        for n in range(max(model.minn, 2 - min(start, 1)), min(model.maxn, size - start) + 1):
             # Stored in any case, and counted if it has a row: a branch here would be mispredicted too often.
-            if at - start + 1 >= model.minn and at > 0:
-                bucket = remainder(h, model)
-                buckets[filled + features] = bucket
-                features += has_row(bucket, model.kept)
+            bucket = s.found[U(n - model.minn), U(place + start)]
+            s.buckets[U(filled + features)] = bucket
+            features += has_row(bucket, model.kept)
     return features
 
 
@@ -243,13 +333,9 @@ def collect_words(
 @inlined
 def has_row(bucket: Bits, kept: NDArray[np.uint64]) -> Bits:
     """1 if the bucket was kept, 0 if it was pruned."""
-    return np.int64(kept[bucket >> 6] >> np.uint64(bucket & 63) & np.uint64(1)) if len(kept) else np.int64(1)
-
-
-@inlined
-def make_buckets(model: Model) -> Positions:
-    """Scratch for BUFFER buckets and all those of one word on the fast path."""
-    return np.empty(BUFFER + WORD * max(model.maxn - model.minn + 1, 1), np.int64)
+    if len(kept) == 0:
+        return np.int64(1)
+    return np.int64(kept[U(bucket) >> U(6)] >> (U(bucket) & U(63)) & U(1))
 
 
 @kernel
@@ -296,46 +382,32 @@ def add_buckets(
 
 
 @inlined
-def find(data: Bytes, begin: int, end: int, h: Bits, model: Model) -> Bits:
-    """The entry spelled data[begin:end], whose hash is h, or -1."""
-    mask = len(model.slots) - 1
-    slot = np.int64(h) & mask
-    while model.slots[slot, 1] >= 0:
-        entry = model.slots[slot, 1]
-        if model.slots[slot, 0] == np.int32(h) and model.end[entry] - model.start[entry] == end - begin:
-            offset = model.start[entry] - begin
-            i = begin
-            while i < end and data[i] == model.content[i + offset]:
-                i += 1
-            if i == end:
-                return np.int64(entry)
-        slot = (slot + 1) & mask
-    return np.int64(-1)
+def find(data: Bytes, begin: int, end: int, model: Model) -> Bits:
+    """The entry spelled data[begin:end], or -1; reads up to 7 bytes past the end."""
+    slot = find_key(model.keys, len(model.keys) - 1, never_zero(quick_hash(data, begin, end - begin)))
+    return np.int64(model.entries[slot])
 
 
 @kernel
-def fill_slots(slots: NDArray[np.int32], content: Bytes, start: Positions, end: Positions) -> None:
-    """Enter every spelling under its hash."""
-    mask = len(slots) - 1
+def fill_slots(
+    keys: NDArray[np.uint64], entries: NDArray[np.int32], content: Bytes, start: Positions, end: Positions
+) -> None:
+    """Enter every spelling under its hash; of two alike the first."""
     for entry in range(len(start)):
-        h = BASIS
-        for i in range(start[entry], end[entry]):
-            h = step(h, content[i])
-        slot = np.int64(h) & mask
-        while slots[slot, 1] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot, 0] = np.int32(h)
-        slots[slot, 1] = entry
+        key = never_zero(quick_hash(content, start[entry], end[entry] - start[entry]))
+        slot = find_key(keys, len(keys) - 1, key)
+        if keys[slot] == NO_BITS:
+            keys[slot], entries[slot] = key, entry
 
 
 @kernel
 def gather_words(model: Model, count: int, words: Rows, features: Positions) -> None:
     """Add the rows of each word's character n-grams to its own in `words`; `features` counts them, with its own."""
-    buckets = make_buckets(model)
+    buckets = make_scratch(model).buckets
     for entry in range(count):
         begin, end = model.start[entry], model.end[entry]
         features[entry] = 1
-        if model.maxn > 0 and not same(model.content, begin, end, END):
+        if model.maxn > 0 and not same(model.content, begin, end, END[:END_SIZE]):
             filled, added = collect_characters(model.content, begin, end, model, words[entry], buckets, 0)
             add_buckets(model.ngrams, model.kept, model.before, buckets, filled, words[entry])
             features[entry] += added
@@ -440,9 +512,13 @@ def step(h: Bits, byte: Bits) -> Bits:
     return np.uint32((h ^ np.uint32(np.int32(np.int8(byte)))) * PRIME)
 
 
-@inlined
-def is_space(byte: Bits) -> Bits:
-    return byte <= SPACE and (SPACES >> np.uint64(byte)) & np.uint64(1) != 0
+@kernel
+def fnv(data: Bytes, begin: int, end: int) -> Bits:
+    """FNV-1a of data[begin:end]."""
+    h = BASIS
+    for at in range(begin, end):
+        h = step(h, load8(data, at))
+    return h
 
 
 @inlined

@@ -7,7 +7,7 @@ Kit, on which all others are built:
     lowlevel       unaligned loads, 128-bit products, bit counting
     simd           64 bytes -> one bit per byte
     sets           a hash set in a scratch array
-    hashing        XXH64, and a faster hash for tables that live no longer than a call
+    hashing        XXH64, and a faster hash of words, for tables and keys
     folded_hash    a hash of words that ignores case
     splitmix64     the finaliser of SplitMix64
     unicode        what a code point is: pinned tables, the same on every Python

@@ -1,6 +1,7 @@
-"""Hashes of text: XXH64, bit for bit, and a faster 64-bit hash for tables that live no longer than a call.
+"""Hashes of text: XXH64, bit for bit, and a faster 64-bit hash of words, for tables and for keys.
 
-Hashes that leave the process are XXH64 (Collet's xxHash, with the given seed), so that anyone can recompute them.
+Hashes in what a run publishes, and of whole documents, are XXH64 (Collet's xxHash, with the given seed), so that anyone
+can recompute them.
 """
 
 from typing import Any
@@ -154,7 +155,10 @@ def mix(a: Bits, b: Bits) -> Bits:
 
 @inlined
 def quick_hash(data: NDArray[np.uint8], start: int, size: int) -> Bits:
-    """A hash for use within this process; reads up to 7 bytes past the end. Most words take one load."""
+    """A hash of a word, for tables, and for keys, whose format changes with it; reads up to 7 bytes past the end.
+
+    Most words take one load.
+    """
     if size <= 8:
         word = load64(data, start) & (ALL_BITS >> U(64 - 8 * size)) if size > 0 else NO_BITS
         return mix(word ^ K1, U(size) ^ K0)

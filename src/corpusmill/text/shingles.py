@@ -1,4 +1,12 @@
-"""Hashes of n-grams of folded text, of words or of characters: "shingles"."""
+"""Hashes of n-grams of folded text, of words or of characters: "shingles".
+
+The hash of an n-gram is a polynomial in the hashes of its words (Karp and Rabin 1987), modulo 2**64: a word is hashed
+once, whatever n is, and an n-gram takes two products more. N-grams with the same hash are taken for equal: among the
+n-grams of a million documents of 1,000 words 0.03 such pairs are expected, and each would change the similarity of two
+documents by a thousandth.
+
+Keys are kept for later runs: a change of these hashes, or of `quick_hash`, needs another `corpusmill.keys.FORMAT`.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,14 +16,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, view
-from corpusmill.text.compile import kernel
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.fold import fold
-from corpusmill.text.hashing import xxh64
-from corpusmill.text.lowlevel import NO_BITS, ONE, count_bits, load8, lowest_bit
+from corpusmill.text.hashing import K1, K2, P1, mix, quick_hash
+from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, lowest_bit
 from corpusmill.text.spans import below, longest
-
-SPACE = 32
+from corpusmill.text.unicode import decode
 
 _space_mask = simd.masks(simd.equal(" "))
 
@@ -28,16 +35,16 @@ class Shingling:
     of: Literal["words", "characters"]
 
     def hashes(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """(shingles,) XXH64, in order and with repetitions, and (documents + 1,) the first shingle of each document."""
+        """(shingles,) in order and with repetitions, and (documents + 1,) the first shingle of each document."""
         folded = fold(texts)
         return shingle_hashes(folded, self.n) if self.of == "words" else character_hashes(folded, self.n)
 
 
 def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """XXH64 of every n words of each document, joined by a space, in order and with repetitions.
+    """A hash of every n words of each document, in order and with repetitions.
 
     folded    words separated by spaces, as `fold.fold` returns them (other white space is part of a word here)
-    n         5 for near-duplicates, 13 for contamination
+    n         5 for near-duplicates
     returns   (shingles,) uint64 and (documents + 1,) int64: document d has the shingles offsets[d]:offsets[d + 1]
 
     A document of fewer than n words has one shingle, all its words; a document without words has none. (datatrove has
@@ -47,14 +54,14 @@ def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint
         raise ValueError(f"a shingle needs at least one word, got n={n}")
     text = view(folded)
     offsets = np.zeros(len(text.offsets), np.int64)
-    _count(text, n, offsets)
-    hashes = np.empty(offsets[-1], np.uint64)
-    _fill(text, n, offsets, hashes)
-    return hashes, offsets
+    # A word has two bytes with its space. Memory that is not written to is not taken.
+    hashes = np.empty(int((np.diff(text.offsets) + 1 >> 1).sum()), np.uint64)
+    _hash_words(text, n, offsets, hashes)
+    return hashes[: offsets[-1]], offsets
 
 
 def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """XXH64 of every n characters of each document, spaces included, otherwise as `shingle_hashes`.
+    """A hash of every n characters of each document, spaces included, otherwise as `shingle_hashes`.
 
     A document of fewer than n characters has one shingle, all of them; an empty one has none.
     """
@@ -62,73 +69,72 @@ def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.ui
         raise ValueError(f"a shingle needs at least one character, got n={n}")
     text = view(folded)
     offsets = np.zeros(len(text.offsets), np.int64)
-    _count_characters(text, n, offsets)
-    hashes = np.empty(offsets[-1], np.uint64)
-    _fill_characters(text, n, offsets, hashes)
-    return hashes, offsets
+    hashes = np.empty(int(text.offsets[-1] - text.offsets[0]), np.uint64)
+    _hash_characters(text, n, offsets, hashes)
+    return hashes[: offsets[-1]], offsets
 
 
 @kernel
-def _count_characters(text: Text, n: int, offsets: NDArray[np.int64]) -> None:
-    for d in range(len(offsets) - 1):
-        characters = 0
-        for at in range(text.offsets[d], text.offsets[d + 1]):
-            characters += (load8(text.data, at) & 0xC0) != 0x80
-        offsets[d + 1] = offsets[d] + (characters - n + 1 if characters >= n else characters > 0)
-
-
-@kernel
-def _fill_characters(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
-    starts = np.empty(n, np.int64)  # of the last n characters, a ring
-    for d in range(len(offsets) - 1):
-        lo, hi = text.offsets[d], text.offsets[d + 1]
-        seen, out = 0, offsets[d]
-        for at in range(lo, hi):
-            if (load8(text.data, at) & 0xC0) == 0x80:
-                continue
-            if seen >= n:
-                hashes[out] = xxh64(text.data, starts[seen % n], at, NO_BITS)
-                out += 1
-            starts[seen % n] = at
-            seen += 1
-        if seen:
-            hashes[out] = xxh64(text.data, starts[seen % n] if seen >= n else lo, hi, NO_BITS)
-
-
-@kernel
-def _count(text: Text, n: int, offsets: NDArray[np.int64]) -> None:
+def _hash_words(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+    before = np.empty(longest(text.offsets) // 2 + 2, np.uint64)
+    power = _power(n)
     for d in range(len(offsets) - 1):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         words = 0
-        inside = NO_BITS
+        start = lo
+        before[0] = NO_BITS
         for here in range(lo, hi, 64):
             (space,) = _space_mask(text.data, here)
-            word = ~space & below(min(hi - here, 64))
-            words += count_bits(word & ~((word << ONE) | inside))
-            inside = word >> np.uint64(63)
-        offsets[d + 1] = offsets[d] + (words - n + 1 if words >= n else words > 0)
+            space &= below(min(hi - here, 64))
+            while space != NO_BITS:
+                end = here + lowest_bit(space)
+                space &= space - ONE
+                if end > start:
+                    before[words + 1] = before[words] * P1 + quick_hash(text.data, start, end - start)
+                    words += 1
+                start = end + 1
+        if hi > start:
+            before[words + 1] = before[words] * P1 + quick_hash(text.data, start, hi - start)
+            words += 1
+        offsets[d + 1] = _grams(before, words, n, power, hashes, offsets[d])
 
 
 @kernel
-def _fill(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
-    spare = np.empty(0, np.uint8)
+def _hash_characters(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+    before = np.empty(longest(text.offsets) + 1, np.uint64)
+    power = _power(n)
     for d in range(len(offsets) - 1):
-        lo, hi = text.offsets[d], text.offsets[d + 1]
-        words = word_places(text.data, lo, hi, start, end)
-        if words == 0:
-            continue
-        run = min(n, words)
-        if end[words - 1] - start[0] == _joined_size(words, start, end):
-            for i in range(words - run + 1):
-                hashes[offsets[d] + i] = xxh64(text.data, start[i], end[i + run - 1], NO_BITS)
-        else:  # two spaces somewhere: a combining mark without a base was folded away
-            if len(spare) == 0:
-                spare = np.empty(most + PAD, np.uint8)
-            _join(text.data, words, start, end, spare)
-            for i in range(words - run + 1):
-                hashes[offsets[d] + i] = xxh64(spare, start[i], end[i + run - 1], NO_BITS)
+        at, hi = text.offsets[d], text.offsets[d + 1]
+        characters = 0
+        before[0] = NO_BITS
+        while at < hi:
+            code_point, size = decode(text.data, at)
+            before[characters + 1] = before[characters] * P1 + mix(U(code_point) ^ K1, K2)
+            characters += 1
+            at += size
+        offsets[d + 1] = _grams(before, characters, n, power, hashes, offsets[d])
+
+
+@inlined
+def _power(n: int) -> Bits:
+    power = ONE
+    for _ in range(n):
+        power *= P1
+    return power
+
+
+@inlined
+def _grams(before: NDArray[np.uint64], pieces: int, n: int, power: Bits, hashes: NDArray[np.uint64], out: int) -> int:
+    """Write the hash of every n of some pieces to hashes[out:], and return where they end.
+
+    before   (pieces + 1,) the polynomial of the first i of them
+    """
+    if pieces < n:
+        hashes[out : out + (pieces > 0)] = before[pieces]
+        return out + (pieces > 0)
+    for i in range(pieces - n + 1):
+        hashes[out + i] = before[i + n] - before[i] * power
+    return out + pieces - n + 1
 
 
 @kernel
@@ -153,30 +159,6 @@ def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int
     if ends < words:
         end[ends] = hi
     return words
-
-
-@kernel
-def _joined_size(words: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
-    size = words - 1
-    for i in range(words):
-        size += end[i] - start[i]
-    return size
-
-
-@kernel
-def _join(
-    data: NDArray[np.uint8], words: int, start: NDArray[np.int64], end: NDArray[np.int64], out: NDArray[np.uint8]
-) -> None:
-    """Write the words to `out` with one space between them, and set start and end to their positions there."""
-    p = 0
-    for i in range(words):
-        begin = p
-        for at in range(start[i], end[i]):
-            out[p] = load8(data, at)
-            p += 1
-        start[i], end[i] = begin, p
-        out[p] = SPACE
-        p += 1
 
 
 def warm_up() -> None:

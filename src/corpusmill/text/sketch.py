@@ -1,6 +1,8 @@
 """MinHash signatures ("sketches") of shingle sets: k lanes per document; the share of equal lanes estimates the Jaccard
 index."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -89,27 +91,29 @@ def _sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray
     for d in range(len(out)):
         lanes = out[d]
         first, last = offsets[d], offsets[d + 1]
-        if first == last:
-            continue
-        for i in range(first, last):
-            h = mix(hashes[i] ^ K0, K1)
-            lane = ((h >> U(32)) * U(k)) >> U(32)
-            lanes[lane] = min(lanes[lane], _value(h))
-        empty = 0
-        for j in range(k):
-            empty += lanes[j] == ALL_BITS
-        throw = 1
-        while empty > 0:
-            key = (U(throw) * K2) ^ K1
-            order = U(throw) << U(48)
+        empty = k if last > first else 0
+        throw = 0
+        while empty > 0 and throw < k:
+            key, order = _key_and_order(throw)
             for i in range(first, last):
                 h = mix(hashes[i] ^ K0, key)
-                lane = ((h >> U(32)) * U(k)) >> U(32) if throw < k else U(throw - k)
-                held = lanes[lane]
-                if held >= order:  # otherwise it was filled in an earlier round, like most
-                    empty -= held == ALL_BITS
-                    lanes[lane] = min(held, order | _value(h))
+                lane = ((h >> U(32)) * U(k)) >> U(32)
+                # Also if the lane was filled in an earlier round, which is less: a branch could not be predicted.
+                lanes[lane] = min(lanes[lane], order | _value(h))
+            empty = 0
+            for j in range(k):
+                empty += lanes[j] == ALL_BITS
             throw += 1
+        for j in range(k if empty > 0 else 0):
+            if lanes[j] == ALL_BITS:
+                key, order = _key_and_order(k + j)
+                for i in range(first, last):
+                    lanes[j] = min(lanes[j], order | _value(mix(hashes[i] ^ K0, key)))
+
+
+@inlined
+def _key_and_order(throw: int) -> Any:
+    return (U(throw) * K2) ^ K1, U(throw) << U(48)
 
 
 @inlined
