@@ -35,6 +35,7 @@ from corpusmill.text import compile as kernels
 
 COMMITTED = ROOT / "benchmarks" / "quick.json"
 WORSE = 1.25  # times what the committed figure says it takes
+BUSY = 1.0  # load
 WORKERS = 2
 ROUNDS, LIMIT = 3, 160.0  # at most; seconds after which no further round begins
 TOKENS, READ = 20_000_000, 10_000_000  # in the shards that the loader reads, and of those read
@@ -66,6 +67,7 @@ def main() -> int:
     workload = Workload.open(options.workload)
     committed = None if options.write else read_committed(COMMITTED, workload)
     heading(f"the slice of: {workload}", "benchmarks.quick")
+    load_before = os.getloadavg()[0]
     kernels.warm()
     begun = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-"))
@@ -76,7 +78,7 @@ def main() -> int:
     done = min(map(len, measured.values()))
     print(f"median of {done} rounds, {time.monotonic() - begun:.0f} s in all\n")
     if committed is None:
-        write(COMMITTED, workload, measured)
+        write(COMMITTED, workload, measured, load_before)
         print(f"written to {COMMITTED.relative_to(ROOT)}: {len(measured)} figures")
         return 0
     return compare(committed, measured)
@@ -153,7 +155,9 @@ def read_committed(path: Path, workload: Workload) -> dict[str, Any]:
     return said
 
 
-def write(path: Path, workload: Workload, measured: dict[str, list[tuple[Reading, Seconds]]]) -> None:
+def write(
+    path: Path, workload: Workload, measured: dict[str, list[tuple[Reading, Seconds]]], load_before: float
+) -> None:
     loops = [seconds for taken in measured.values() for _, seconds in taken]
     figures = {
         name: {
@@ -167,6 +171,7 @@ def write(path: Path, workload: Workload, measured: dict[str, list[tuple[Reading
         "note": "in_loops is what is compared: seconds, or seconds per unit of work, by those of the loop in "
         "calibration.py at that time. Written by `make bench-quick WRITE=1`.",
         "machine": f"{processor()}, {os.cpu_count()} cores",
+        "load_before": round(load_before, 1),
         "commit": commit(),
         "workload": workload.digest,
         "loop_seconds": {clock: round(median(getattr(one, clock) for one in loops), 4) for clock in Seconds._fields},
@@ -181,7 +186,10 @@ def loops_of(taken: list[tuple[Reading, Seconds]]) -> float:
 
 def compare(committed: dict[str, Any], measured: dict[str, list[tuple[Reading, Seconds]]]) -> int:
     """Print each figure beside the committed one; 1 if one takes WORSE times as much, for the exit status."""
-    print(f"committed: {committed['commit']}, on {committed['machine']}\n")
+    print(f"committed: {committed['commit']}, on {committed['machine']}, load before {committed['load_before']:g}")
+    if committed["load_before"] > BUSY:
+        print("**that machine was busy: what is slow now may not be seen.** On a quiet one: make bench-quick WRITE=1")
+    print()
     table("figure", "committed", "now", "takes, times the committed", "")
     worse = []
     for name, taken in measured.items():

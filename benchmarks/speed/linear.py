@@ -6,6 +6,7 @@ hours to make, and 60 GB of disk: it asks for that before it begins. `--scales 2
 """
 
 import argparse
+import contextlib
 import shutil
 import sys
 import tempfile
@@ -43,7 +44,8 @@ def main() -> int:
             folder = options.out.with_name(f"{options.out.name}-{scale}")
             made = not (folder / "truth.json").is_file()
             if made:
-                build(fetch(options.packages), folder, scale, processes=2)
+                with contextlib.redirect_stdout(sys.stderr):
+                    build(fetch(options.packages), folder, scale, processes=2)
             workload = Workload.open(folder)
             for name, steps in RECIPES:
                 done = [whole_run(workload, steps, scratch) for _ in range(options.runs)]

@@ -162,8 +162,10 @@ def show(name: str, workload: Workload, spent: dict[Part, float], scale: float, 
     row("start, between stages, publication, report, verification (wall s)", "0", "", f"{outside:.2f}")
     row("**sum; CPU seconds of the run**", f"**{total:.2f}**", "", f"**{done.cpu:.2f}**")
     row("**sum / workers; wall seconds of the run**", f"**{total / workers:.2f}**", "", f"**{done.wall:.2f}**")
-    print()
     times = done.wall / (total / workers)
+    print(
+        f"\n{times:.2f} times by wall time; {done.cpu / total:.2f} times by CPU seconds, on which others weigh less\n"
+    )
     return Figure(f"roofline, {name}: wall, of the bare parts by worker", times, "times", BARS[name], "below")
 
 
