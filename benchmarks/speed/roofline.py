@@ -123,7 +123,7 @@ class Material:
     def output(self) -> pa.Array:
         """(documents,) of the documents that the first pass keeps, whether they are in the run's shards."""
         here = pa.concat_arrays([docs["id"] for docs in self.kept])
-        tables = sorted((self.folder / "output" / "shards").glob("*.parquet"))
+        tables = sorted((self.folder / "output" / "shards" / "documents").glob("*.parquet"))
         ids = pa.concat_tables(pq.read_table(path, columns=["id"]) for path in tables)
         return pc.is_in(here, value_set=ids["id"].combine_chunks())
 
