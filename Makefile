@@ -19,7 +19,7 @@ WORKLOAD ?= build/workload
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos golden bench scale scale-plan scale-long parity quality interop torch seeds names clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos golden bench bench-needs bench-quick bench-linear roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -48,12 +48,26 @@ chaos: $(READY) ## kill -9 the demo at 50 random moments, and compare bytes
 golden: $(READY) ## write the bytes that the demo must give; only after a change that is meant to change them
 	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden
 
-bench: $(READY) build/parity/.ready ## measure speed and memory, beside datatrove and others; DATA=DIR adds real documents
+bench: bench-needs $(READY) build/parity/.ready $(WORKLOAD)/truth.json ## measure speed and memory, beside datatrove and others; DATA=DIR adds real documents
 	@$(if $(DATA),:,echo "bench: real documents are left out; to add them: make bench DATA=DIR")
 	@test -x $(INTEROP) || echo "bench: the loaders of other libraries are left out; to add them: make interop"
-	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
 	$(BIN)/python -m benchmarks --workload $(WORKLOAD) --peer $(PEER) $(if $(wildcard $(INTEROP)),--formats $(INTEROP)) \
 		$(if $(DATA),--data $(DATA))
+
+bench-needs:
+	@echo "bench takes about an hour on two cores on which nothing else runs, and 8 GB of disk: in build/, and for runs in"
+	@echo "the folder for temporary files. It downloads what is not in build/ yet: 114 MB of Debian packages by apt-get"
+	@echo "(2.6 GB unpacked), and from PyPI the libraries that it measures beside: datatrove with spaCy, datasketch, rensa,"
+	@echo "gaoya, tokenizers and datasets, in an environment of their own (build/parity). bench-quick needs no peers."
+
+bench-quick: $(READY) $(WORKLOAD)/truth.json ## a handful of figures in three minutes, beside the committed ones; WRITE=1 commits these
+	$(BIN)/python -m benchmarks.quick --workload $(WORKLOAD) $(if $(WRITE),--write)
+
+bench-linear: $(READY) ## seconds per GB at 1, 4 and 16 GB; takes hours and 60 GB of disk; SCALES="2 8" leaves the last out
+	$(BIN)/python -m benchmarks.speed.linear --out $(WORKLOAD) $(if $(SCALES),--scales $(SCALES))
+
+roofline: $(READY) $(WORKLOAD)/truth.json ## what a whole run takes beside the least that its parts take alone
+	$(BIN)/python -m benchmarks --workload $(WORKLOAD) roofline
 
 scale: $(READY) ## near deduplication of 10 million documents, made and not crawled: seconds and memory
 	$(BIN)/python -m benchmarks.speed.scale
@@ -61,8 +75,7 @@ scale: $(READY) ## near deduplication of 10 million documents, made and not craw
 scale-plan: $(READY) ## plans, results and memory of the driver for 5 and 50 TB, without documents; takes minutes
 	$(BIN)/python -m benchmarks.speed.scale_plan
 
-scale-long: $(READY) ## a whole run of a million documents, 2 GB; takes minutes
-	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)-4 --scale 4
+scale-long: $(READY) $(WORKLOAD)-4/truth.json ## a whole run of a million documents, 2 GB; takes minutes
 	$(BIN)/python -m benchmarks whole_run --workload $(WORKLOAD)-4
 
 parity: data-given $(READY) build/parity/.ready ## compare the decisions of our rules with datatrove's; needs DATA=DIR
@@ -85,6 +98,13 @@ names: build/names/.ready ## the tests that need a named-entity model, which `ma
 
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache
+
+# Built where it is not there; to build it again, after a change of workload.py, remove it.
+$(WORKLOAD)/truth.json: | $(READY)
+	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
+
+$(WORKLOAD)-%/truth.json: | $(READY)
+	$(BIN)/python -m benchmarks.workload --out $(WORKLOAD)-$* --scale $*
 
 data-given:
 	@$(if $(DATA),:,echo "make $(MAKECMDGOALS) needs real documents: make $(MAKECMDGOALS) DATA=DIR" >&2; exit 1)

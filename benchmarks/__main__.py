@@ -20,9 +20,11 @@ from benchmarks.speed import (
     measures,
     models,
     more_input,
+    roofline,
     small_input,
     startup,
     tokens,
+    two_workers,
     what_if,
     whole_run,
 )
@@ -38,10 +40,13 @@ NAMES = (
     "what_if",
     "map_pass",
     "whole_run",
+    "roofline",
+    "two_workers",
     "more_input",
     "small_input",
     "startup",
 )
+PRICE = f"what a core-hour is assumed to cost, for what tokens cost in whole_run; {whole_run.CORE_HOUR} if not given"
 
 
 def main() -> int:
@@ -54,6 +59,7 @@ def main() -> int:
     )
     parser.add_argument("--formats", type=Path, help="the python of one with other loaders, for loader: `make interop`")
     parser.add_argument("--data", type=Path, help="folder of real documents, as for parity")
+    parser.add_argument("--core-hour-price", type=float, default=whole_run.CORE_HOUR, metavar="USD", help=PRICE)
     parser.add_argument("--runs", type=int, default=3, help="of which the median is taken; whole runs and peers once")
     parser.add_argument("--scratch", type=Path, help="folder for what runs write; a temporary one if not given")
     options = parser.parse_args()
@@ -88,7 +94,11 @@ def main() -> int:
                 case "map_pass":
                     figures += map_pass.run(workload, options.runs, folder)
                 case "whole_run":
-                    figures += whole_run.run(workload, options.runs, folder, big)
+                    figures += whole_run.run(workload, options.runs, folder, big, options.core_hour_price)
+                case "roofline":
+                    figures += roofline.run(workload, options.runs, folder)
+                case "two_workers":
+                    figures += two_workers.run(workload, options.runs, folder)
                 case "more_input":
                     figures += more_input.run(workload, options.runs, folder)
                 case "small_input":

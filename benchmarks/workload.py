@@ -9,7 +9,8 @@
 A third each of documentation text and of source code, a fifth of raw HTML, 7.6 % text in other languages, 4 % spam.
 It is not a typical crawl: it is heavy on markup and code, so that measures of text meet hard cases, and light on prose.
 
-The material is Debian packages (PACKAGES), fetched with apt-get into --cache, or found unpacked in --packages.
+The material is Debian packages (PACKAGES), fetched with apt-get into --cache, or found unpacked in --packages: 114 MB
+to download, 2.6 GB unpacked. On a system without apt-get, unpack them elsewhere (`dpkg-deb -x`, or `ar x` and `tar`).
 The same packages, libraries and scale give the same bytes, whatever the number of processes. `--scale 4` gives 2 GB
 in 32 files: there the material is used several times, in other orders and with words exchanged.
 """
@@ -28,7 +29,7 @@ import time
 import zlib
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -85,27 +86,56 @@ class Material:
 
 
 def fetch(cache: Path) -> Path:
-    """Downloads and unpacks what is not in the cache yet. Returns the folder with one folder per package."""
+    """Downloads and unpacks what is not in the cache yet. Returns the folder with one folder per package.
+
+    Raises SystemExit, with what is needed, if a tool is missing or a package is not to be had.
+    """
     debs, unpacked = cache / "debs", cache / "packages"
     for folder in (debs, unpacked):
         folder.mkdir(parents=True, exist_ok=True)
-    for name, version in PACKAGES.items():
-        if (unpacked / name).exists():
-            continue
-        if not list(debs.glob(f"{name}_*.deb")) and not download(f"{name}={version}", debs):
+    missing = [name for name in PACKAGES if not (unpacked / name).exists()]
+    to_download = [name for name in missing if not list(debs.glob(f"{name}_*.deb"))]
+    for tool, packages, files in (("apt-get", to_download, debs), ("dpkg-deb", missing, None)):
+        if packages and shutil.which(tool) is None:
+            raise SystemExit(f"{tool} is not installed, and {needed(packages, files, unpacked)}")
+    if to_download:
+        print(f"downloading {len(to_download)} of {len(PACKAGES)} packages into {debs}", flush=True)
+    for name in to_download:
+        version = PACKAGES[name]
+        if why := download(f"{name}={version}", debs):
             print(f"{name} {version} is not to be had; another version gives other digests", file=sys.stderr)
-            if not download(name, debs):
-                raise SystemExit(f"apt-get cannot download {name}; run `apt-get update` first?")
+            if download(name, debs):
+                raise SystemExit(
+                    f"apt-get download {name} failed: {why}\nIs there a network, and a source of Debian packages in "
+                    f"/etc/apt? `apt-get update` reads it. Else {needed(to_download, debs, unpacked)}"
+                )
+    for name in missing:
         (deb,) = debs.glob(f"{name}_*.deb")
         half = unpacked / f"{name}.partial"  # a package that was cut off is not taken for a whole one
         shutil.rmtree(half, ignore_errors=True)
-        subprocess.run(["dpkg-deb", "-x", deb, half], check=True)
+        if subprocess.run(["dpkg-deb", "-x", deb, half], check=False).returncode:
+            raise SystemExit(f"{deb}: dpkg-deb cannot unpack it. If it was cut off, remove it, and run this again.")
         half.rename(unpacked / name)
     return unpacked
 
 
-def download(package: str, folder: Path) -> bool:
-    return subprocess.run(["apt-get", "download", "-q", package], cwd=folder, check=False).returncode == 0
+def needed(packages: Sequence[str], debs: Path | None, unpacked: Path) -> str:
+    """How to get packages by other means; `debs` is None where their files are of no use."""
+    versions = ", ".join(f"{name} {PACKAGES[name]}" for name in packages)
+    return (
+        f"these Debian packages are needed (Debian 12; none is installed, only unpacked): {versions}. Put "
+        + (f"their files into {debs}, or " if debs else "")
+        + f"each unpacked into {unpacked}/NAME, from any mirror or another machine; or name a folder that holds them "
+        "unpacked: python -m benchmarks.workload --packages DIR"
+    )
+
+
+def download(package: str, folder: Path) -> str:
+    """Why it failed; empty if it did not."""
+    done = subprocess.run(
+        ["apt-get", "download", "-q", package], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}")
 
 
 def source_files(packages: Path) -> list[Path]:
@@ -539,7 +569,8 @@ def build(packages: Path, out: Path, scale: int, processes: int) -> None:
             write_documents, [(n, files, work, made[n]["words"], kinds) for n in range(files)], chunksize=1
         )
     pages = {f"warc/pages-{file:04}.warc.gz": one["warc"] for file, one in enumerate(made)}
-    for where, truth in ((out, truth_of(results, pages, None)), (out / "slice", truth_of(results, pages, in_slice))):
+    # The truth of the whole comes last: where it is, all is there.
+    for where, truth in ((out / "slice", truth_of(results, pages, in_slice)), (out, truth_of(results, pages, None))):
         (where / "truth.json").write_text(json.dumps(truth) + "\n")
         report(where, truth)
     shutil.rmtree(work)
