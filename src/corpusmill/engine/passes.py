@@ -13,7 +13,8 @@ The `docs` of the last pass have a column more, `text_hash`: XXH64 of the text. 
 exact copies, without the texts, and it is in this file because each file more costs a unit its time to reach the disk.
 
 Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
-first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
+first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`). Every
+pass counts what the report says of its documents (see `pass_facts`).
 """
 
 from collections import Counter
@@ -28,6 +29,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
+from corpusmill.engine.pass_facts import PassFacts
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.facts import Facts, add
@@ -36,6 +38,7 @@ from corpusmill.read import Piece, ReadCounts
 from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.steps.markup import is_markup
+from corpusmill.steps.verdict import bounds
 from corpusmill.text.buckets import scatter
 from corpusmill.text.hashing import hash64
 from corpusmill.text.integrity import integrity
@@ -133,7 +136,7 @@ class Pass:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         looked: Counter[str] = Counter()
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
-        texts = self._text_facts()
+        texts, counted = self._text_facts(), self._pass_facts()
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
             types = types or {name: column.type for name, column in batch.signals.items()}
@@ -146,7 +149,9 @@ class Pass:
             kept = stored.filter(is_kept)
             verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
             io.write("docs", kept if self.requests else kept.append_column(HASH, pa.array(hash64(kept["text"]))))
-            io.write("signals", _signals(batch, tokens, verdicts))
+            signals = _signals(batch, tokens, verdicts)
+            counted.add(signals)
+            io.write("signals", signals)
             io.write("dropped", _dropped(batch, stored, verdicts))
             if not self.requests:  # the last pass: these texts go on
                 _count_markup(kept, looked, io.facts)
@@ -156,6 +161,7 @@ class Pass:
             write_keys(io, request, keys[request.label])
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
+        io.notes.update([counted.finish(io.facts)])
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
@@ -190,6 +196,11 @@ class Pass:
         """The sides that this pass sees: "input" if it is the first, "output" if it is the last."""
         sides = (("input", bool(self.readers)), ("output", not self.requests))
         return {side: TextFacts(side) for side, seen in sides if seen}
+
+    def _pass_facts(self) -> PassFacts:
+        named = [*((judge.label, judge.step) for judge in self.judged), *self.steps]
+        only = {**dict(self.only), **{judge.label: judge.only for judge in self.judged if judge.only is not None}}
+        return PassFacts(self._labels(), only, bounds(named))
 
     def _labels(self) -> list[str]:
         return [*(judge.label for judge in self.judged), *(label for label, _ in self.steps)]

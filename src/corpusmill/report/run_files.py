@@ -126,6 +126,12 @@ class RunFiles:
         """The files of a pass, one per unit: "docs", "signals", "dropped" or "dead"."""
         return self.outputs(self.passes[number][0], kind)
 
+    def rows(self, kind: str, number: int) -> list[int]:
+        """How many rows each file of a pass has."""
+        results = self.stages[self.passes[number][0]]
+        rows: list[int] = results[kind].rows.tolist() if kind in results.outputs else []
+        return rows
+
     def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""
         schema = pq.read_schema(self.paths("signals", number)[0])
