@@ -1,6 +1,7 @@
-"""Counts of a run: nested dictionaries of numbers, summed over units."""
+"""Counts of a run: nested dictionaries of numbers, and of lists of numbers by place, summed over units."""
 
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from typing import Any
 
 Facts = dict[str, Any]
@@ -26,6 +27,8 @@ def total(many: Iterable[Mapping[str, Any]]) -> Facts:
 
     >>> total([{"a": 1, "b": {"c": 2}}, {"b": {"c": 3, "d": 1}}])
     {'a': 1, 'b': {'c': 5, 'd': 1}}
+    >>> total([{"bins": [1, 2]}, {"bins": [0, 1, 5]}])
+    {'bins': [1, 3, 5]}
     """
     result: Facts = {}
     for facts in many:
@@ -34,10 +37,13 @@ def total(many: Iterable[Mapping[str, Any]]) -> Facts:
 
 
 def merge(into: Facts, facts: Mapping[str, Any], times: int = 1) -> None:
-    """Add facts, branch by branch, `times` times over."""
+    """Add facts, branch by branch, `times` times over. Lists are added place by place; a shorter one ends in zeros."""
     for name, value in facts.items():
         if isinstance(value, Mapping):
             merge(into.setdefault(name, {}), value, times)
+        elif isinstance(value, list):
+            pairs = zip_longest(into.get(name, ()), value, fillvalue=0)
+            into[name] = [one + other * times for one, other in pairs]
         else:
             into[name] = into.get(name, 0) + value * times
 

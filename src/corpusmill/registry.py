@@ -5,6 +5,7 @@ The names in a recipe are looked up here: `corpusmill.read` and `corpusmill.writ
 """
 
 import pkgutil
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -45,6 +46,7 @@ def find(package: str, name: str, kind: str, *, nested: bool = False, hint: str 
     return cls
 
 
+@cache  # asked for hundreds of times while a recipe is read
 def _members(package: str, folders: bool) -> list[str]:
     """The files of a package, or its folders."""
     members = pkgutil.iter_modules(import_module(package).__path__)

@@ -309,7 +309,7 @@ class StageFolder:
 
     def commit(self, commit: Commit) -> bool:
         """Make a unit count; its outputs are safe. False if another attempt was first: then these are orphans."""
-        record = json.dumps(commit.to_json(), sort_keys=True).encode()
+        record = json.dumps(commit.to_json(), sort_keys=True, separators=(",", ":")).encode()
         return storage.create_once(self._name(f"commits/{commit.key}.json"), record)
 
     def check(self, results: Results) -> None:

@@ -11,7 +11,7 @@ What all units of a stage share (the files that earlier stages wrote) is not rep
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -73,7 +73,9 @@ class Commit:
     memory: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        # Not `asdict`, which copies every number of the facts: 10 ms.
+        outputs = {name: vars(output) for name, output in self.outputs.items()}
+        return {**vars(self), "outputs": outputs}
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Commit":

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.report.bins import Histogram, around, closed_side, count, octaves
-from corpusmill.report.rules import Bound
+from corpusmill.engine.bins import closed_side, count, edges_around
+from corpusmill.report.bins import Histogram, octaves
+from corpusmill.steps.verdict import Bound
 
 THRESHOLDS = [0.0, 0.01, 0.1, 0.9, 2.0, 10.0, 50.0, 100_000.0]
 thresholds = st.sampled_from(THRESHOLDS)
@@ -22,7 +23,7 @@ COMPARE = {"<": float.__lt__, "<=": float.__le__, ">": float.__gt__, ">=": float
 def test_what_a_bound_drops_and_what_it_passes_are_never_in_one_bin(numbers, threshold, drop, whole):
     numbers = [*(float(round(value)) for value in numbers)] if whole else [*numbers, threshold]
     bound = Bound("step.signal", drop, threshold)
-    edges, _ = around(bound, min(numbers), max(numbers), whole)
+    edges, _ = edges_around(bound, whole)
     assert list(edges) == sorted(set(edges)) and threshold in edges
     at = edges.index(threshold)
     counts = count(np.array(numbers), edges, closed_side(bound))

@@ -95,7 +95,7 @@ def step_lines(step: "StepOutcome", width: int, source: str) -> Iterator[str]:
 def compared(rule: "RuleResult") -> str:
     """`min_words: content_words 12, dropped below 50`"""
     from corpusmill.report.numbers import measured
-    from corpusmill.report.rules import COMPARED
+    from corpusmill.steps.verdict import COMPARED
 
     value = "not measured" if rule.value is None else measured(rule.value)
     return f"{rule.rule}: {rule.signal} {value}, dropped {COMPARED[rule.drops]} {rule.threshold:,.6g}"

@@ -9,7 +9,6 @@ import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.cli.progress import Bars, Plain
-from corpusmill.execute import warm_start
 from corpusmill.report.numbers import number
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
@@ -32,6 +31,8 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a recipe; resume if it was interrupted."""
+    from corpusmill.execute import warm_start
+
     warm_start.start_for(recipe, settings or ())  # it imports while this process does
     from corpusmill.recipe.model import Recipe
     from corpusmill.run_folder import RunFolder

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import yaml
 
 from corpusmill.cli.common import Json, aligned, print_json, say
 from corpusmill.errors import InputError
@@ -50,6 +49,8 @@ def mixture(
 
     Needs torch: pip install 'corpusmill[torch]'.
     """
+    import yaml
+
     from corpusmill.train import doremi
     from corpusmill.train.sources import read_sources
 

@@ -28,6 +28,7 @@ PACKAGE = Path(__file__).parent.parent
 TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTILINE)
 OURS = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 OTHERS = re.compile(r"^\s*(?:from (\w+)[\w.]* import |import (\w+))", re.MULTILINE)
+OTHERWISE_NAMED = {"yaml": "PyYAML"}  # to find this out, all that is installed must be read: 0.1 s
 TRANSPORT = {"fsspec", "s3fs", "gcsfs"}  # they carry bytes, and cannot change which
 
 
@@ -159,8 +160,9 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
 
 @cache
 def _installed(name: str) -> tuple[str, str] | None:
+    distribution = OTHERWISE_NAMED.get(name, name)
     try:
-        return name, version(name)
+        return distribution, version(distribution)
     except PackageNotFoundError:
         pass
     try:

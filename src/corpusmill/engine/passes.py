@@ -15,7 +15,8 @@ The `docs` of the pass that writes texts as they will be, the last one or the on
 file because each file more costs a unit its time to reach the disk.
 
 Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
-first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
+first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`). Every
+pass counts what the report says of its documents (see `pass_facts`).
 """
 
 from collections import Counter
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
 from corpusmill.engine.pass_documents import ROW, TEXTS
+from corpusmill.engine.pass_facts import PassFacts
 from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.engine.texts_in_place import (
@@ -46,6 +48,7 @@ from corpusmill.read import Piece, ReadCounts
 from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
 from corpusmill.steps import CorpusStep, Tokenize
 from corpusmill.steps.markup import is_markup
+from corpusmill.steps.verdict import bounds
 from corpusmill.text.buckets import scatter
 from corpusmill.text.integrity import integrity
 from corpusmill.tokens.breaks import SplitAt
@@ -151,7 +154,7 @@ class Pass:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         looked: Counter[str] = Counter()
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
-        texts = self._text_facts()
+        texts, counted = self._text_facts(), self._pass_facts()
         ids = TokenIds(self.tokenizer, self.split_at, io) if self.encodes and self.tokenizer else None
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
@@ -165,7 +168,9 @@ class Pass:
             measured = self._count_texts(batch, is_kept, texts)
             verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
             io.write("docs", self._with_columns_beside(kept, measured))
-            io.write("signals", _signals(batch, tokens, verdicts))
+            signals = _signals(batch, tokens, verdicts)
+            counted.add(signals)
+            io.write("signals", signals)
             io.write("dropped", _dropped(batch, stored, verdicts))
             if self._writes_last:
                 _count_markup(kept, looked, io.facts)
@@ -177,6 +182,7 @@ class Pass:
             ids.write()
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
+        io.notes.update([counted.finish(io.facts)])
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
@@ -211,6 +217,11 @@ class Pass:
         """The sides that this pass sees: "input" if it is the first, "output" if it is the last."""
         sides = (("input", bool(self.readers)), ("output", not self.requests))
         return {side: TextFacts(side) for side, seen in sides if seen}
+
+    def _pass_facts(self) -> PassFacts:
+        named = [*((judge.label, judge.step) for judge in self.judged), *self.steps]
+        only = {**dict(self.only), **{judge.label: judge.only for judge in self.judged if judge.only is not None}}
+        return PassFacts(self._labels(), only, bounds(named))
 
     def _labels(self) -> list[str]:
         return [*(judge.label for judge in self.judged), *(label for label, _ in self.steps)]

@@ -32,8 +32,8 @@ class CountTokens:
 
     Writes for each document `lengths`, its tokens, and what statistics need: `words` (as `text.word_counts` has them),
     `characters` and `bytes`; how often each id of the vocabulary is in the texts, as `counts`; and if the pass has
-    dropped documents of those that are beside the ids, `chosen`: which are left. Notes say how many tokens there are, and
-    how many the longest document has.
+    dropped documents of those that are beside the ids, `chosen`: which are left. Notes say how many tokens there are,
+    and how many the longest document has.
     """
 
     step: Tokenize

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from corpusmill.engine.bins import count
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.bins import Histogram, count, octaves
+from corpusmill.report.bins import Histogram, octaves
 from corpusmill.report.html import markup, svg
 from corpusmill.report.html.markup import Html, Inside, tag
 from corpusmill.report.page import SECTIONS

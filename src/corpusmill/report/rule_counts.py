@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from corpusmill.facts import Facts
 from corpusmill.report.tables import RunTables
 
 
@@ -18,21 +19,28 @@ class RuleCount:
 def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
     """`step.rule` -> how many of the documents that reached the step fail it."""
     counts: dict[str, RuleCount] = {}
-    for number in range(len(tables.passes)):
-        # There are few combinations of reasons, and many documents: the strings are taken apart once per combination.
-        combinations = (
-            f"SELECT reasons, dropped_by, count(*) AS n FROM ({tables.table('signals', number)}) "
-            "WHERE dropped_by IS NOT NULL GROUP BY ALL"
-        )
-        query = (
-            "SELECT reason, coalesce(sum(n) FILTER (reason = split_part(reasons, ',', 1)), 0)::BIGINT AS first, "
-            "sum(n)::BIGINT AS every, coalesce(sum(n) FILTER (reason = reasons), 0)::BIGINT AS alone "
-            f"FROM (SELECT unnest(string_split(reasons, ',')) AS reason, reasons, dropped_by, n FROM ({combinations})) "
-            "WHERE split_part(reason, '.', 1) = dropped_by GROUP BY reason ORDER BY reason"
-        )
-        for row in tables.rows(query):
-            counts[row["reason"]] = RuleCount(row["first"], row["every"], row["alone"])
+    for number, (stage, _) in enumerate(tables.passes):
+        counted = tables.files.facts(stage).get("rules")
+        if counted is None:  # units of earlier versions did not count
+            counted = counted_in_rows(tables, number)
+        counts |= {reason: RuleCount(*counted[reason]) for reason in sorted(counted)}
     return counts
+
+
+def counted_in_rows(tables: RunTables, number: int) -> Facts:
+    """What the units of a pass count as `rules` (`engine.pass_facts`), from its rows."""
+    # There are few combinations of reasons, and many documents: the strings are taken apart once per combination.
+    combinations = (
+        f"SELECT reasons, dropped_by, count(*) AS n FROM ({tables.table('signals', number)}) "
+        "WHERE dropped_by IS NOT NULL GROUP BY ALL"
+    )
+    query = (
+        "SELECT reason, coalesce(sum(n) FILTER (reason = split_part(reasons, ',', 1)), 0)::BIGINT AS first, "
+        'sum(n)::BIGINT AS "all", coalesce(sum(n) FILTER (reason = reasons), 0)::BIGINT AS alone '
+        f"FROM (SELECT unnest(string_split(reasons, ',')) AS reason, reasons, dropped_by, n FROM ({combinations})) "
+        "WHERE split_part(reason, '.', 1) = dropped_by GROUP BY reason ORDER BY reason"
+    )
+    return {reason: counts for reason, *counts in tables.tuples(query)}
 
 
 def reasons(tables: RunTables) -> list[str]:

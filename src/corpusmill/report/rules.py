@@ -1,39 +1,21 @@
 """What a reason means: the signal that was judged, and the threshold that it is compared with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.report.numbers import measured
 from corpusmill.report.visible import one_line
-from corpusmill.steps.verdict import rules_of
+from corpusmill.steps.verdict import COMPARED, Bound
+from corpusmill.steps.verdict import bounds as bounds_of
 
-COMPARED = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 FEW = 4  # signals of a step that are shown where none of them is known to be the one
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A document is dropped where the column `signal` `drops` the threshold: below 50, above 0.9."""
-
-    signal: str  # `<step>.<signal>`
-    drops: str  # <, <=, >, >=
-    threshold: float
-
-    def __str__(self) -> str:
-        return f"{self.signal.partition('.')[2]} {COMPARED[self.drops]} {self.threshold:,.6g}"
 
 
 def bounds(recipe: Recipe) -> dict[str, Bound]:
     """reason (`step.rule`) -> its bound, for every rule of the recipe's steps that has one and is switched on."""
-    return {
-        f"{label}.{rule.parameter}": Bound(f"{label}.{rule.signal}", rule.drops, float(threshold))
-        for label, step in zip(labels(recipe.steps), recipe.steps)
-        for rule in rules_of(step)
-        if isinstance(threshold := getattr(step, rule.parameter), int | float)
-    }
+    return bounds_of(zip(labels(recipe.steps), recipe.steps))
 
 
 def because(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> str:

@@ -145,6 +145,12 @@ class RunFiles:
         for path, texts in self.with_texts(kind, number):
             yield from read_documents(upstream, path, texts, columns, rows)
 
+    def rows(self, kind: str, number: int) -> list[int]:
+        """How many rows each file of a pass has."""
+        results = self.stages[self.passes[number][0]]
+        rows: list[int] = results[kind].rows.tolist() if kind in results.outputs else []
+        return rows
+
     def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""
         schema = pq.read_schema(self.paths("signals", number)[0])

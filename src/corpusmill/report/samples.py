@@ -1,28 +1,50 @@
 """Documents of a run to look at. Texts are read only of those that are shown.
 
 Every draw takes the documents with the smallest ids. An id is a hash, so this is a random sample, and the same in every
-draw. Of a run that is not finished, the kept documents are those kept by the last pass that has begun.
+draw. Kept documents, examples and pairs are drawn in a number of row groups that does not grow with the run, spread
+evenly. Of a run that is not finished, the kept documents are those kept by the last pass that has begun.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusmill.engine.pass_documents import ROW
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.rule_counts import reasons, rule_counts
-from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, identifier, placeholders
+from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, finite, nothing_committed, placeholders
 
 Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`
 Place = tuple[str, int]  # a file and a row of it
 SAME_NAME = 100  # documents with one url at most
+GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
+SPARE = 8  # times as many pairs are looked for as are shown, where a text may not be found
+SEARCHED = 256  # row groups that are searched for the texts of pairs: a million documents
+ORDERED = tuple(ORDER.split(", "))
+
+
+class Group(NamedTuple):
+    """A row group of a file, its first row and how many there are."""
+
+    path: str
+    number: int
+    first: int
+    rows: int
 
 
 def kept(tables: RunTables, n: int) -> list[Document]:
     """Kept documents."""
-    return draw(tables, "docs", _all(tables)[-1:], n)
+    last = [("docs", number) for number in _all(tables)[-1:]]
+    if not last:
+        raise nothing_committed(tables)
+    places = _first(tables, last, n)
+    entries = _read(tables, places)
+    return [entries[place] for place in places]
 
 
 def dropped(tables: RunTables, what: str | None, n: int) -> list[Document]:
@@ -84,19 +106,33 @@ def examples(tables: RunTables, n: int) -> dict[str, list[Document]]:
 
 
 def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
+    """reason -> where the documents are that were dropped for it first: those with the smallest ids of each pass in the
+    row groups of a sample, and, where these hold too few, the next ones that are met."""
     if ("examples", n) not in tables.drawn:
-        places: dict[str, list[Place]] = {}
+        drawn: dict[str, list[Place]] = {}
         for number in _all(tables):
-            query = (
-                f"SELECT split_part(reasons, ',', 1) AS reason, "
-                f"arg_min({{'file': filename, 'row': file_row_number}}, row({ORDER}), {n}) AS places "
-                f"FROM ({tables.table('dropped', number, place=True)}) GROUP BY reason ORDER BY reason"
-            )
-            for row in tables.rows(query):
-                places.setdefault(row["reason"], []).extend((at["file"], at["row"]) for at in row["places"])
-        tables.drawn["examples", n] = {reason: drawn[:n] for reason, drawn in places.items()}
-    drawn: dict[str, list[Place]] = tables.drawn["examples", n]
-    return drawn
+            groups, more = row_groups(tables, [("dropped", number)])
+            places = _first_of_reasons(_columns(groups, [*ORDERED, "reasons"]), n)
+            counts = {reason: min(count.first, n) for reason, count in rule_counts(tables).items()}
+            for group in more:
+                if all(len(places.get(reason, ())) >= count for reason, count in counts.items()):
+                    break
+                for reason, met in _first_of_reasons(_columns([group], [*ORDERED, "reasons"]), n).items():
+                    places.setdefault(reason, []).extend(met)
+            for reason in sorted(places):
+                drawn.setdefault(reason, []).extend(places[reason][:n])
+        tables.drawn["examples", n] = {reason: places[:n] for reason, places in drawn.items()}
+    examples: dict[str, list[Place]] = tables.drawn["examples", n]
+    return examples
+
+
+def _first_of_reasons(rows: pa.Table, n: int) -> dict[str, list[Place]]:
+    """first reason -> the places of the `n` rows with the smallest ids."""
+    coded = rows["reasons"].combine_chunks().dictionary_encode()
+    firsts = [(reasons or "").partition(",")[0] for reasons in coded.dictionary.to_pylist()]
+    names = sorted(set(firsts))
+    of = np.array([names.index(first) for first in firsts], np.int64)[coded.indices.to_numpy(zero_copy_only=False)]
+    return {name: _smallest(rows.filter(pa.array(of == i)), n) for i, name in enumerate(names)}
 
 
 def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
@@ -105,16 +141,37 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
     if number == 0 or f"{step}.duplicate_of" not in tables.columns(number):
         return []
-    kept_id, similarity = identifier(f"{step}.duplicate_of"), identifier(f"{step}.similarity")
-    query = f"SELECT id, {kept_id} AS kept_id, {similarity} AS similarity FROM ({tables.table('signals', number)})"
-    rows = tables.rows(f"{query} WHERE kept_id IS NOT NULL ORDER BY similarity, {ORDER} LIMIT {n}")
-    ids = dict.fromkeys(each for row in rows for each in (row["id"], row["kept_id"]))
-    by_id = {entry["id"]: entry for entry in reversed(_draw_ids(tables, "docs", number - 1, ids))}
+    names = {"kept_id": f"{step}.duplicate_of", "similarity": f"{step}.similarity"}
+    groups, _ = row_groups(tables, [("signals", number)])
+    found = _columns(groups, [*ORDERED, *names.values()]).rename_columns([*ORDERED, *names, *PLACE])
+    found = found.filter(found["kept_id"].is_valid())
+    order = [(name, "ascending") for name in ("similarity", *ORDERED)]
+    rows = found.take(pc.select_k_unstable(found, min(n * SPARE, len(found)), order)).to_pylist()
+    by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})
+    complete = [row for row in rows if row["id"] in by_id and row["kept_id"] in by_id][:n]
+    entries = _read(tables, list(dict.fromkeys(by_id[row[name]] for row in complete for name in ("id", "kept_id"))))
     return [
-        {"similarity": row["similarity"], "document": by_id[row["id"]], "duplicate_of": by_id[row["kept_id"]]}
-        for row in rows
-        if row["id"] in by_id and row["kept_id"] in by_id
+        {
+            "similarity": row["similarity"],
+            "document": entries[by_id[row["id"]]],
+            "duplicate_of": entries[by_id[row["kept_id"]]],
+        }
+        for row in complete
     ]
+
+
+def _by_id(tables: RunTables, number: int, ids: Collection[str]) -> dict[str, Place]:
+    """Where documents of a pass are: those of its first row groups, no more than SEARCHED."""
+    found: dict[str, Place] = {}
+    wanted = pa.array(sorted(ids), pa.string())
+    groups = (group for path in tables.files.paths("docs", number) for group in _groups_of(path))
+    for group in islice(groups, SEARCHED):
+        if len(found) == len(wanted):
+            break
+        rows = _columns([group], ["id"])
+        for row in rows.filter(pc.is_in(rows["id"], wanted)).to_pylist():
+            found.setdefault(row["id"], (row[PLACE[0]], row[PLACE[1]]))
+    return found
 
 
 def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
@@ -136,15 +193,63 @@ def read_ahead(tables: RunTables, n: int, wanted: Sequence[tuple[str, int]], man
 
 
 def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list[Place]:
-    """Where the `n` documents with the smallest ids of some tables are."""
+    """Where the `n` documents with the smallest ids of some tables are, in the row groups of a sample."""
     key = ("first", tuple(wanted), n)
     if key not in tables.drawn:
-        columns = ", ".join((ORDER, *PLACE))
-        parts = (f"SELECT {columns} FROM ({tables.table(kind, at, place=True)})" for kind, at in wanted)
-        query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL '.join(parts)}) ORDER BY {ORDER} LIMIT {n}"
-        tables.drawn[key] = tables.tuples(query)
+        groups, _ = row_groups(tables, wanted)
+        tables.drawn[key] = _smallest(_columns(groups, ORDERED), n)
     drawn: list[Place] = tables.drawn[key]
     return drawn
+
+
+def row_groups(tables: RunTables, wanted: Sequence[tuple[str, int]]) -> tuple[list[Group], Iterator[Group]]:
+    """Row groups of some tables that stand for all of them: those in which GROUPS rows are that are spread evenly over
+    all rows, or all if there are no more. And the others, in order.
+
+    To read one row of a file, its row group is unpacked: so the price of a sample does not grow with the run.
+    """
+    paths = [path for kind, number in wanted for path in tables.files.paths(kind, number)]
+    rows = [int(count) for kind, number in wanted for count in tables.files.rows(kind, number)]
+    ends = np.cumsum(rows)
+    if len(paths) <= GROUPS:
+        every = [group for path in paths for group in _groups_of(path)]
+        if len(every) <= GROUPS:
+            return every, iter(())
+    chosen: dict[Group, None] = {}
+    for i in range(GROUPS):
+        row = (2 * i + 1) * int(ends[-1]) // (2 * GROUPS)
+        file = int(np.searchsorted(ends, row, "right"))
+        within = row - int(ends[file]) + rows[file]
+        chosen[next(group for group in _groups_of(paths[file]) if within < group.first + group.rows)] = None
+    others = (group for path in paths for group in _groups_of(path) if group not in chosen)
+    return list(chosen), others
+
+
+def _groups_of(path: str) -> list[Group]:
+    metadata = pq.read_metadata(path)
+    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    return [Group(path, i, sum(sizes[:i]), size) for i, size in enumerate(sizes)]
+
+
+def _columns(groups: Iterable[Group], columns: Sequence[str]) -> pa.Table:
+    """Columns of row groups, and PLACE."""
+    types = {PLACE[1]: pa.int64()}
+    parts = [pa.table({name: pa.array([], types.get(name, pa.string())) for name in (*columns, *PLACE)})]
+    for path, some in groupby(groups, lambda group: group.path):
+        with pq.ParquetFile(path) as file:
+            for group in some:
+                part = file.read_row_group(group.number, list(columns), use_threads=False)
+                place = [pa.array([path], pa.string()).take(pa.array(np.zeros(len(part), np.int64)))]
+                place.append(pa.array(np.arange(group.first, group.first + len(part))))
+                parts.append(pa.table([*part.columns, *place], [*columns, *PLACE]))
+    return pa.concat_tables(parts[1:] or parts)
+
+
+def _smallest(rows: pa.Table, n: int) -> list[Place]:
+    """The places of the `n` rows with the smallest ids, in their order."""
+    at = pc.select_k_unstable(rows, min(n, len(rows)), [(name, "ascending") for name in ORDERED])
+    taken = rows.select(PLACE).take(at)
+    return list(zip(*(taken[name].to_pylist() for name in PLACE)))
 
 
 def draw(
@@ -236,10 +341,19 @@ def _units_of(tables: RunTables, paths: Collection[str]) -> set[int]:
 def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dict[str, dict[str, Any]]:
     """id -> all that was measured of a document, in whichever pass. `units` are those that the documents are in."""
     signals: dict[str, dict[str, Any]] = {}
+    wanted = pa.array(sorted(ids), pa.string())
     for number in _all(tables) if ids else ():
-        query = f"SELECT * FROM ({tables.table('signals', number, units=units)}) WHERE id IN {placeholders(ids)}"
-        for row in tables.rows(query, sorted(ids)):
-            signals.setdefault(row["id"], {}).update({k: v for k, v in row.items() if k not in ABOUT})
+        for unit, path in enumerate(tables.files.paths("signals", number)):
+            if unit not in units:
+                continue
+            with pq.ParquetFile(path) as file:
+                for group in range(file.metadata.num_row_groups):
+                    here = pc.is_in(file.read_row_group(group, ["id"], use_threads=False)["id"], wanted)
+                    if pc.any(here).as_py():
+                        rows = file.read_row_group(group, use_threads=False).filter(here)
+                        for row in rows.to_pylist():
+                            own = {name: finite(value) for name, value in row.items() if name not in ABOUT}
+                            signals.setdefault(row["id"], {}).update(own)
     return signals
 
 

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from corpusmill.engine.pass_documents import ROW
 from corpusmill.errors import AssetError, RecipeError, ResumeError
 from corpusmill.recipe.names import remarks
-from corpusmill.report.rules import Bound, bounds
+from corpusmill.report.rules import bounds
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
+from corpusmill.steps.verdict import Bound
 
 ORIGIN = ("id", "source", "file", "position", "url")
 ABOUT = (*ORIGIN, "date", "bytes", "tokens", "dropped_by", "reasons")  # what `signals` has beside signals
@@ -92,9 +93,7 @@ class RunTables:
         chosen = range(len(self.passes)) if numbers is None else numbers
         tables = [self.table(kind, number, place) for number in chosen]
         if not tables:
-            raise ResumeError(
-                f"{self.folder}: the run has committed no documents yet; run its recipe again to continue."
-            )
+            raise nothing_committed(self)
         return " UNION ALL BY NAME ".join(tables)
 
     def is_for(self, step: str) -> str:
@@ -129,7 +128,11 @@ class RunTables:
         """The same as dictionaries, in which NaN and infinity are None, as JSON has neither."""
         result = self.duckdb.cursor().execute(query, list(values))
         names = [column[0] for column in result.description]
-        return [{name: _finite(value) for name, value in zip(names, row)} for row in result.fetchall()]
+        return [{name: finite(value) for name, value in zip(names, row)} for row in result.fetchall()]
+
+
+def nothing_committed(tables: RunTables) -> ResumeError:
+    return ResumeError(f"{tables.folder}: the run has committed no documents yet; run its recipe again to continue.")
 
 
 def identifier(column: str) -> str:
@@ -155,5 +158,6 @@ def placeholders(values: Iterable[Any]) -> str:
     return f"({', '.join('?' for _ in values)})"
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """A value as JSON can have it: None for NaN and infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,7 +7,7 @@ A step that has many rules lets a recipe name those that are on: it has a field 
 in the class variable `SWITCHES`, and calls `only` first of all in its `__post_init__`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal
@@ -26,6 +26,7 @@ COMPARE: dict[str, Callable[..., pa.Array]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+COMPARED = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,28 @@ class Rule:
     parameter: str
     signal: str
     drops: Literal["<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A document is dropped where the column `signal` `drops` the threshold: below 50, above 0.9."""
+
+    signal: str  # `<step>.<signal>`
+    drops: str  # <, <=, >, >=
+    threshold: float
+
+    def __str__(self) -> str:
+        return f"{self.signal.partition('.')[2]} {COMPARED[self.drops]} {self.threshold:,.6g}"
+
+
+def bounds(named: Iterable[tuple[str, Any]]) -> dict[str, Bound]:
+    """reason (`step.rule`) -> its bound, for every rule of steps, by their labels, that has one and is switched on."""
+    return {
+        f"{label}.{rule.parameter}": Bound(f"{label}.{rule.signal}", rule.drops, float(threshold))
+        for label, step in named
+        for rule in rules_of(step)
+        if isinstance(threshold := getattr(step, rule.parameter), int | float)
+    }
 
 
 def failing(step: Any, rules: tuple[Rule, ...], signals: Columns) -> pa.Array:

@@ -7,14 +7,12 @@ A dropped document never reaches later steps. So the overlap of two steps is kno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from corpusmill.engine.pass_facts import FLAGGED
+from corpusmill.facts import Facts
 from corpusmill.report.numbers import number, share, size
-from corpusmill.report.tables import RunTables, identifier, literal
+from corpusmill.report.tables import RunTables, identifier
 
-FLAGGED = {  # signal -> the condition by which its step found something in a document, as SQL
-    "duplicate_of": "{} IS NOT NULL",
-    "repeats": "{} > 0",
-    "passages": "{} > 0",
-}
+CONDITIONS = {signal: "{} IS NOT NULL" if signal == "duplicate_of" else "{} > 0" for signal in FLAGGED}
 
 
 @dataclass(frozen=True)
@@ -57,46 +55,37 @@ def dedup_table(steps: Sequence[DedupStep]) -> tuple[list[str], list[list[str]]]
 
 def dedup_steps(tables: RunTables) -> list[DedupStep]:
     """Every dedup step of a run, in order."""
-    flags = _flags(tables)
-    return [_figure(tables, step, flags) for step in flags]
+    counted = {
+        step: (number, facts)
+        for number, (stage, labels) in enumerate(tables.passes)
+        for step, facts in tables.files.facts(stage).get("duplicates", {}).items()
+        if step in labels
+    }
+    order = [step for step in tables.labels if step in counted]
+    return [_figure(tables, step, counted, order) for step in order]
 
 
-def _flags(tables: RunTables) -> dict[str, tuple[int, str]]:
-    """step -> its pass, and the condition by which it flagged a document, as SQL."""
-    flags: dict[str, tuple[int, str]] = {}
-    for at, (_, labels) in enumerate(tables.passes):
-        columns = tables.columns(at)
-        for label in labels:
-            for signal, condition in FLAGGED.items():
-                if f"{label}.{signal}" in columns:
-                    flags[label] = at, condition.format(f"p{at}.{identifier(f'{label}.{signal}')}")
-                    break
-    return flags
+def _figure(tables: RunTables, step: str, counted: dict[str, tuple[int, Facts]], order: list[str]) -> DedupStep:
+    number, facts = counted[step]
+    others = [other for other in order if other != step]
+    both = {
+        other: facts["both"][other] if counted[other][0] == number else _across(tables, step, other, counted)
+        for other in others
+    }
+    held = facts["bytes"] if f"{step}.passages" not in tables.columns(number) else None
+    return DedupStep(step, facts["documents_in"], facts["documents"], facts["dropped"], held, both)
 
 
-def _figure(tables: RunTables, step: str, flags: dict[str, tuple[int, str]]) -> DedupStep:
-    number, flagged = flags[step]
-    labels, columns = tables.passes[number][1], tables.columns(number)
-    dropped_by = f"p{number}.dropped_by"
-    before = ", ".join(literal(label) for label in labels[: labels.index(step)])
-    reached = f"({dropped_by} IS NULL OR {dropped_by} NOT IN ({before}))" if before else "true"
-    if step in tables.files.only:
-        reached += f" AND p{number}.{tables.is_for(step)}"
-    repeats = f"{step}.repeated_bytes"
-    counts_bytes = f"{step}.passages" not in columns
-    size = f"p{number}.{identifier(repeats if repeats in columns else 'bytes')}"
-    others = {other: flag for other, flag in flags.items() if other != step}
-    selected = [
-        f"count(*) FILTER ({reached})",
-        f"count(*) FILTER ({flagged})",
-        f"count(*) FILTER ({dropped_by} = {literal(step)})",
-        f"sum({size}) FILTER ({flagged})" if counts_bytes else "NULL",
-        *(f"count(*) FILTER ({flagged} AND {other})" for _, other in others.values()),
-    ]
-    joined = f"({tables.table('signals', number)}) AS p{number}"
-    for other in sorted({other for other, _ in others.values()} - {number}):
-        joined += f" LEFT JOIN ({tables.table('signals', other)}) AS p{other} ON p{number}.id = p{other}.id"
-    row = tables.tuples(f"SELECT {', '.join(selected)} FROM {joined}")[0]
-    return DedupStep(
-        step, row[0], row[1], row[2], int(row[3] or 0) if counts_bytes else None, dict(zip(others, row[4:]))
+def _across(tables: RunTables, step: str, other: str, counted: dict[str, tuple[int, Facts]]) -> int:
+    """Documents in which two steps of different passes found something: these are looked up by their ids."""
+    one, two = (
+        f"SELECT id FROM ({tables.table('signals', counted[name][0])}) WHERE {_flag(tables, counted[name][0], name)}"
+        for name in (step, other)
     )
+    return int(tables.tuples(f"SELECT count(*) FROM ({one}) JOIN ({two}) USING (id)")[0][0])
+
+
+def _flag(tables: RunTables, number: int, step: str) -> str:
+    columns = tables.columns(number)
+    signal = next(signal for signal in FLAGGED if f"{step}.{signal}" in columns)
+    return CONDITIONS[signal].format(identifier(f"{step}.{signal}"))

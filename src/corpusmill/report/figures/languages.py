@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpusmill.report.tables import RunTables, identifier
+from corpusmill.report.tables import RunTables
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,11 @@ class Languages:
 def languages(tables: RunTables) -> list[Languages]:
     """Every step of a run that identifies languages, in order."""
     figures = []
-    for number, (_, labels) in enumerate(tables.passes):
-        columns = tables.columns(number)
-        for step in labels:
-            if f"{step}.label" not in columns or f"{step}.score" not in columns:
-                continue
-            query = (
-                f"SELECT {identifier(f'{step}.label')}, count(*) FILTER (dropped_by IS NULL), "
-                f"count(*) FILTER (dropped_by IS NOT NULL) FROM ({tables.table('signals', number)}) "
-                f"WHERE {tables.is_for(step)} "
-                "GROUP BY 1 ORDER BY count(*) DESC, 1"
-            )
-            figures.append(Languages(step, labels[-1], tuple(Language(*row) for row in tables.tuples(query))))
+    for stage, labels in tables.passes:
+        counted = tables.files.facts(stage).get("languages", {})
+        for step in (step for step in labels if step in counted):
+            found = [Language(label or None, *counts) for label, counts in counted[step].items()]
+            # As in SQL: of equally many by their names, and last those without one.
+            found.sort(key=lambda one: (-one.kept - one.dropped, one.label is None, one.label))
+            figures.append(Languages(step, labels[-1], tuple(found)))
     return figures

@@ -20,6 +20,8 @@ class Lost:
 
 def lost(tables: RunTables) -> list[Lost]:
     """Every kind of loss: errors first, then the most frequent."""
+    if not any(sum(tables.files.rows("dead", number)) for number in range(len(tables.passes))):
+        return []
     query = f"SELECT step, kind, expected, count(*) AS records FROM ({tables.tables('dead')})"
     rows = tables.tuples(f"{query} GROUP BY ALL ORDER BY expected, records DESC, step, kind")
     return [Lost(*row) for row in rows]

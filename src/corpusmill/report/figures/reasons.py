@@ -8,10 +8,10 @@ from corpusmill.recipe.names import labels
 from corpusmill.report import histograms, samples
 from corpusmill.report.bins import Histogram
 from corpusmill.report.rule_counts import RuleCount, rule_counts
-from corpusmill.report.rules import Bound
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Row
 from corpusmill.steps.describe import summary
+from corpusmill.steps.verdict import Bound
 
 
 @dataclass(frozen=True)

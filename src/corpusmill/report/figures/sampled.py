@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import Rater
 from corpusmill.report import samples
-from corpusmill.report.tables import RunTables, identifier
+from corpusmill.report.tables import RunTables
 from corpusmill.steps.personal_data import NAMED, count_of, find
 
 SAMPLE = 1000  # documents of a side
@@ -180,19 +180,13 @@ def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
     those with it; kind -> pieces found by that step."""
     shares: dict[str, Share] = {}
     found: dict[str, int] = {}
-    for number, (_, labels) in enumerate(tables.passes):
-        columns = tables.columns(number)
-        for label in labels:
-            kinds = [kind for kind in (*NAMED, "person", "place") if f"{label}.{count_of(kind)}" in columns]
-            if f"{label}.found" not in columns or not (new := [kind for kind in kinds if kind not in found]):
-                continue
-            sums = ", ".join(
-                f"count(*) FILTER ({column} > 0), coalesce(sum({column}), 0)"
-                for column in (identifier(f"{label}.{count_of(kind)}") for kind in new)
-            )
-            row = tables.tuples(f"SELECT count(*), {sums} FROM ({tables.table('signals', number)})")[0]
-            for i, kind in enumerate(new):
-                found[kind] = int(row[2 + 2 * i])
-                if kind in NAMED:
-                    shares[kind] = Share(row[1 + 2 * i], row[0], sampled=False)
+    for stage, labels in tables.passes:
+        counted = tables.files.facts(stage).get("personal", {})
+        documents = int(tables.files.stages[stage]["signals"].rows.sum())
+        for label in (label for label in labels if label in counted):
+            for kind in (*NAMED, "person", "place"):
+                if kind not in found and count_of(kind) in counted[label]:
+                    holding, found[kind] = counted[label][count_of(kind)]
+                    if kind in NAMED:
+                        shares[kind] = Share(holding, documents, sampled=False)
     return shares, found

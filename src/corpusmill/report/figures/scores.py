@@ -10,6 +10,7 @@ from typing import Any
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.recipe.names import labels
 from corpusmill.report.bins import Histogram
+from corpusmill.report.figures.tokens import spread
 from corpusmill.report.tables import RunTables, identifier
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.steps.filter.top import Top
@@ -30,6 +31,7 @@ class Score:
     mean        and `median` by side
     histogram   with the sides "input" and "output"; on a logarithmic axis for perplexity
     bounds      the steps that keep documents by the signal, each with the value of its bound
+    looked_at   units that all this is of, spread evenly, and of how many; None if it is of all
     """
 
     step: str
@@ -39,6 +41,7 @@ class Score:
     median: Mapping[str, float]
     histogram: Histogram
     bounds: tuple[tuple[str, float], ...]
+    looked_at: tuple[int, int] | None
 
     @property
     def name(self) -> str:
@@ -54,7 +57,8 @@ class Score:
             for side in self.documents
         }
         bounds = [{"step": step, "bound": bound} for step, bound in self.bounds]
-        return {"step": self.step, "signal": self.signal, **sides, "bounds": bounds}
+        part = {"of_units": list(self.looked_at)} if self.looked_at else {}
+        return {"step": self.step, "signal": self.signal, **sides, "bounds": bounds, **part}
 
 
 def scores(tables: RunTables) -> list[Score]:
@@ -73,10 +77,12 @@ def scores(tables: RunTables) -> list[Score]:
 def _score(tables: RunTables, number: int, step: str, signal: str) -> Score | None:
     value = f"p.{identifier(f'{step}.{signal}')}::DOUBLE"
     last = len(tables.passes) - 1
-    source, kept = f"({tables.table('signals', number)}) AS p", "p.dropped_by IS NULL"
+    count = len(tables.files.paths("signals", number))
+    units = spread(count)
+    source, kept = f"({tables.table('signals', number, units=units)}) AS p", "p.dropped_by IS NULL"
     if number < last:
         kept = "l.id IS NOT NULL"
-        ids = f"SELECT id FROM ({tables.table('signals', last)}) WHERE dropped_by IS NULL"
+        ids = f"SELECT id FROM ({tables.table('signals', last, units=units)}) WHERE dropped_by IS NULL"
         source += f" LEFT JOIN ({ids}) AS l ON p.id = l.id"
     values = f"SELECT {value} AS value, {kept} AS kept FROM {source} WHERE isfinite({value})"
     ends = "min(value), max(value)"
@@ -102,6 +108,7 @@ def _score(tables: RunTables, number: int, step: str, signal: str) -> Score | No
         {side: median or 0.0 for side, median in zip(sides, rest[2::3])},
         histogram,
         tuple(_bounds(tables, f"{step}.{signal}")),
+        (len(units), count) if len(units) < count else None,
     )
 
 

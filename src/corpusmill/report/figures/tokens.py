@@ -20,6 +20,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.steps import Tokenize
 
+MOST = 32  # units whose languages are looked up
 TOP = 40  # tokens that are shown
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
@@ -82,6 +83,7 @@ class TokenStatistics:
     vocabulary   size of the vocabulary, and `distinct`, how much of it occurs
     sources      by source, in the order of the recipe
     languages    by language, most tokens first; empty if no step identifies languages
+    looked_at    units that `languages` are of, spread evenly, and of how many; None if they are of all
     lengths      quantile -> tokens per document; and the longest
     top          the most frequent tokens
     """
@@ -92,6 +94,7 @@ class TokenStatistics:
     distinct: int
     sources: tuple[Group, ...]
     languages: tuple[Group, ...]
+    looked_at: tuple[int, int] | None
     lengths: Mapping[float, int]
     longest: int
     top: tuple[Top, ...]
@@ -104,6 +107,7 @@ class TokenStatistics:
             "distinct": self.distinct,
             "sources": [group.to_json() for group in self.sources],
             "languages": [group.to_json() for group in self.languages],
+            **({"languages_of_units": list(self.looked_at)} if self.looked_at else {}),
             "lengths": {f"{q:g}": value for q, value in self.lengths.items()} | {"1": self.longest},
             "top": [token.__dict__ for token in self.top],
         }
@@ -123,14 +127,18 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
     special = ends // max(documents, 1)  # per document
     sources, languages, lengths = _Groups(), _Groups(), dict[int, int]()
     language = _language(tables)
+    looked_at = spread(len(units))
+    paths = tables.files.paths("docs", len(tables.passes) - 1)
     for i, unit in enumerate(units):
-        docs = pq.read_table(tables.files.paths("docs", len(tables.passes) - 1)[i], columns=["id", "source"])
+        source = pq.read_table(paths[i], columns=["source"], use_threads=False)["source"]
         columns = {"tokens": unit["lengths"] - special, **{n: unit[n] for n in ("words", "characters", "bytes")}}
-        sources.add(docs["source"], columns)
-        if language:
+        sources.add(source, columns)
+        if language and i in looked_at:  # ids are compared: ten times the price of the rest
             step, pass_number = language
-            signals = pq.read_table(tables.files.paths("signals", pass_number)[i], columns=["id", f"{step}.label"])
-            place = pc.index_in(docs["id"], value_set=signals["id"].combine_chunks())
+            wanted, signals_path = ["id", f"{step}.label"], tables.files.paths("signals", pass_number)[i]
+            signals = pq.read_table(signals_path, columns=wanted, use_threads=False)
+            ids = pq.read_table(paths[i], columns=["id"], use_threads=False)["id"]
+            place = pc.index_in(ids, value_set=signals["id"].combine_chunks())
             languages.add(signals[f"{step}.label"].take(place), columns)
         values, times = np.unique(columns["tokens"], return_counts=True)
         for value, count in zip(values.tolist(), times.tolist()):
@@ -147,10 +155,16 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
         distinct=int((counts > 0).sum()),
         sources=tuple(by_source[name] for name in order),
         languages=tuple(by_language),
+        looked_at=(len(looked_at), len(units)) if len(looked_at) < len(units) else None,
         lengths=_quantiles(lengths),
         longest=max(lengths, default=0),
         top=tuple(Top(i, texts.get(i), int(counts[i])) for i in top.tolist() if counts[i]),
     )
+
+
+def spread(units: int) -> list[int]:
+    """The numbers of MOST units, spread evenly; of all if there are no more."""
+    return [i * units // min(MOST, units) for i in range(min(MOST, units))]
 
 
 def _units(tables: RunTables) -> Iterator[dict[str, NDArray[Any]]]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from corpusmill.report.html.markup import Html, join, tag
 from corpusmill.report.numbers import number
-from corpusmill.report.rules import Bound, because
+from corpusmill.report.rules import because
 from corpusmill.report.visible import excerpt, one_line
+from corpusmill.steps.verdict import Bound
 
 TEXT = 900  # characters of a text that are shown
 URL = 160

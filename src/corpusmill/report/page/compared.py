@@ -10,6 +10,7 @@ from corpusmill.report.figures.texts import SIDES, Texts
 from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.html.svg import legend, overlaid, two_bars
 from corpusmill.report.numbers import measured, number, share
+from corpusmill.report.samples import GROUPS
 from corpusmill.report.tables import RunTables
 
 COLOURS = {"input": "input", "output": "output"}
@@ -39,8 +40,8 @@ def lengths(sides: Mapping[str, Texts]) -> list[Inside]:
     """Characters, words and tokens per document: a histogram each, and a table of all."""
     units = list(sides["input"].lengths)
     figures = [lengths_in(sides, unit) for unit in units]
-    note = "Of a page, the input is its text as the extraction step left it. Medians of characters and words are "
-    note += "interpolated in narrow bins. Tokens are counted without BOS and EOS, in the text as it was last."
+    note = "Of a page, the input is its text as the extraction step left it. Medians are interpolated in "
+    note += "narrow bins. Tokens are counted without BOS and EOS, in the text as it was last."
     return [
         tag("h3", "Length"),
         tag("div", *figures, class_="two"),
@@ -88,7 +89,12 @@ def samples(figure: Sampled) -> list[Inside]:
     )
     is_sample = any(counts[side] < whole[side] for side in SIDES)
     note = f"Language, personal data and toxicity are measured on {drawn}"
-    note += ", drawn at random; lines are intervals of 95 %. " if is_sample else ". "
+    if is_sample:
+        note += (
+            f", drawn at random, of a large run from {GROUPS} places of its files that are spread evenly; lines are "
+        )
+        note += "intervals of 95 %"
+    note += ". "
     note += "Texts of the input are those that the run left: of a kept document the output, of a dropped one what came "
     note += "to the step that dropped it."
     n = f"n = {number(counts['input'])} → {number(counts['output'])}."
@@ -126,7 +132,8 @@ def scored(score: Score) -> list[Inside]:
         height=170 + 14 * len(marks),
     )
     axis = " (log)" if score.histogram.log else ""
-    caption = tag("figcaption", f"x: {score.name}{axis}, y: documents that {score.step} measured")
+    part = " in {} of {} units, spread evenly".format(*map(number, score.looked_at)) if score.looked_at else ""
+    caption = tag("figcaption", f"x: {score.name}{axis}, y: documents that {score.step} measured{part}")
     sides = ("input", "output")
     rows = [
         [side, number(score.documents[side]), measured(score.mean[side]), measured(score.median[side])]

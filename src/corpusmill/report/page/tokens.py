@@ -27,6 +27,10 @@ def section(tables: RunTables) -> list[Inside]:
         if groups:
             head, rows = group_table(title, groups[:GROUPS], every)
             parts.append(table(head, rows))
+    if figure.languages and figure.looked_at:
+        some, units = map(number, figure.looked_at)
+        words = f"Languages: of {some} of {units} units, spread evenly over the input."
+        parts.append(tag("p", words, class_="note"))
     parts.append(tag("h3", "Tokens per document"))
     lengths = [number(value) for value in (*figure.lengths.values(), figure.longest)]
     shares = [f"{100 * quantile:g} %" for quantile in figure.lengths]

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.report.rules import Bound, evidence
+from corpusmill.report.rules import evidence
 from corpusmill.report.tables import ORIGIN
 from corpusmill.report.what_if.saved import Saved, Sizes
+from corpusmill.steps.verdict import Bound
 
 
 @dataclass(frozen=True)
