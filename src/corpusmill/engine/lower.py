@@ -75,7 +75,9 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
         before = infos[-1].stage if infos else ""
         readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
         some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
-        work = Pass(readers, before, tuple(judged), tuple(batch_steps), tuple(requests), tokenize, some)
+        # A pass that cannot drop a document does the same work whatever the settings are.
+        drops = (recipe.run.measure_dropped, recipe.run.dropped_text) if judged or batch_steps else ()
+        work = Pass(readers, before, tuple(judged), tuple(batch_steps), tuple(requests), tokenize, some, *drops)
         if infos:
             stages.append(_later_pass(name, work))
         else:

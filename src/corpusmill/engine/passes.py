@@ -5,14 +5,15 @@ Outputs of a unit:
 
     docs        the kept documents
     signals     a row for every input document: what was measured, which rules it fails, where it was dropped
-    dropped     the dropped documents, with their text
+    dropped     the dropped documents; which of their texts are in it says `dropped`
     dead        records that could not be read and documents that a step failed on
     keys-LABEL  one file for every corpus step that follows
 
 The `docs` of the last pass have a column more, `text_hash`: XXH64 of the text. Reports count by it what is left of
 exact copies, without the texts, and it is in this file because each file more costs a unit its time to reach the disk.
 
-Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
+Its notes say the number of records in each of the key files, the bytes of text in each row group of `docs`, how far
+dropped documents were measured unless it is to the end (MEASURED), and which of their texts are stored. The
 first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`).
 """
 
@@ -28,7 +29,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
-from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
+from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
+from corpusmill.engine.pass_results import MEASURED, TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, VERDICT, Keys, of_some
@@ -119,6 +121,9 @@ class Pass:
     tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
     only        label and sources of those of the steps that are for some sources only. Batches are of one source then,
                 so that a step sees all of a batch or nothing of it
+
+    `measure_dropped` and `dropped_text` are those of `recipe.parts.RunSettings`. With "first" and "none", dropped
+    documents leave their batch, and tokens of texts that the pass before has not counted are null.
     """
 
     readers: tuple[tuple[str, Any], ...]
@@ -128,26 +133,33 @@ class Pass:
     requests: tuple[KeyRequest, ...]
     tokenizer: Tokenize | None
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    measure_dropped: str = "all"
+    dropped_text: str = "sample"
 
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         looked: Counter[str] = Counter()
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts = self._text_facts()
+        chosen = ChosenTexts(self.dropped_text)
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
             types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
-            tokens = self._count(batch)
-            self._count_flow(batch, tokens, io.facts)
-            _count_texts(batch, texts)
+            parts = [batch, *batch.left]
+            measured, stored, verdicts = [], [], []
+            for part in parts:
+                tokens = self._count(part)
+                self._count_flow(part, tokens, io.facts)
+                _count_texts(part, texts)
+                verdicts.append({"dropped_by": self._dropped_by(part), "reasons": part.all_reasons()})
+                measured.append(_signals(part, tokens, verdicts[-1]))
+                stored.append(_stored(part.docs, tokens))
             is_kept = pa.array(batch.dropped == KEPT)
-            stored = _stored(batch.docs, tokens)
-            kept = stored.filter(is_kept)
-            verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
+            kept = stored[0].filter(is_kept)
             io.write("docs", kept if self.requests else kept.append_column(HASH, pa.array(hash64(kept["text"]))))
-            io.write("signals", _signals(batch, tokens, verdicts))
-            io.write("dropped", _dropped(batch, stored, verdicts))
+            io.write("signals", in_order(measured, [part.rows for part in parts]))
+            io.write("dropped", dropped_rows(parts, stored, verdicts, chosen))
             if not self.requests:  # the last pass: these texts go on
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
@@ -156,6 +168,7 @@ class Pass:
             write_keys(io, request, keys[request.label])
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
+        io.notes.update(chosen.notes | ({MEASURED: self.measure_dropped} if self.measure_dropped != "all" else {}))
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
@@ -179,12 +192,19 @@ class Pass:
 
     def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType]) -> None:
         only = dict(self.only)
+        self._let_dropped_leave(batch)
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
             if _is_for(only.get(label), batch.docs):
                 batch.apply(index, label, step)
             else:
                 batch.pass_by({name: type for name, type in types.items() if name.startswith(f"{label}.")})
+            self._let_dropped_leave(batch)
         batch.finish()
+
+    def _let_dropped_leave(self, batch: Batch) -> None:
+        if self.measure_dropped != "all":
+            corpus_steps = [judge.label for judge in self.judged]
+            batch.leave(self._labels(), corpus_steps if self.measure_dropped == "none" else None)
 
     def _text_facts(self) -> dict[str, TextFacts]:
         """The sides that this pass sees: "input" if it is the first, "output" if it is the last."""
@@ -279,21 +299,26 @@ class Pass:
         return batch
 
     def _count(self, batch: Batch) -> pa.Array:
-        """(documents,) tokens of each text. Those that are as the pass before left them were counted there."""
-        texts = batch.docs["text"]
+        """(documents,) tokens of `counted_texts`. Those that are as the pass before left them were counted there."""
         if self.tokenizer is None:
-            return pa.nulls(len(texts), pa.int64())
+            return pa.nulls(len(batch.docs), pa.int64())
+        has_left = self.measure_dropped != "all" and bool((batch.dropped != KEPT).any())
+        if has_left and batch.tokens is None:
+            return pa.nulls(len(batch.docs), pa.int64())
+        texts = batch.counted_texts()
         if batch.tokens is None:
             return pa.array(self.tokenizer.count(texts), pa.int64())
         changed = pc.not_equal(texts, batch.first_texts())
         if not pc.any(changed).as_py():
             return batch.tokens
-        counted = pa.array(self.tokenizer.count(texts.filter(changed)), pa.int64())
+        again = texts.filter(changed)
+        counted = pa.nulls(len(again), pa.int64()) if has_left else pa.array(self.tokenizer.count(again), pa.int64())
         return pc.replace_with_mask(batch.tokens, changed, counted)
 
     def _count_flow(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
         """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
-        counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
+        counted = batch.tokens_at_steps(tokens)
+        unknown = tokens.is_null().to_numpy(zero_copy_only=False) & (self.tokenizer is not None)
         sources = batch.docs["source"].to_numpy(zero_copy_only=False)
         reasons = dict(batch.reasons)
         only = {**dict(self.only), **{judge.label: judge.only for judge in self.judged if judge.only is not None}}
@@ -308,12 +333,15 @@ class Pass:
                     ("documents_out", int(kept.sum())),
                     ("bytes_in", int(batch.sizes[index][came].sum())),
                     ("bytes_out", int(batch.sizes[index + 1][kept].sum())),
-                    ("tokens_in", int(counted[came].sum())),
-                    ("tokens_out", int(counted[kept].sum())),
+                    ("tokens_in", int(counted[index][came].sum())),
+                    ("tokens_out", int(counted[index + 1][kept].sum())),
                 ):
                     add(facts, "steps", label, source, name, count=value)
                 if source not in only.get(label, (source,)):
                     add(facts, "steps", label, source, "passed_through", count=int(came.sum()))
+                for name, rows in (("uncounted_in", came & unknown), ("uncounted_out", kept & unknown)):
+                    if rows.any():
+                        add(facts, "steps", label, source, name, count=int(rows.sum()))
                 if dropped.any():
                     why = Counter(reasons[label].filter(pa.array(dropped)).to_pylist())
                     for reason, count in why.items():
@@ -356,7 +384,8 @@ def _count_texts(batch: Batch, texts: Mapping[str, TextFacts]) -> None:
     if "input" in texts:
         came = batch.first_texts()
         measured = integrity(came)
-        texts["input"].add(sources, measured)
+        has_text = came.is_valid()  # not so a page that was dropped before its text was extracted
+        texts["input"].add(sources.filter(has_text), measured[has_text.to_numpy(zero_copy_only=False)])
     if "output" in texts:
         now = now.filter(is_kept)
         again = integrity(now) if came is None else measure_again(came.filter(is_kept), now, measured[kept])
@@ -382,15 +411,6 @@ def _count_markup(kept: pa.RecordBatch, looked: Counter[str], facts: Facts) -> N
             add(facts, "markup", source, "documents", count=len(rows))
             holds = is_markup(kept["text"].take(pa.array(rows)))
             add(facts, "markup", source, "markup", count=pc.sum(holds).as_py() or 0)
-
-
-def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
-    is_dropped = pa.array(batch.dropped != KEPT)
-    rows = stored.filter(is_dropped)
-    rows = rows.set_column(rows.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
-    for name, column in verdicts.items():
-        rows = rows.append_column(name, column.filter(is_dropped))
-    return rows
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -18,7 +18,8 @@ from corpusmill.report.tables import RunTables, identifier
 def lengths(tables: RunTables, unit: str) -> Histogram | None:
     """Documents by length, `kept` and `dropped`. None if nothing was measured, as tokens without a tokenizer.
 
-    unit   "tokens" or "bytes", of the text as it left the last pass that the document reached
+    unit   "tokens" or "bytes", of the text as it left the last pass that the document reached; tokens of a dropped one
+           of the text that was dropped. One whose tokens were not counted is left out
     """
     edges = octaves()
     counts = {name: np.zeros(len(edges) - 1, np.int64) for name in ("kept", "dropped")}
@@ -37,7 +38,7 @@ def lengths(tables: RunTables, unit: str) -> Histogram | None:
 
 def signals(tables: RunTables, wanted: Iterable[str] | None = None) -> dict[str, Histogram]:
     """reason -> the values of its signal among the documents that reached its step: those that `pass` the bound, and
-    those that `fail` it.
+    those that `fail` it. Nothing of a pass that has saved no signals of those that it dropped.
 
     wanted   reasons that have a bound; all of them if not given
     """
@@ -50,7 +51,7 @@ def signals(tables: RunTables, wanted: Iterable[str] | None = None) -> dict[str,
             for reason, bound in chosen.items()
             if reason.partition(".")[0] in labels and bound.signal in columns
         }
-        if here:
+        if here and tables.files.measure_dropped(number) != "none":
             histograms |= _signals_of_pass(tables, number, here, columns)
     return {reason: histograms[reason] for reason in chosen if reason in histograms}
 

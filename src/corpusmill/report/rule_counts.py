@@ -8,11 +8,11 @@ from corpusmill.report.tables import RunTables
 @dataclass(frozen=True)
 class RuleCount:
     """Of the documents that a step drops: how many fail the rule first, how many fail it, and how many fail no other
-    rule of the whole pass, so that they would be kept without it."""
+    rule of the whole pass, so that they would be kept without it: None where later steps did not measure them."""
 
     first: int
     all: int
-    alone: int
+    alone: int | None
 
 
 def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
@@ -31,7 +31,8 @@ def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
             "WHERE split_part(reason, '.', 1) = dropped_by GROUP BY reason ORDER BY reason"
         )
         for row in tables.rows(query):
-            counts[row["reason"]] = RuleCount(row["first"], row["every"], row["alone"])
+            alone = row["alone"] if tables.files.measure_dropped(number) == "all" else None
+            counts[row["reason"]] = RuleCount(row["first"], row["every"], alone)
     return counts
 
 

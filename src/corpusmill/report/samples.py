@@ -1,7 +1,8 @@
 """Documents of a run to look at. Texts are read only of those that are shown.
 
 Every draw takes the documents with the smallest ids. An id is a hash, so this is a random sample, and the same in every
-draw. Of a run that is not finished, the kept documents are those kept by the last pass that has begun.
+draw. Of dropped documents those come first whose text is stored, see `run.dropped_text`. Of a run that is not finished,
+the kept documents are those kept by the last pass that has begun.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,9 +13,9 @@ import pyarrow.parquet as pq
 
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.rule_counts import reasons, rule_counts
-from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, identifier, placeholders
+from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, identifier, literal, placeholders
 
-Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`
+Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`, None where it is not stored
 Place = tuple[str, int]  # a file and a row of it
 SAME_NAME = 100  # documents with one url at most
 
@@ -85,10 +86,11 @@ def examples(tables: RunTables, n: int) -> dict[str, list[Document]]:
 def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
     if ("examples", n) not in tables.drawn:
         places: dict[str, list[Place]] = {}
+        order = _order(tables, "dropped")
         for number in _all(tables):
             query = (
                 f"SELECT split_part(reasons, ',', 1) AS reason, "
-                f"arg_min({{'file': filename, 'row': file_row_number}}, row({ORDER}), {n}) AS places "
+                f"arg_min({{'file': filename, 'row': file_row_number}}, row({order}), {n}) AS places "
                 f"FROM ({tables.table('dropped', number, place=True)}) GROUP BY reason ORDER BY reason"
             )
             for row in tables.rows(query):
@@ -117,7 +119,8 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
 
 
 def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
-    """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids.
+    """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids. With dropped
+    documents among them, fewer, if not all of their texts are stored: no more than are a random sample.
 
     wanted   kind and pass: ("docs", 1)
     """
@@ -139,7 +142,9 @@ def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list
     key = ("first", tuple(wanted), n)
     if key not in tables.drawn:
         columns = ", ".join((ORDER, *PLACE))
-        parts = (f"SELECT {columns} FROM ({tables.table(kind, at, place=True)})" for kind, at in wanted)
+        below = tables.files.texts_below if any(kind == "dropped" for kind, _ in wanted) else None
+        some = "" if below is None else f" WHERE id < {literal(below)}"
+        parts = (f"SELECT {columns} FROM ({tables.table(kind, at, place=True)}){some}" for kind, at in wanted)
         query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL '.join(parts)}) ORDER BY {ORDER} LIMIT {n}"
         tables.drawn[key] = tables.tuples(query)
     drawn: list[Place] = tables.drawn[key]
@@ -160,9 +165,15 @@ def draw(
     numbers   the passes to draw from
     """
     query = f"SELECT {', '.join(PLACE)} FROM ({tables.tables(kind, numbers, place=True)}) WHERE {where}"
-    places = tables.tuples(f"{query} ORDER BY {ORDER} LIMIT {n}", values)
+    places = tables.tuples(f"{query} ORDER BY {_order(tables, kind)} LIMIT {n}", values)
     entries = _read(tables, places)
     return [entries[place] for place in places]
+
+
+def _order(tables: RunTables, kind: str) -> str:
+    """The order of a draw of a kind of documents. Asking whether there is a text reads it, so only where some is not
+    stored: there are few texts then."""
+    return ORDER if kind != "dropped" or tables.files.texts_below is None else f"text IS NULL, {ORDER}"
 
 
 def _draw_ids(tables: RunTables, kind: str, number: int, ids: Mapping[str, Any]) -> list[Document]:
@@ -224,7 +235,7 @@ def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dic
 
 
 def _document(row: Mapping[str, Any], signals: Mapping[str, Any]) -> Document:
-    text = row.get("text") or ""
-    about = {name: row.get(name) for name in ABOUT} | {"bytes": len(text.encode())}
+    text = row["text"] if "dropped_by" in row else row["text"] or ""
+    about = {name: row.get(name) for name in ABOUT} | {"bytes": row["bytes"] if text is None else len(text.encode())}
     failed = row.get("reasons")
     return {**about, "reasons": failed.split(",") if failed else [], "signals": dict(signals), "text": text}

@@ -27,7 +27,7 @@ class RunTables:
 
     signals   a row per document that reached the pass: what was measured, and what dropped it
     docs      the documents that the pass kept, with their text
-    dropped   those that it dropped, with the text that reached the step that dropped them
+    dropped   those that it dropped, with the text that reached the step that dropped them, null where it is not stored
     dead      records that could not be read, and documents that a step could not process
 
     Raises as RunFiles does.
@@ -85,6 +85,17 @@ class RunTables:
         """Whether a step is for the source of a row, as SQL."""
         sources = self.files.only.get(step)
         return f"source IN ({', '.join(map(literal, sources))})" if sources else "source IS NOT NULL"
+
+    def measured(self, step: str, number: int) -> str:
+        """Whether a step of a pass has saved what it measured of a row of the pass's signals, as SQL. Those that passed
+        through it are among them."""
+        how_far = self.files.measure_dropped(number)
+        if how_far == "all":
+            return "true"
+        labels = self.passes[number][1]
+        until = labels[labels.index(step) :] if how_far == "first" else ()
+        dropped_here = "".join(f" OR dropped_by = {literal(label)}" for label in until)
+        return f"(dropped_by IS NULL{dropped_here})"
 
     def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""

@@ -8,7 +8,7 @@ from corpusmill.report.tables import RunTables, identifier
 @dataclass(frozen=True)
 class Language:
     """Documents that a step found to be in a language, None if it found none: those that the pass of the step kept,
-    and those that it dropped."""
+    and those that it dropped. Of a run with `run.measure_dropped: none`, those are not known, and counted as 0."""
 
     label: str | None
     kept: int
@@ -21,6 +21,7 @@ class Languages:
 
     step: str
     last_step: str
+    measured: str  # how far dropped documents were: "all", "first" or "none"
     languages: tuple[Language, ...]
 
 
@@ -35,8 +36,15 @@ def languages(tables: RunTables) -> list[Languages]:
             query = (
                 f"SELECT {identifier(f'{step}.label')}, count(*) FILTER (dropped_by IS NULL), "
                 f"count(*) FILTER (dropped_by IS NOT NULL) FROM ({tables.table('signals', number)}) "
-                f"WHERE {tables.is_for(step)} "
+                f"WHERE {tables.is_for(step)} AND {tables.measured(step, number)} "
                 "GROUP BY 1 ORDER BY count(*) DESC, 1"
             )
-            figures.append(Languages(step, labels[-1], tuple(Language(*row) for row in tables.tuples(query))))
+            figures.append(
+                Languages(
+                    step,
+                    labels[-1],
+                    tables.files.measure_dropped(number),
+                    tuple(Language(*row) for row in tables.tuples(query)),
+                )
+            )
     return figures

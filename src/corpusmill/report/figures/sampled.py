@@ -102,9 +102,9 @@ class Sample:
 
 
 def sampled(tables: RunTables) -> Sampled | None:
-    """None if the run had no documents."""
+    """None if the run had no documents, or no texts are stored of a random sample of them."""
     sample = draw(tables)
-    if not sample.documents["input"]:
+    if not len(sample.texts["input"]):
         return None
     measured = {side: measure(texts) for side, texts in sample.texts.items()}
 
@@ -177,12 +177,13 @@ def _languages(sample: Sample, labels: Mapping[str, pa.Array]) -> Compared:
 
 def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
     """What the recipe's own steps counted: kind -> documents that came to the first step that counts the kind, and
-    those with it; kind -> pieces found by that step."""
+    those with it; kind -> pieces found by that step. Nothing of a pass that has saved no signals of dropped
+    documents."""
     shares: dict[str, Share] = {}
     found: dict[str, int] = {}
     for number, (_, labels) in enumerate(tables.passes):
         columns = tables.columns(number)
-        for label in labels:
+        for label in labels if tables.files.measure_dropped(number) != "none" else ():
             kinds = [kind for kind in (*NAMED, "person", "place") if f"{label}.{count_of(kind)}" in columns]
             if f"{label}.found" not in columns or not (new := [kind for kind in kinds if kind not in found]):
                 continue
@@ -190,7 +191,8 @@ def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
                 f"count(*) FILTER ({column} > 0), coalesce(sum({column}), 0)"
                 for column in (identifier(f"{label}.{count_of(kind)}") for kind in new)
             )
-            row = tables.tuples(f"SELECT count(*), {sums} FROM ({tables.table('signals', number)})")[0]
+            query = f"SELECT count(*), {sums} FROM ({tables.table('signals', number)})"
+            row = tables.tuples(f"{query} WHERE {tables.measured(label, number)}")[0]
             for i, kind in enumerate(new):
                 found[kind] = int(row[2 + 2 * i])
                 if kind in NAMED:

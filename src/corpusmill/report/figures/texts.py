@@ -43,7 +43,8 @@ class Length:
 class Texts:
     """The documents of one side.
 
-    lengths   unit -> how long: "characters", "words" and, with a tokenizer, "tokens"
+    lengths   unit -> how long: "characters", "words" and, with a tokenizer, "tokens", unless those of dropped documents
+              were not counted
     flags     "markup", "code", "space", "encoding" -> documents; `text.integrity` says what they are
     """
 
@@ -78,7 +79,7 @@ def texts(tables: RunTables) -> dict[str, Texts] | None:
         lengths = {
             NAMES[name]: _length(counts, name, ends[:, 2 * i], ends[:, 2 * i + 1]) for i, name in enumerate(COUNTED)
         }
-        if tokens[side]:
+        if tokens[side] and (side == "output" or tables.files.waterfall().counts_all_tokens):
             lengths["tokens"] = _exact(tokens[side])
         found[side] = Texts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in FLAGS})
     return found
@@ -146,7 +147,8 @@ def _in_edges(lengths: Mapping[int, int]) -> tuple[int, ...]:
 
 
 def _tokens(tables: RunTables) -> dict[str, dict[int, int]]:
-    """side -> tokens -> documents: tokens of the text as it left the last pass that the document reached."""
+    """side -> tokens -> documents: tokens of the text as it left the last pass that the document reached, or as it was
+    dropped."""
     found: dict[str, dict[int, int]] = {side: {} for side in SIDES}
     last = len(tables.passes) - 1
     for at in range(len(tables.passes)):
