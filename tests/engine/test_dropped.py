@@ -144,7 +144,7 @@ def test_stricter_thresholds_can_be_tried_where_only_the_first_step_measured(dem
 
 def test_a_setting_that_is_none_is_refused():
     with pytest.raises(RecipeError, match="measure_dropped is one of all, first, none, got last"):
-        RunSettings(measure_dropped="last")
+        RunSettings(measure_dropped="last")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="dropped_text"):
         Recipe.parse("read: {jsonl: a.jsonl}\nrun: {dropped_text: some}\n")
 
@@ -174,7 +174,9 @@ def test_which_texts_are_stored_does_not_depend_on_batches(names, cuts, which):
 
 def slow_choice(names, reasons, which, last):
     """The definition, document by document."""
-    seen, below, stored, chosen = {}, 16**8, [], []
+    seen: dict[str, int] = {}
+    stored: list[int] = []
+    below, chosen = 16**8, []
     for name, reason in zip(names, reasons):
         first = reason.partition(",")[0]
         seen[first] = seen.get(first, 0) + 1

@@ -62,13 +62,13 @@ class Batch:
     left: list["Batch"] = field(default_factory=list)
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
     _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
-    _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
+    _texts: list["Version"] = field(default_factory=list)  # every version of the text, the first as it came
     _came: list[int] = field(default_factory=list)  # the version that came to each step
 
     def __post_init__(self) -> None:
         self.dropped = np.full(len(self.docs), KEPT, np.int32)
         self.rows = np.arange(len(self.docs))
-        self._texts.append(self.docs["text"])
+        self._texts.append(Version(self.docs["text"]))
 
     def apply(self, index: int, label: str, step: Any) -> None:
         """Put the batch through one step."""
@@ -110,18 +110,18 @@ class Batch:
 
     def _new_text(self, text: pa.Array) -> None:
         """Keep another version of the text. What was measured holds as long as it equals the one before."""
-        self._texts.append(text)
+        self._texts.append(Version(text))
         if not text.equals(self.docs["text"]):
             self._measured.clear()
             self._statistics.clear()
 
     def first_texts(self) -> pa.Array:
         """The texts as they came; of pages, as the step left them that made a text of the page."""
-        first = self._texts[0]
-        for text in self._texts[1:]:
+        first = self._texts[0].here()
+        for version in self._texts[1:]:
             if not first.null_count:
                 break
-            first = pc.coalesce(first, text)
+            first = pc.coalesce(first, version.here())
         return first
 
     def dropped_texts(self, rows: NDArray[np.int64]) -> pa.Array:
@@ -132,7 +132,7 @@ class Batch:
     def _as_dropped(self, rows: NDArray[np.int64]) -> pa.Array:
         """The same, null of a page."""
         came = np.array(self._came, np.int64)[self.dropped[rows]]
-        parts = [text.take(pa.array(rows[came == version])) for version, text in enumerate(self._texts)]
+        parts = [version.of(rows[came == at]) for at, version in enumerate(self._texts)]
         back = np.argsort(np.argsort(came, kind="stable"))
         return pa.concat_arrays(parts).take(pa.array(back))
 
@@ -142,7 +142,7 @@ class Batch:
 
     def counted_texts(self) -> pa.Array:
         """(documents,) the text whose tokens count: of a kept document the text as it is now, of a dropped one the text
-        that was dropped; of a page that was dropped before its text was extracted, this text."""
+        that was dropped; of a page that was dropped before its text was extracted, this text. Not of what has left."""
         rows = np.flatnonzero(self.dropped != KEPT)
         now = self.docs["text"]
         if (np.array(self._came, np.int64)[self.dropped[rows]] == len(self._texts) - 1).all():
@@ -171,13 +171,16 @@ class Batch:
         labels   of all steps of the pass
         only     labels of the steps whose signals stay with them; None: of all
         """
+        size, text_size = sizes(self.docs), text_sizes(self.docs)
         for index in np.unique(self.dropped[self.dropped != KEPT]).tolist():
-            left = self._taken(self.dropped == index)
+            rows = self.dropped == index
+            left = self._taken(rows, with_text=False)
             until = labels[: index + 1]
             kept = [label for label in until if only is None or label in only]
             left.signals = {name: each for name, each in left.signals.items() if name.partition(".")[0] in kept}
             left.reasons = [(label, reasons) for label, reasons in left.reasons if label in until]
-            left._add_sizes()
+            left.sizes.append(size[rows])
+            left.text_sizes.append(text_size[rows])
             left.failed, left.left = [], []
             self.left.append(left)
         if (self.dropped != KEPT).any():
@@ -295,13 +298,14 @@ class Batch:
         for each in fields(self):
             setattr(self, each.name, getattr(there, each.name))
 
-    def _taken(self, rows: NDArray[np.bool_]) -> "Batch":
-        """The batch of these documents alone. What has left and what has failed is the same of both."""
+    def _taken(self, rows: NDArray[np.bool_], with_text: bool = True) -> "Batch":
+        """The batch of these documents alone. What has left and what has failed is the same of both. Without text, it
+        is null in `docs`: copies of it are a tenth of a pass that drops much."""
         mask = pa.array(rows)
-        texts = [text.filter(mask) for text in self._texts]
-        # The text is the last of its versions: it is large, so it is not filtered once more.
-        others = self.docs.set_column(TEXT, DOCUMENT.field(TEXT), pa.nulls(len(self.docs), pa.large_string()))
-        taken = Batch(others.filter(mask).set_column(TEXT, DOCUMENT.field(TEXT), texts[-1]))
+        docs = self.docs
+        if not with_text:
+            docs = docs.set_column(TEXT, DOCUMENT.field(TEXT), pa.nulls(len(docs), pa.large_string()))
+        taken = Batch(docs.filter(mask))
         taken.signals = {name: column.filter(mask) for name, column in self.signals.items()}
         taken.dropped = self.dropped[rows]
         taken.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
@@ -309,13 +313,37 @@ class Batch:
         taken.text_sizes = [size[rows] for size in self.text_sizes]
         taken.failed, taken.left, taken.rows = self.failed, self.left, self.rows[rows]
         taken.tokens = None if self.tokens is None else self.tokens.filter(mask)
-        taken._texts, taken._came = texts, [*self._came]
+        taken._texts, taken._came = [version.taken(rows) for version in self._texts], [*self._came]
         taken._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
         taken._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}
             for family, columns in self._measured.items()
         }
         return taken
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of the text of some documents. Where some of them have left, it is not copied.
+
+    text   of documents that were once in the batch
+    rows   (documents,) where those that are in it now have theirs; None: all, in this order
+    """
+
+    text: pa.Array
+    rows: NDArray[np.int64] | None = None
+
+    def here(self) -> pa.Array:
+        """(documents,) the texts."""
+        return self.text if self.rows is None else self.text.take(pa.array(self.rows))
+
+    def of(self, rows: NDArray[np.int64]) -> pa.Array:
+        """The texts of some of the documents."""
+        return self.text.take(pa.array(rows if self.rows is None else self.rows[rows]))
+
+    def taken(self, mask: NDArray[np.bool_]) -> "Version":
+        """The same without the documents that are not in the mask."""
+        return Version(self.text, np.flatnonzero(mask) if self.rows is None else self.rows[mask])
 
 
 def sizes(docs: pa.RecordBatch) -> NDArray[np.int64]:

@@ -305,7 +305,7 @@ class Pass:
         has_left = self.measure_dropped != "all" and bool((batch.dropped != KEPT).any())
         if has_left and batch.tokens is None:
             return pa.nulls(len(batch.docs), pa.int64())
-        texts = batch.counted_texts()
+        texts = batch.dropped_texts(np.arange(len(batch.docs))) if has_left else batch.counted_texts()
         if batch.tokens is None:
             return pa.array(self.tokenizer.count(texts), pa.int64())
         changed = pc.not_equal(texts, batch.first_texts())

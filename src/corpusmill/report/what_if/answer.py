@@ -112,7 +112,7 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
         (version, name)
         for version, row in zip(sizes.version, rows)
         for name, source in row.sources.items()
-        if source["bytes_in"] and not source["tokens_in"]
+        if flow.counts_tokens and version < len(sizes.columns) - 1 and source["bytes_in"] and not source["tokens_in"]
     }
     count = Count(own, _language(files, number), files.only, pages, flow.counts_tokens)
     paths = files.paths("signals", number)
