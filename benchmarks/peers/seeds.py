@@ -48,7 +48,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="corpusmill-") as folder:
         for name, check in CHECKS.items():
             recipe, texts = ROOT / "recipes" / f"{name}.yaml", ["run.dropped_text=all"]
-            done = corpusmill.run(recipe, texts, folder=Path(folder) / name)
+            done = corpusmill.run(recipe, overrides=texts, folder=Path(folder) / name)
             print(f"## {name}\n")
             table("", "measured", "wanted")
             for figure in check(Made(done.place)):
