@@ -40,7 +40,7 @@ def test_what_if_prints_before_and_after(corpusmill):
     assert status == 0
     assert "gopher_quality.min_words: 20 → 9" in out and "min_words 12 → 5 (-7)" in out
     assert "newly kept: 7 documents" in out and out.count("content_words 9") == 1
-    assert "Counts are exact up to fineweb. Results of later steps (exact, minhash)" in out
+    assert "Documents and bytes are exact up to fineweb. Results of later steps (exact, minhash)" in out
     status, out, _ = corpusmill("what-if", made_run(), "--set", WORDS, "--json")
     answer = json.loads(out)
     assert status == 0 and [kept["documents"] for kept in answer["kept"]] == [36 + COPIES + NEAR, 43 + COPIES + NEAR]

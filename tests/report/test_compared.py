@@ -82,7 +82,7 @@ def test_the_sample_is_the_documents_with_the_smallest_ids(monkeypatch):
     monkeypatch.setattr("corpusmill.report.figures.sampled.SAMPLE", 5)
     tables = RunTables(made_run())
     sample = draw(tables)
-    rows = tables.tuples(f"SELECT id, text FROM ({tables.table('docs', 1)}) ORDER BY id LIMIT 5")
+    rows = tables.tuples(f"SELECT id, text FROM ({tables.texts('docs', 1)}) ORDER BY id LIMIT 5")
     assert sample.texts["output"].to_pylist() == [text for _, text in rows]
     assert len(sample.texts["input"]) == 5 and sample.documents["input"] == len(records()) + 6
     assert "n = 5 → 5" in page(tables)

@@ -38,7 +38,7 @@ def explain(
 
 
 def lines(history: "DocumentHistory") -> Iterator[str]:
-    from corpusmill.report.visible import excerpt, one_line, visible
+    from corpusmill.report.visible import excerpt, not_stored, one_line, visible
 
     yield f"id       {history.id}"
     yield f"from     {one_line(f'{history.source} {history.file}:{history.position}')}"
@@ -55,6 +55,8 @@ def lines(history: "DocumentHistory") -> Iterator[str]:
     if history.text is not None:
         yield "text"
         yield from (f"  | {line}" for line in visible(excerpt(history.text, CHARS)).split("\n"))
+    elif history.dropped_by:
+        yield f"text     {not_stored({'file': history.file, 'position': history.position})}"
 
 
 def outcome(history: "DocumentHistory") -> str:

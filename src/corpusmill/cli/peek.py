@@ -93,7 +93,7 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
     """A document or a dead letter, as text; with `whole`, all signals and the whole text."""
     from corpusmill.report.numbers import measured
     from corpusmill.report.rules import because
-    from corpusmill.report.visible import excerpt, one_line, visible
+    from corpusmill.report.visible import excerpt, not_stored, one_line, visible
 
     place = f"{entry['source']} {PurePath(entry['file'] or '').name}:{entry['position']}"
     lines = [f"id       {entry['id']}", f"from     {one_line(place)}"]
@@ -112,6 +112,8 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
     if whole:
         lines += ["signals"]
         lines += [f"         {k} {one_line(measured(v))}" for k, v in entry["signals"].items() if v is not None]
+    if entry["text"] is None:
+        return "\n".join([*lines, f"text     {not_stored(entry)}"])
     text = entry["text"] if whole else excerpt(entry["text"], CHARS)
     shown_text = [f"  | {line}" for line in visible(text).split("\n")] if text else ["  (empty)"]
     return "\n".join([*lines, "text", *shown_text])

@@ -43,8 +43,9 @@ def of_run(run: Path | None) -> tuple[dict[str, int] | None, dict[str, float]]:
     mix = next((mix for mix in mixes(tables) if mix.unit == "tokens"), None)
     if mix:
         return {one.source: one.there for one in mix.sources}, {one.source: one.share for one in mix.sources}
-    rows = tables.files.waterfall().rows
-    if not rows or not rows[0].tokens_in:
+    flow = tables.files.waterfall()
+    rows = flow.rows
+    if not flow.counts_tokens:
         raise InputError(f"{run}: this run has counted no tokens. Run its recipe with tokenize/bpe as its last step.")
     last = rows[-1].sources
     flows = {source: last[source] for source in tables.files.inputs if source in last}

@@ -15,6 +15,7 @@ from corpusmill.report.waterfall import Waterfall
 
 TOP = 5  # reasons per step; the report has all
 WIDE = 120  # characters per line at most
+NOT_COUNTED = "not counted"  # tokens, where a later step drops some of the documents before they are counted
 TIE = "\u00a0"  # a space at which no line is broken
 PASSED = 2  # the column of documents that a step is not for: only where there are some
 HEAD = ("step", "documents in", "not applied", "out", "kept", "of input", "bytes out", "tokens out")
@@ -98,7 +99,8 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
             _most(lost),
         )
     for row in flow.rows:
-        tokens = number(row.tokens_out) if row.tokens_in else ""
+        tokens = number(row.tokens_out) if row.tokens_in or row.tokens_out else ""
+        tokens = NOT_COUNTED if row.uncounted_out else tokens
         kept = share(row.documents_out, row.documents_in)
         of_input = share(row.documents_out, flow.documents_in)
         documents = (row.documents_in, row.passed_through, row.documents_out)

@@ -64,11 +64,11 @@ def lines(answer: "WhatIf") -> Iterator[str]:
     yield ""
     if answer.open_steps:
         yield (
-            f"Counts are exact up to {answer.before[-1].step}. Results of later steps ({', '.join(answer.open_steps)}) "
-            "cannot be predicted; to see them, run:"
+            f"Documents and bytes are exact up to {answer.before[-1].step}. Results of later steps "
+            f"({', '.join(answer.open_steps)}) cannot be predicted; to see them, run:"
         )
     else:
-        yield "Counts are exact to the last step. To keep these documents, run:"
+        yield "Documents and bytes are exact to the last step. To keep these documents, run:"
     yield f"  {answer.command}"
 
 

@@ -1,7 +1,7 @@
 """A batch of documents on its way through the steps of a pass, with all that is found out about it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.pass_documents import BYTES
+from corpusmill.engine.proportion import in_proportion
 from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
@@ -19,6 +20,7 @@ from corpusmill.text.replace import replace_spans
 
 KEPT = -1
 EMPTY, NOTHING = pa.scalar("empty", pa.string()), pa.scalar(None, pa.string())
+TEXT = DOCUMENT.get_field_index("text")
 ABOUT = ["id", "source", "file", "position", "url", "date"]  # what signals are stored with
 
 
@@ -35,14 +37,17 @@ class Failed:
 class Batch:
     """Documents, their signals, and which step dropped each.
 
-    docs        the documents as they are now, the dropped ones too: they are measured to the end of the pass
+    docs        the documents as they are now, the dropped ones too, unless they have left
     signals     `<step>.<column>` -> (documents,) for every signal that is kept
     dropped     (documents,) index of the step that dropped each, KEPT where none has
     reasons     one (label, (documents,) string) a filter: every rule that each document fails there
     sizes       one (documents,) int64 a step, and one more: bytes of each document before each step, and at the end
+    text_sizes  the same of the text alone: 0 of a page whose text is not extracted yet
     failed      documents that a step could not process; they are no longer in the batch
     tokens      of the texts as they came, where the pass before has counted them
     beside      what is known of texts that stay in the files of the pass before, and may not be in `docs`
+    rows        (documents,) the place of each among those that the batch began with
+    left        the dropped documents that have left, see `leave`
 
     Of a document that is dropped, `dropped_texts` has the text that came to the step that dropped it.
     """
@@ -53,16 +58,20 @@ class Batch:
     reasons: list[tuple[str, pa.Array]] = field(default_factory=list)
     sizes: list[NDArray[np.int64]] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
+    text_sizes: list[NDArray[np.int64]] = field(default_factory=list)
     tokens: pa.Array | None = None
     beside: pa.RecordBatch | None = None
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    left: list["Batch"] = field(default_factory=list)
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
     _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
-    _texts: list[pa.Array] = field(default_factory=list)  # every version of the text, the first as it came
+    _texts: list["Version"] = field(default_factory=list)  # every version of the text, the first as it came
     _came: list[int] = field(default_factory=list)  # the version that came to each step
 
     def __post_init__(self) -> None:
         self.dropped = np.full(len(self.docs), KEPT, np.int32)
-        self._texts.append(self.docs["text"])
+        self.rows = np.arange(len(self.docs))
+        self._texts.append(Version(self.docs["text"]))
 
     def apply(self, index: int, label: str, step: Any) -> None:
         """Put the batch through one step."""
@@ -95,42 +104,104 @@ class Batch:
         self.signals.update({f"{label}.{name}": column for name, column in columns.items()})
 
     def _begin(self) -> None:
-        self.sizes.append(self._sizes())
+        self._add_sizes()
         self._came.append(len(self._texts) - 1)
+
+    def _add_sizes(self) -> None:
+        size, text_size = self._sizes()
+        self.sizes.append(size)
+        self.text_sizes.append(text_size)
+
+    def _sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(documents,) bytes of each as it is now, and of its text."""
+        if self.beside is None:
+            return sizes(self.docs), text_sizes(self.docs)
+        return self.beside[BYTES].to_numpy(), self.beside[BYTES].to_numpy()
 
     def _new_text(self, text: pa.Array) -> None:
         """Keep another version of the text. What was measured holds as long as it equals the one before."""
-        self._texts.append(text)
+        self._texts.append(Version(text))
         if not text.equals(self.docs["text"]):
             self._measured.clear()
             self._statistics.clear()
 
     def first_texts(self) -> pa.Array:
         """The texts as they came; of pages, as the step left them that made a text of the page."""
-        first = self._texts[0]
-        for text in self._texts[1:]:
+        first = self._texts[0].here()
+        for version in self._texts[1:]:
             if not first.null_count:
                 break
-            first = pc.coalesce(first, text)
+            first = pc.coalesce(first, version.here())
         return first
 
-    def dropped_texts(self) -> pa.Array:
-        """The texts of the dropped documents, in order. What later steps made of them is not what was dropped."""
-        rows = np.flatnonzero(self.dropped != KEPT)
+    def dropped_texts(self, rows: NDArray[np.int64]) -> pa.Array:
+        """The texts of some of the dropped documents, by their places among `docs`, as they came to the steps that
+        dropped them. What later steps made of them is not what was dropped. Of a page, ""."""
+        return pc.fill_null(self._as_dropped(rows), "")
+
+    def _as_dropped(self, rows: NDArray[np.int64]) -> pa.Array:
+        """The same, null of a page."""
         came = np.array(self._came, np.int64)[self.dropped[rows]]
-        parts = [text.take(pa.array(rows[came == version])) for version, text in enumerate(self._texts)]
+        parts = [version.of(rows[came == at]) for at, version in enumerate(self._texts)]
         back = np.argsort(np.argsort(came, kind="stable"))
-        return pc.fill_null(pa.concat_arrays(parts).take(pa.array(back)), "")
+        return pa.concat_arrays(parts).take(pa.array(back))
+
+    def sizes_of_dropped(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Bytes of `dropped_texts`."""
+        return np.stack(self.text_sizes)[self.dropped[rows], rows] if len(rows) else np.empty(0, np.int64)
+
+    def counted_texts(self) -> pa.Array:
+        """(documents,) the text whose tokens count: of a kept document the text as it is now, of a dropped one the text
+        that was dropped; of a page that was dropped before its text was extracted, this text. Not of what has left."""
+        rows = np.flatnonzero(self.dropped != KEPT)
+        now = self.docs["text"]
+        if (np.array(self._came, np.int64)[self.dropped[rows]] == len(self._texts) - 1).all():
+            return now  # no step has changed the text since
+        texts = self._as_dropped(rows)
+        if texts.null_count:
+            texts = pc.coalesce(texts, self.first_texts().take(pa.array(rows)))
+        return pc.replace_with_mask(now, pa.array(self.dropped != KEPT), texts)
+
+    def tokens_at_steps(self, tokens: pa.Array) -> list[NDArray[np.int64]]:
+        """(documents,) tokens of each document before each step, and at the end, in proportion to the bytes of its text
+        there; 0 where they were not counted.
+
+        tokens   (documents,) of `counted_texts`
+        """
+        counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
+        size, each = np.stack(self.text_sizes), np.arange(len(counted))
+        of = size[np.where(self.dropped == KEPT, len(size) - 1, self.dropped), each]
+        of = np.where(of > 0, of, size[np.argmax(size > 0, axis=0), each])  # of a page: its first text
+        return [in_proportion(counted, at_step, of) for at_step in size]
+
+    def leave(self, labels: Sequence[str], only: Collection[str] | None = None) -> None:
+        """Take the dropped documents out of the batch, so that no later step sees them. They are `left` then, with what
+        the steps up to the one that dropped them have found out, in order of these steps.
+
+        labels   of all steps of the pass
+        only     labels of the steps whose signals stay with them; None: of all
+        """
+        size, text_size = self._sizes()
+        for index in np.unique(self.dropped[self.dropped != KEPT]).tolist():
+            rows = self.dropped == index
+            left = self._taken(rows, with_text=False)
+            until = labels[: index + 1]
+            kept = [label for label in until if only is None or label in only]
+            left.signals = {name: each for name, each in left.signals.items() if name.partition(".")[0] in kept}
+            left.reasons = [(label, reasons) for label, reasons in left.reasons if label in until]
+            left.sizes.append(size[rows])
+            left.text_sizes.append(text_size[rows])
+            left.failed, left.left = [], []
+            self.left.append(left)
+        if (self.dropped != KEPT).any():
+            self._keep(self.dropped == KEPT)
 
     def finish(self) -> None:
-        self.sizes.append(self._sizes())
-
-    def _sizes(self) -> NDArray[np.int64]:
-        """(documents,) bytes of each, as the texts are now."""
-        if self.beside is None:
-            return sizes(self.docs)
-        numbers: NDArray[np.int64] = self.beside[BYTES].to_numpy()
-        return numbers
+        """After the last step."""
+        self._add_sizes()
+        for part in self.left:  # as they left
+            for its_sizes in (part.sizes, part.text_sizes):
+                its_sizes.extend([its_sizes[-1]] * (len(self.sizes) - len(its_sizes)))
 
     def all_reasons(self) -> pa.Array:
         """(documents,) every failing rule of every step as `step.rule`, joined by commas; null for the kept."""
@@ -177,7 +248,7 @@ class Batch:
     def _needed(self, label: str, need: str) -> Columns:
         """What one of a filter's `needs` stands for."""
         if need == "*":
-            return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(self._sizes())} | self.signals
+            return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(self._sizes()[0])} | self.signals
         known = self.signals if "." in need else MEASURES
         if need not in known:
             near = did_you_mean(need, known) or "."
@@ -233,25 +304,69 @@ class Batch:
         return work(self.docs, columns)
 
     def _keep(self, rows: NDArray[np.bool_]) -> None:
+        there = self._taken(rows)
+        for each in fields(self):
+            setattr(self, each.name, getattr(there, each.name))
+
+    def _taken(self, rows: NDArray[np.bool_], with_text: bool = True) -> "Batch":
+        """The batch of these documents alone. What has left and what has failed is the same of both. Without text, it
+        is null in `docs`: copies of it are a tenth of a pass that drops much."""
         mask = pa.array(rows)
-        self.docs = self.docs.filter(mask)
-        self.signals = {name: column.filter(mask) for name, column in self.signals.items()}
-        self.dropped = self.dropped[rows]
-        self.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
-        self.sizes = [size[rows] for size in self.sizes]
-        self._texts = [text.filter(mask) for text in self._texts]
-        self.tokens = None if self.tokens is None else self.tokens.filter(mask)
-        self.beside = None if self.beside is None else self.beside.filter(mask)
-        self._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
-        self._measured = {
+        docs = self.docs
+        if not with_text:
+            docs = docs.set_column(TEXT, DOCUMENT.field(TEXT), pa.nulls(len(docs), pa.large_string()))
+        taken = Batch(docs.filter(mask))
+        taken.signals = {name: column.filter(mask) for name, column in self.signals.items()}
+        taken.dropped = self.dropped[rows]
+        taken.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
+        taken.sizes = [size[rows] for size in self.sizes]
+        taken.text_sizes = [size[rows] for size in self.text_sizes]
+        taken.failed, taken.left, taken.rows = self.failed, self.left, self.rows[rows]
+        taken.tokens = None if self.tokens is None else self.tokens.filter(mask)
+        taken.beside = None if self.beside is None else self.beside.filter(mask)
+        taken._texts, taken._came = [version.taken(rows) for version in self._texts], [*self._came]
+        taken._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
+        taken._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}
             for family, columns in self._measured.items()
         }
+        return taken
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of the text of some documents. Where some of them have left, it is not copied.
+
+    text   of documents that were once in the batch
+    rows   (documents,) where those that are in it now have theirs; None: all, in this order
+    """
+
+    text: pa.Array
+    rows: NDArray[np.int64] | None = None
+
+    def here(self) -> pa.Array:
+        """(documents,) the texts."""
+        return self.text if self.rows is None else self.text.take(pa.array(self.rows))
+
+    def of(self, rows: NDArray[np.int64]) -> pa.Array:
+        """The texts of some of the documents."""
+        return self.text.take(pa.array(rows if self.rows is None else self.rows[rows]))
+
+    def taken(self, mask: NDArray[np.bool_]) -> "Version":
+        """The same without the documents that are not in the mask."""
+        return Version(self.text, np.flatnonzero(mask) if self.rows is None else self.rows[mask])
 
 
 def sizes(docs: pa.RecordBatch) -> NDArray[np.int64]:
     """(documents,) bytes of text, or of the page where there is no text yet."""
-    text = pc.binary_length(docs["text"])
-    raw = pc.binary_length(docs["raw"])
-    lengths = pc.fill_null(pc.coalesce(text, raw), 0).to_numpy(zero_copy_only=False)
+    return _lengths(pc.coalesce(pc.binary_length(docs["text"]), pc.binary_length(docs["raw"])))
+
+
+def text_sizes(docs: pa.RecordBatch) -> NDArray[np.int64]:
+    """(documents,) bytes of text, 0 where there is none yet."""
+    return _lengths(pc.binary_length(docs["text"]))
+
+
+def _lengths(column: pa.Array) -> NDArray[np.int64]:
+    lengths = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
     return lengths.astype(np.int64)  # type: ignore[no-any-return]

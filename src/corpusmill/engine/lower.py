@@ -63,6 +63,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
     in_place = _texts_in_place(passes)
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
+    drops = {"measure_dropped": recipe.run.measure_dropped, "dropped_text": recipe.run.dropped_text}
     encodes = tokenize is not None and any(map(_takes_tokens, recipe.write))
     stages: list[Stage] = []
     infos: list[PassInfo] = []
@@ -77,6 +78,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
         before = infos[-1].stage if infos else ""
         readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
         some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
+        last_texts = number == len(passes) - in_place
         work = Pass(
             readers,
             before,
@@ -86,9 +88,11 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             tokenize,
             some,
             in_place=in_place and number == len(passes),
-            stays=in_place and number == len(passes) - 1,
-            encodes=encodes and number == len(passes) - in_place,
-            split_at=pack.split_at if pack and encodes and number == len(passes) - in_place else None,
+            stays=in_place and last_texts,
+            encodes=encodes and last_texts,
+            split_at=pack.split_at if pack and encodes and last_texts else None,
+            # A pass that cannot drop a document does the same work whatever the settings are.
+            **(drops if judged or batch_steps else {}),
         )
         if infos:
             stages.append(_later_pass(name, work))

@@ -6,7 +6,8 @@ languages, personal data, duplicates. The report adds them up and reads no docum
     facts["lengths"][unit][side]     {"documents", "total", "bins"}: bins of LENGTHS; unit "tokens" or "bytes";
                                      side "kept" or "dropped", in this pass
     facts["languages"][step]         language -> [kept, dropped]; "" where none was found
-    facts["personal"][step][signal]  [documents with it, pieces], of a step that looks for personal data
+    facts["personal"][step][signal]  [documents with it, pieces], of a step that looks for personal data; and
+                                     "documents": those that it has looked at
     facts["duplicates"][step]        {"documents_in", "documents", "dropped", "bytes", "both": {other step: documents}}:
                                      see `report.figures.duplicates`; of the other steps of this pass
     facts["similarities"][step]      bins of SIMILARITIES
@@ -43,10 +44,17 @@ class PassFacts:
     labels     the steps of the pass, in order
     only       label -> sources, of steps that are for some sources only
     bounds     reason -> its bound, of these steps
+    measured   how far dropped documents are measured: `run.measure_dropped`
     """
 
-    def __init__(self, labels: Sequence[str], only: Mapping[str, tuple[str, ...]], bounds: Mapping[str, Bound]) -> None:
-        self._labels, self._only, self._bounds = labels, only, bounds
+    def __init__(
+        self,
+        labels: Sequence[str],
+        only: Mapping[str, tuple[str, ...]],
+        bounds: Mapping[str, Bound],
+        measured: str = "all",
+    ) -> None:
+        self._labels, self._only, self._bounds, self._measured = labels, only, bounds, measured
         self._rows: list[pa.RecordBatch] = []
         self._waiting = 0
         self._facts: Facts = {}
@@ -72,7 +80,7 @@ class PassFacts:
         table = pa.Table.from_batches(self._rows).combine_chunks()
         columns = {name: table[name].chunk(0) for name in table.column_names}
         self._rows, self._waiting = [], 0
-        merge(self._facts, facts_of(columns, self._labels, self._only, self._bounds))
+        merge(self._facts, facts_of(columns, self._labels, self._only, self._bounds, self._measured))
         kept = _numpy(columns["dropped_by"].is_null())
         for i, unit in enumerate(UNITS):
             for j, side in enumerate((kept, ~kept)):
@@ -88,6 +96,7 @@ def facts_of(
     labels: Sequence[str],
     only: Mapping[str, tuple[str, ...]],
     bounds: Mapping[str, Bound],
+    measured: str = "all",
 ) -> Facts:
     """The facts of rows of signals."""
     # Of a kept document, a number behind all steps: it reached each of them.
@@ -99,8 +108,9 @@ def facts_of(
             reached = dropped >= labels.index(reason.partition(".")[0])
             edges, _ = edges_around(bound, pa.types.is_integer(column.type))
             facts["signals"][reason] = _trimmed(count(_floats(column)[reached], edges, closed_side(bound)))
-    for label in labels:
-        here = _is_for(only.get(label), columns)
+    least = {"all": 0, "none": len(labels)}  # what a document must have reached to be measured; else the step itself
+    for at, label in enumerate(labels):
+        here = _is_for(only.get(label), columns) & (dropped >= least.get(measured, at))
         if f"{label}.label" in columns and f"{label}.score" in columns:
             facts.setdefault("languages", {})[label] = _languages(
                 columns[f"{label}.label"], here, dropped == len(labels)
@@ -108,7 +118,8 @@ def facts_of(
         if f"{label}.found" in columns:
             own = {name.partition(".")[2]: column for name, column in columns.items() if name.startswith(f"{label}.")}
             counted = {name: _pieces(column) for name, column in own.items() if pa.types.is_integer(column.type)}
-            facts.setdefault("personal", {})[label] = counted
+            documents = int((dropped >= least.get(measured, at)).sum())
+            facts.setdefault("personal", {})[label] = {**counted, "documents": documents}
         if f"{label}.similarity" in columns:
             values = _floats(columns[f"{label}.similarity"])
             facts.setdefault("similarities", {})[label] = _trimmed(count(values, SIMILARITIES, "left"))

@@ -5,7 +5,7 @@ Outputs of a unit:
 
     docs        the kept documents; where texts stay in the files of the pass before, see `texts_in_place`
     signals     a row for every input document: what was measured, which rules it fails, where it was dropped
-    dropped     the dropped documents, with their text where `docs` have it
+    dropped     the dropped documents; which of their texts are in it says `dropped`; none, where `docs` have none
     dead        records that could not be read and documents that a step failed on
     keys-LABEL  one file for every corpus step that follows
     ids         token ids of the kept documents, if their texts are as they will be; see `token_ids`
@@ -14,9 +14,10 @@ The `docs` of the pass that writes texts as they will be, the last one or the on
 `texts_in_place`: what later passes, statistics and reports must know of texts without reading them. They are in this
 file because each file more costs a unit its time to reach the disk.
 
-Its notes say the number of records in each of the key files, and the bytes of text in each row group of `docs`. The
-first pass counts what the texts are like that come in, and the last one those that go out (see `text_facts`). Every
-pass counts what the report says of its documents (see `pass_facts`).
+Its notes say the number of records in each of the key files, the bytes of text in each row group of `docs`, how far
+dropped documents were measured unless it is to the end (MEASURED), and which of their texts are stored. The first pass
+counts what the texts are like that come in, and the last one those that go out (see `text_facts`). Every pass counts
+what the report says of its documents (see `pass_facts`).
 """
 
 from collections import Counter
@@ -31,9 +32,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
+from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_facts import PassFacts
-from corpusmill.engine.pass_results import TEXT_GROUPS, UnitOfPass
+from corpusmill.engine.pass_results import MEASURED, TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.engine.texts_in_place import (
     IN_PLACE,
@@ -136,6 +138,9 @@ class Pass:
     stays       the next pass leaves the texts in the files of this one
     encodes     writes the token ids of its documents
     split_at    where packing may cut documents: that is written beside the ids
+
+    `measure_dropped` and `dropped_text` are those of `recipe.parts.RunSettings`. With "first" and "none", dropped
+    documents leave their batch, and tokens of texts that the pass before has not counted are null.
     """
 
     readers: tuple[tuple[str, Any], ...]
@@ -149,29 +154,36 @@ class Pass:
     stays: bool = False
     encodes: bool = False
     split_at: SplitAt | None = None
+    measure_dropped: str = "all"
+    dropped_text: str = "sample"
 
     def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         looked: Counter[str] = Counter()
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts, counted = self._text_facts(), self._pass_facts()
+        chosen = ChosenTexts(self.dropped_text)
         ids = TokenIds(self.tokenizer, self.split_at, io) if self.encodes and self.tokenizer else None
         for batch in self._read(inputs, io):
             self._put_through(batch, types)
             types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
-            tokens = self._count(batch, ids)
-            self._count_flow(batch, tokens, io.facts)
-            is_kept = pa.array(batch.dropped == KEPT)
-            stored = self._stored(batch, tokens)
-            kept = stored.filter(is_kept)
-            measured = self._count_texts(batch, is_kept, texts)
-            verdicts = {"dropped_by": self._dropped_by(batch), "reasons": batch.all_reasons()}
-            io.write("docs", self._with_columns_beside(kept, measured))
-            signals = _signals(batch, tokens, verdicts)
+            parts = [batch, *batch.left]
+            measured, of_texts, stored, verdicts = [], [], [], []
+            for part in parts:
+                tokens = self._count(part, ids)
+                self._count_flow(part, tokens, io.facts)
+                of_texts.append(self._count_texts(part, texts))
+                verdicts.append({"dropped_by": self._dropped_by(part), "reasons": part.all_reasons()})
+                measured.append(_signals(part, tokens, verdicts[-1]))
+                stored.append(self._stored(part, tokens))
+            signals = in_order(measured, [part.rows for part in parts])
             counted.add(signals)
+            is_kept = pa.array(batch.dropped == KEPT)
+            kept = stored[0].filter(is_kept)
+            io.write("docs", self._with_columns_beside(kept, of_texts[0]))
             io.write("signals", signals)
-            io.write("dropped", _dropped(batch, stored, verdicts))
+            io.write("dropped", dropped_rows(parts, stored, verdicts, chosen))
             if self._writes_last:
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
@@ -183,6 +195,7 @@ class Pass:
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
         io.notes.update([counted.finish(io.facts)])
+        io.notes.update(chosen.notes | ({MEASURED: self.measure_dropped} if self.measure_dropped != "all" else {}))
 
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
@@ -206,12 +219,19 @@ class Pass:
 
     def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType]) -> None:
         only = dict(self.only)
+        self._let_dropped_leave(batch)
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
             if _is_for(only.get(label), batch.docs):
                 batch.apply(index, label, step)
             else:
                 batch.pass_by({name: type for name, type in types.items() if name.startswith(f"{label}.")})
+            self._let_dropped_leave(batch)
         batch.finish()
+
+    def _let_dropped_leave(self, batch: Batch) -> None:
+        if self.measure_dropped != "all":
+            corpus_steps = [judge.label for judge in self.judged]
+            batch.leave(self._labels(), corpus_steps if self.measure_dropped == "none" else None)
 
     def _text_facts(self) -> dict[str, TextFacts]:
         """The sides that this pass sees: "input" if it is the first, "output" if it is the last."""
@@ -221,7 +241,7 @@ class Pass:
     def _pass_facts(self) -> PassFacts:
         named = [*((judge.label, judge.step) for judge in self.judged), *self.steps]
         only = {**dict(self.only), **{judge.label: judge.only for judge in self.judged if judge.only is not None}}
-        return PassFacts(self._labels(), only, bounds(named))
+        return PassFacts(self._labels(), only, bounds(named), self.measure_dropped)
 
     def _labels(self) -> list[str]:
         return [*(judge.label for judge in self.judged), *(label for label, _ in self.steps)]
@@ -336,22 +356,25 @@ class Pass:
         return self.stays or (not self.requests and not self.in_place)
 
     def _count(self, batch: Batch, ids: TokenIds | None = None) -> pa.Array:
-        """(documents,) tokens of each text. Those that are as the pass before left them were counted there.
+        """(documents,) tokens of `counted_texts`. Those that are as the pass before left them were counted there.
 
         ids   takes the kept documents, which are counted by it
         """
-        texts = batch.docs["text"]
         if self.tokenizer is None:
-            return pa.nulls(len(texts), pa.int64())
-        if batch.tokens is None:
-            tokens, unknown = pa.array(np.zeros(len(texts), np.int64)), np.ones(len(texts), bool)
-        elif batch.beside is not None:
+            return pa.nulls(len(batch.docs), pa.int64())
+        if batch.beside is not None and batch.tokens is not None:
             return batch.tokens
+        kept = batch.dropped == KEPT
+        has_left = self.measure_dropped != "all" and not kept.all()
+        texts = batch.dropped_texts(np.arange(len(kept))) if has_left else batch.counted_texts()
+        if batch.tokens is None:
+            tokens, unknown = pa.nulls(len(texts), pa.int64()), np.ones(len(texts), bool)
         else:
             changed = pc.fill_null(pc.not_equal(texts, batch.first_texts()), False)
             tokens, unknown = batch.tokens, changed.to_numpy(zero_copy_only=False)
+        if has_left:
+            return pc.if_else(pa.array(unknown), pa.scalar(None, pa.int64()), tokens)
         if ids is not None:
-            kept = batch.dropped == KEPT
             tokens = _replaced(tokens, kept, ids.add(texts.filter(pa.array(kept))))
             unknown = unknown & ~kept
         if unknown.any():
@@ -360,7 +383,8 @@ class Pass:
 
     def _count_flow(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
         """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
-        counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
+        counted = batch.tokens_at_steps(tokens)
+        unknown = tokens.is_null().to_numpy(zero_copy_only=False) & (self.tokenizer is not None)
         sources = batch.docs["source"].to_numpy(zero_copy_only=False)
         reasons = dict(batch.reasons)
         only = {**dict(self.only), **{judge.label: judge.only for judge in self.judged if judge.only is not None}}
@@ -375,12 +399,15 @@ class Pass:
                     ("documents_out", int(kept.sum())),
                     ("bytes_in", int(batch.sizes[index][came].sum())),
                     ("bytes_out", int(batch.sizes[index + 1][kept].sum())),
-                    ("tokens_in", int(counted[came].sum())),
-                    ("tokens_out", int(counted[kept].sum())),
+                    ("tokens_in", int(counted[index][came].sum())),
+                    ("tokens_out", int(counted[index + 1][kept].sum())),
                 ):
                     add(facts, "steps", label, source, name, count=value)
                 if source not in only.get(label, (source,)):
                     add(facts, "steps", label, source, "passed_through", count=int(came.sum()))
+                for name, rows in (("uncounted_in", came & unknown), ("uncounted_out", kept & unknown)):
+                    if rows.any():
+                        add(facts, "steps", label, source, name, count=int(rows.sum()))
                 if dropped.any():
                     why = Counter(reasons[label].filter(pa.array(dropped)).to_pylist())
                     for reason, count in why.items():
@@ -395,16 +422,18 @@ class Pass:
         schema = REFERRING.with_metadata({TEXTS: self.before.encode()})
         return pa.RecordBatch.from_pydict({name: columns[name] for name in schema.names}, schema=schema)
 
-    def _count_texts(self, batch: Batch, is_kept: pa.Array, texts: Mapping[str, TextFacts]) -> NDArray[np.void] | None:
+    def _count_texts(self, batch: Batch, texts: Mapping[str, TextFacts]) -> NDArray[np.void] | None:
         """What the texts of a batch are like, as they came and, of those that are kept, as they are now.
 
         Returns what was measured of the kept; None if no one asks for it.
         """
-        sources, came, measured = batch.docs["source"], None, None
+        sources, kept, came, measured = batch.docs["source"], batch.dropped == KEPT, None, None
+        is_kept = pa.array(kept)
         if "input" in texts:
             came = batch.first_texts()
             measured = integrity(came)
-            texts["input"].add(sources, measured)
+            has_text = came.is_valid()  # not so a page that was dropped before its text was extracted
+            texts["input"].add(sources.filter(has_text), measured[has_text.to_numpy(zero_copy_only=False)])
         if "output" not in texts and not self.stays:
             return None
         if batch.beside is not None:
@@ -414,7 +443,7 @@ class Pass:
             if came is None or measured is None:
                 again = integrity(now)
             else:
-                again = measure_again(came.filter(is_kept), now, measured[batch.dropped == KEPT])
+                again = measure_again(came.filter(is_kept), now, measured[kept])
         if "output" in texts:
             texts["output"].add(sources.filter(is_kept), again)
         return again
@@ -477,16 +506,6 @@ def _count_markup(kept: pa.RecordBatch, looked: Counter[str], facts: Facts) -> N
             add(facts, "markup", source, "documents", count=len(rows))
             holds = is_markup(kept["text"].take(pa.array(rows)))
             add(facts, "markup", source, "markup", count=pc.sum(holds).as_py() or 0)
-
-
-def _dropped(batch: Batch, stored: pa.RecordBatch, verdicts: dict[str, pa.Array]) -> pa.RecordBatch:
-    is_dropped = pa.array(batch.dropped != KEPT)
-    rows = stored.filter(is_dropped)
-    if batch.beside is None:
-        rows = rows.set_column(rows.schema.get_field_index("text"), COUNTED.field("text"), batch.dropped_texts())
-    for name, column in verdicts.items():
-        rows = rows.append_column(name, column.filter(is_dropped))
-    return rows
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
@@ -16,6 +16,8 @@ from corpusmill.recipe.selection import Selection
 from corpusmill.storage import expand
 
 PIECE = 128 << 20  # bytes of a file that are split and read at a time
+MeasureDropped = Literal["all", "first", "none"]
+DroppedText = Literal["sample", "all", "none"]
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,17 @@ class Source:
 class RunSettings:
     """How to run; none of it changes the output.
 
-    workers        number of processes; None: one per core
-    executor       "processes", or "serial" for everything in this process, for debugging
-    folder         of the run and all of its files: a path, or a URL such as s3://bucket/run; None: runs/NAME
-    unit_mb        megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores
-                   have some
-    error_budget   how many records may be bad before the run stops: a share (0.01), or a count (100)
+    workers          number of processes; None: one per core
+    executor         "processes", or "serial" for everything in this process, for debugging
+    folder           of the run and all of its files: a path, or a URL such as s3://bucket/run; None: runs/NAME
+    unit_mb          megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores
+                     have some
+    error_budget     how many records may be bad before the run stops: a share (0.01), or a count (100)
+    measure_dropped  how far a dropped document is measured: "all", to the end of its pass, so that other thresholds can
+                     be tried on the run; "first", up to the step that drops it, which is faster; "none", likewise, and
+                     of its signals only the verdicts of corpus steps are saved. Why it is dropped is saved in any case
+    dropped_text     whose text is stored of the dropped documents: "sample", of a few of each unit, reason by reason
+                     and at random; "all"; "none". Their addresses and reasons are stored in any case
     """
 
     workers: int | None = None
@@ -83,8 +90,13 @@ class RunSettings:
     folder: str | None = None
     unit_mb: int = 128
     error_budget: float | int = 0.01
+    measure_dropped: MeasureDropped = "all"
+    dropped_text: DroppedText = "sample"
 
     def __post_init__(self) -> None:
+        for name, choices in (("measure_dropped", get_args(MeasureDropped)), ("dropped_text", get_args(DroppedText))):
+            if getattr(self, name) not in choices:
+                raise RecipeError(f"{name} is one of {', '.join(choices)}, got {getattr(self, name)}")
         if self.workers is not None and self.workers < 1:
             raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one per core")
         if self.executor not in execute.names():

@@ -20,7 +20,9 @@ from corpusmill.shards import open_shards
 from corpusmill.shards.reader import Shards
 from corpusmill.steps.verdict import COMPARE
 
-Verdict = Literal["passes", "drops", "would drop", "not applied", "fails", "not recorded", "not reached"]
+Verdict = Literal[
+    "passes", "drops", "would drop", "not applied", "fails", "not recorded", "not reached", "not measured"
+]
 NEAR = 5  # names that are suggested for one that is unknown
 SAMPLE = 20_000  # names that are compared to find them
 PREFIX = re.compile("[0-9a-fA-F]{4,32}")  # of an id
@@ -55,7 +57,8 @@ class StepOutcome:
                    been dropped before; "not applied" where the step is not for its source; "fails" where the step could
                    not process it, and "not recorded" before that step in the same pass; "not reached" after it was
                    lost, in passes that follow the one that dropped it, and at a dedup that follows the one that dropped
-                   it
+                   it; "not measured" at the other steps that follow in the same pass, of a run that measures dropped
+                   documents only up to there
     reasons        the rules that it fails, the first first
     signals        all that the step measured
     rules          those that compare a signal with a threshold, and are switched on
@@ -105,7 +108,7 @@ class DocumentHistory:
     dropped_by   the step that dropped it; None of a kept or a lost one
     tokens       as the text left the last pass that the document reached; None without a tokenizer
     shards       where its tokens are in the training shards; empty if it has none
-    text         as it was last; None for a record that was never a document
+    text         as it was last; None for a record that was never a document, and where it is not stored
     """
 
     id: str
@@ -240,6 +243,7 @@ def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mappin
     dropped = False
     for number, (stage, own) in enumerate(tables.passes):
         row = rows[number] if number < len(rows) else None
+        how_far = tables.files.measure_dropped(number)
         fails_at = own.index(lost[number]) if row is None and lost.get(number) in own else -1
         for at, label in enumerate(own):
             if row is None:
@@ -255,6 +259,9 @@ def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mappin
             }
             # Corpus steps in a row see the same documents, less those that an earlier one of them drops.
             verdict = "not reached" if dropped and f"{label}.duplicate_of" in row else "passes"
+            if verdict == "passes" and dropped and how_far != "all":
+                yield StepOutcome(label, names.get(label), stage, "not measured")
+                continue
             if failed:
                 verdict = "would drop" if dropped else "drops"
             dropped = dropped or bool(failed)
@@ -265,7 +272,7 @@ def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mappin
                 verdict,
                 tuple(reason.partition(".")[2] for reason in failed),
                 signals,
-                tuple(_rules(tables, label, row)),
+                () if how_far == "none" and row["dropped_by"] else tuple(_rules(tables, label, row)),
                 _duplicate_of(tables, number, signals),
             )
 
@@ -305,7 +312,7 @@ def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, valu
     kind = "docs" if rows[-1]["dropped_by"] is None else "dropped"
     # A document that a later pass failed on is as the pass before it has left it.
     documents = draw(tables, kind, [len(rows) - 1], 1, where, values)
-    return str(documents[0]["text"]) if documents else None
+    return documents[0]["text"] if documents else None
 
 
 def _placements(tables: RunTables, name: str, file: str, position: int) -> Iterator[TokenPlacement]:

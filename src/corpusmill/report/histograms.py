@@ -22,7 +22,8 @@ def lengths(tables: RunTables, unit: str) -> Histogram | None:
     """Documents by length, `kept` and `dropped`. None if nothing was measured, as tokens without a tokenizer, and of a
     run by a version that did not count them.
 
-    unit   "tokens" or "bytes", of the text as it left the last pass that the document reached
+    unit   "tokens" or "bytes", of the text as it left the last pass that the document reached; tokens of a dropped one
+           of the text that was dropped. One whose tokens were not counted is left out
     """
     counted = lengths_of(tables, unit)
     if not counted:
@@ -34,7 +35,7 @@ def lengths(tables: RunTables, unit: str) -> Histogram | None:
 
 def signals(tables: RunTables, wanted: Iterable[str] | None = None) -> dict[str, Histogram]:
     """reason -> the values of its signal among the documents that reached its step: those that `pass` the bound, and
-    those that `fail` it.
+    those that `fail` it. Nothing of a pass that has saved no signals of those that it dropped.
 
     wanted   reasons that have a bound; all of them if not given
     """
@@ -42,7 +43,8 @@ def signals(tables: RunTables, wanted: Iterable[str] | None = None) -> dict[str,
     for reason in tables.bounds if wanted is None else wanted:
         for number, (stage, labels) in enumerate(tables.passes):
             counted = tables.files.facts(stage).get("signals", {})
-            if reason.partition(".")[0] in labels and reason in counted:
+            saved = tables.files.measure_dropped(number) != "none"
+            if saved and reason.partition(".")[0] in labels and reason in counted:
                 bound = tables.bounds[reason]
                 edges, log = edges_around(bound, pa.types.is_integer(tables.columns(number)[bound.signal]))
                 histograms[reason] = _split(bound, edges, log, _filled(counted[reason], len(edges) - 1))

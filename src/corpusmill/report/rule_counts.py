@@ -9,11 +9,11 @@ from corpusmill.report.tables import RunTables
 @dataclass(frozen=True)
 class RuleCount:
     """Of the documents that a step drops: how many fail the rule first, how many fail it, and how many fail no other
-    rule of the whole pass, so that they would be kept without it."""
+    rule of the whole pass, so that they would be kept without it: None where later steps did not measure them."""
 
     first: int
     all: int
-    alone: int
+    alone: int | None
 
 
 def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
@@ -23,7 +23,10 @@ def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
         counted = tables.files.facts(stage).get("rules")
         if counted is None:  # units of earlier versions did not count
             counted = counted_in_rows(tables, number)
-        counts |= {reason: RuleCount(*counted[reason]) for reason in sorted(counted)}
+        to_the_end = tables.files.measure_dropped(number) == "all"
+        for reason in sorted(counted):
+            first, every, alone = counted[reason]
+            counts[reason] = RuleCount(first, every, alone if to_the_end else None)
     return counts
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.engine.dropped import BELOW, EVERY_ID
 from corpusmill.engine.pass_documents import read_documents, stage_with_texts
+from corpusmill.engine.pass_results import MEASURED
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts
 from corpusmill.recipe.model import Recipe
@@ -155,6 +157,19 @@ class RunFiles:
         """The columns of a pass's signals."""
         schema = pq.read_schema(self.paths("signals", number)[0])
         return {field.name: field.type for field in schema}
+
+    def measure_dropped(self, number: int) -> str:
+        """How far a pass has measured the documents that it drops: `run.measure_dropped` of the run."""
+        notes: Sequence[str | None] = self.stages[self.passes[number][0]].notes.get(MEASURED, ())
+        return next(filter(None, notes), "all")
+
+    @cached_property
+    def texts_below(self) -> str | None:
+        """The texts of all documents with a lesser id are stored, of dropped ones too; "" if that may be none. None if
+        all texts are stored."""
+        notes = [stage.notes.get(BELOW, ()) for stage in (self.stages[name] for name, _ in self.passes)]
+        lowest = min((note for units in notes for note in units if note is not None), default=EVERY_ID)
+        return None if lowest == EVERY_ID else lowest
 
     @property
     def shards(self) -> Path | None:

@@ -2,7 +2,8 @@
 
 Every draw takes the documents with the smallest ids. An id is a hash, so this is a random sample, and the same in every
 draw. Kept documents, examples and pairs are drawn in a number of row groups that does not grow with the run, spread
-evenly. Of a run that is not finished, the kept documents are those kept by the last pass that has begun.
+evenly. Of dropped documents those come first whose text is stored, see `run.dropped_text`. Of a run that is not
+finished, the kept documents are those kept by the last pass that has begun.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,13 +20,14 @@ from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.rule_counts import reasons, rule_counts
 from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, finite, nothing_committed, placeholders
 
-Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`
+Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`, None where it is not stored
 Place = tuple[str, int]  # a file and a row of it
 SAME_NAME = 100  # documents with one url at most
 GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
 SPARE = 8  # times as many pairs are looked for as are shown, where a text may not be found
 SEARCHED = 256  # row groups that are searched for the texts of pairs: a million documents
 ORDERED = tuple(ORDER.split(", "))
+MISSING = "missing"  # a column: whether there is no text of the document
 
 
 class Group(NamedTuple):
@@ -110,14 +112,15 @@ def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
     row groups of a sample, and, where these hold too few, the next ones that are met."""
     if ("examples", n) not in tables.drawn:
         drawn: dict[str, list[Place]] = {}
+        columns, some = [*ORDERED, "reasons"], tables.files.texts_below is not None
         for number in _all(tables):
             groups, more = row_groups(tables, [("dropped", number)])
-            places = _first_of_reasons(_columns(groups, [*ORDERED, "reasons"]), n)
+            places = _first_of_reasons(_columns(groups, columns, some), n)
             counts = {reason: min(count.first, n) for reason, count in rule_counts(tables).items()}
             for group in more:
                 if all(len(places.get(reason, ())) >= count for reason, count in counts.items()):
                     break
-                for reason, met in _first_of_reasons(_columns([group], [*ORDERED, "reasons"]), n).items():
+                for reason, met in _first_of_reasons(_columns([group], columns, some), n).items():
                     places.setdefault(reason, []).extend(met)
             for reason in sorted(places):
                 drawn.setdefault(reason, []).extend(places[reason][:n])
@@ -127,7 +130,7 @@ def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
 
 
 def _first_of_reasons(rows: pa.Table, n: int) -> dict[str, list[Place]]:
-    """first reason -> the places of the `n` rows with the smallest ids."""
+    """first reason -> the places of the `n` rows with the smallest ids, those with a text first."""
     coded = rows["reasons"].combine_chunks().dictionary_encode()
     firsts = [(reasons or "").partition(",")[0] for reasons in coded.dictionary.to_pylist()]
     names = sorted(set(firsts))
@@ -175,7 +178,8 @@ def _by_id(tables: RunTables, number: int, ids: Collection[str]) -> dict[str, Pl
 
 
 def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
-    """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids.
+    """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids. With dropped
+    documents among them, fewer, if not all of their texts are stored: no more than are a random sample.
 
     wanted   kind and pass: ("docs", 1)
     """
@@ -197,7 +201,11 @@ def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list
     key = ("first", tuple(wanted), n)
     if key not in tables.drawn:
         groups, _ = row_groups(tables, wanted)
-        tables.drawn[key] = _smallest(_columns(groups, ORDERED), n)
+        rows = _columns(groups, ORDERED)
+        below = tables.files.texts_below if any(kind == "dropped" for kind, _ in wanted) else None
+        if below is not None:
+            rows = rows.filter(pc.less(rows["id"], pa.scalar(below, pa.string())))
+        tables.drawn[key] = _smallest(rows, n)
     drawn: list[Place] = tables.drawn[key]
     return drawn
 
@@ -231,23 +239,32 @@ def _groups_of(path: str) -> list[Group]:
     return [Group(path, i, sum(sizes[:i]), size) for i, size in enumerate(sizes)]
 
 
-def _columns(groups: Iterable[Group], columns: Sequence[str]) -> pa.Table:
-    """Columns of row groups, and PLACE."""
-    types = {PLACE[1]: pa.int64()}
-    parts = [pa.table({name: pa.array([], types.get(name, pa.string())) for name in (*columns, *PLACE)})]
+def _columns(groups: Iterable[Group], columns: Sequence[str], missing: bool = False) -> pa.Table:
+    """Columns of row groups, and PLACE.
+
+    missing   and MISSING, which says whether there is no text: where only some are stored, reading them costs little
+    """
+    types: dict[str, pa.DataType] = {PLACE[1]: pa.int64(), MISSING: pa.bool_()}
+    names = [*columns, *([MISSING] if missing else []), *PLACE]
+    parts = [pa.table({name: pa.array([], types.get(name, pa.string())) for name in names})]
     for path, some in groupby(groups, lambda group: group.path):
         with pq.ParquetFile(path) as file:
+            read = [*columns, *(["text"] if missing and "text" in file.schema_arrow.names else [])]
             for group in some:
-                part = file.read_row_group(group.number, list(columns), use_threads=False)
-                place = [pa.array([path], pa.string()).take(pa.array(np.zeros(len(part), np.int64)))]
-                place.append(pa.array(np.arange(group.first, group.first + len(part))))
-                parts.append(pa.table([*part.columns, *place], [*columns, *PLACE]))
+                part = file.read_row_group(group.number, read, use_threads=False)
+                made = {name: part[name] for name in columns}
+                if missing:
+                    made[MISSING] = pc.is_null(part["text"]) if "text" in read else pa.array(np.zeros(len(part), bool))
+                made[PLACE[0]] = pa.array([path], pa.string()).take(pa.array(np.zeros(len(part), np.int64)))
+                made[PLACE[1]] = pa.array(np.arange(group.first, group.first + len(part)))
+                parts.append(pa.table(made))
     return pa.concat_tables(parts[1:] or parts)
 
 
 def _smallest(rows: pa.Table, n: int) -> list[Place]:
-    """The places of the `n` rows with the smallest ids, in their order."""
-    at = pc.select_k_unstable(rows, min(n, len(rows)), [(name, "ascending") for name in ORDERED])
+    """The places of the `n` rows with the smallest ids, in their order; those with a text first, if it is known."""
+    by = [name for name in (MISSING, *ORDERED) if name in rows.column_names]
+    at = pc.select_k_unstable(rows, min(n, len(rows)), [(name, "ascending") for name in by])
     taken = rows.select(PLACE).take(at)
     return list(zip(*(taken[name].to_pylist() for name in PLACE)))
 
@@ -265,8 +282,17 @@ def draw(
     kind      "docs" or "dropped"
     numbers   the passes to draw from
     """
-    query = f"SELECT {', '.join(PLACE)} FROM ({tables.tables(kind, numbers, place=True)}) WHERE {where}"
-    places = tables.tuples(f"{query} ORDER BY {ORDER} LIMIT {n}", values)
+    # Asking whether there is a text reads it, so only where some is not stored: there are few texts then.
+    some = kind == "dropped" and tables.files.texts_below is not None
+    parts = [
+        f"SELECT *, {'text IS NULL' if some and tables.has_texts(kind, number) else 'false'} AS {MISSING} "
+        f"FROM ({tables.table(kind, number, place=True)})"
+        for number in numbers
+    ]
+    if not parts:
+        raise nothing_committed(tables)
+    query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL BY NAME '.join(parts)}) WHERE {where}"
+    places = tables.tuples(f"{query} ORDER BY {MISSING}, {ORDER} LIMIT {n}", values)
     entries = _read(tables, places)
     return [entries[place] for place in places]
 
@@ -358,7 +384,7 @@ def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dic
 
 
 def _document(row: Mapping[str, Any], signals: Mapping[str, Any]) -> Document:
-    text = row.get("text") or ""
-    about = {name: row.get(name) for name in ABOUT} | {"bytes": len(text.encode())}
+    text = row["text"] if "dropped_by" in row else row["text"] or ""
+    about = {name: row.get(name) for name in ABOUT} | {"bytes": row["bytes"] if text is None else len(text.encode())}
     failed = row.get("reasons")
     return {**about, "reasons": failed.split(",") if failed else [], "signals": dict(signals), "text": text}

@@ -29,7 +29,8 @@ class RunTables:
 
     signals   a row per document that reached the pass: what was measured, and what dropped it
     docs      the documents that the pass kept, with their text, or the row that it has in another file
-    dropped   those that it dropped, with the text that reached the step that dropped them
+    dropped   those that it dropped, with the text that reached the step that dropped them, null where it is not stored;
+              or the row that it has in another file
     dead      records that could not be read, and documents that a step could not process
 
     Raises as RunFiles does.
@@ -72,11 +73,15 @@ class RunTables:
         where = ", filename = true, file_row_number = true" if place else ""
         return f"SELECT * FROM read_parquet([{files}]{where})"
 
+    def has_texts(self, kind: str, number: int) -> bool:
+        """Whether the texts of a pass, "docs" or "dropped", are in its own files, those that are stored at all."""
+        return all(path == texts for path, texts in self.files.with_texts(kind, number))
+
     def texts(self, kind: str, number: int) -> str:
         """The documents of a pass, "docs" or "dropped", as SQL: id, file, position, text."""
         files = self.files.with_texts(kind, number)
         table = self.table(kind, number, place=True)
-        if all(path == texts for path, texts in files):
+        if self.has_texts(kind, number):
             return f"SELECT id, file, position, text FROM ({table})"
         pairs = ", ".join(f"({literal(path)}, {literal(texts)})" for path, texts in files)
         there = ", ".join(literal(texts) for _, texts in files)
@@ -100,6 +105,17 @@ class RunTables:
         """Whether a step is for the source of a row, as SQL."""
         sources = self.files.only.get(step)
         return f"source IN ({', '.join(map(literal, sources))})" if sources else "source IS NOT NULL"
+
+    def measured(self, step: str, number: int) -> str:
+        """Whether a step of a pass has saved what it measured of a row of the pass's signals, as SQL. Those that passed
+        through it are among them."""
+        how_far = self.files.measure_dropped(number)
+        if how_far == "all":
+            return "true"
+        labels = self.passes[number][1]
+        until = labels[labels.index(step) :] if how_far == "first" else ()
+        dropped_here = "".join(f" OR dropped_by = {literal(label)}" for label in until)
+        return f"(dropped_by IS NULL{dropped_here})"
 
     def columns(self, number: int) -> dict[str, pa.DataType]:
         """The columns of a pass's signals."""

@@ -4,7 +4,7 @@ documents    one row per document: what every pass measured, and its outcome
 signals_1 …  the same as each pass wrote it; a later pass has only the documents that reached it
 verdicts     a row per document that a corpus step drops or marks, with the duplicate that is kept
 dead         records that could not be read, and documents that a step could not process
-texts        the text of every document as it was last
+texts        the text of every document as it was last, null where it is not stored
 """
 
 import json

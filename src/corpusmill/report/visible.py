@@ -1,6 +1,8 @@
 """Text of unknown origin, made safe to display: characters that a terminal or browser would obey are shown by name."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 # Control characters, direction marks and overrides, invisible operators, line separators, annotation and tag
 # characters, surrogates. Line feed and tab are kept, and so are the joiners that emoji and many scripts need.
@@ -42,3 +44,9 @@ def _shown(match: re.Match[str]) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def not_stored(entry: Mapping[str, Any]) -> str:
+    """What there is instead of a text: where the document was read."""
+    place = one_line(f"{entry['file']} at {entry['position']}")
+    return f"its text is not stored; it is in {place}; run.dropped_text: all stores all"

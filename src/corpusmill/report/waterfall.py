@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
     from corpusmill.engine.plan import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
+UNCOUNTED = ("uncounted_in", "uncounted_out")
 PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
 
 
@@ -19,8 +20,14 @@ PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "con
 class Row:
     """One step.
 
-    Tokens are counted at the end of the pass, so a step changes them only by dropping documents; bytes are measured
-    before and after the step itself. `failed` are documents that the step could not process.
+    Bytes are measured before and after the step itself. Tokens are counted once a document and pass: of a kept document
+    in the text as it leaves the pass, of a dropped one in the text that came to the step that dropped it. At a step
+    where the text was another one, its tokens are in proportion to its bytes there; they are exact for every text that
+    no later step of the pass changes. A page has none until its text is extracted.
+
+    `failed` are documents that the step could not process. `uncounted_in` and `uncounted_out` are those of
+    documents_in and documents_out whose tokens were not counted and are not in tokens_in and tokens_out: with
+    `run.measure_dropped` other than "all", those that the pass drops, unless the pass before has counted the same text.
     """
 
     step: str
@@ -32,8 +39,10 @@ class Row:
     tokens_out: int
     failed: int
     reasons: Mapping[str, int]  # first failing rule -> documents
-    sources: Mapping[str, Mapping[str, int]]  # source -> the same six numbers; `passed_through` where it is not for it
+    sources: Mapping[str, Mapping[str, int]]  # source -> the same numbers; `passed_through` where it is not for it
     passed_through: int = 0  # of documents_in and documents_out: those of sources that the step is not for
+    uncounted_in: int = 0
+    uncounted_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,16 @@ class Waterfall:
     @property
     def documents_out(self) -> int:
         return self.rows[-1].documents_out if self.rows else self.documents_in
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the run has counted tokens at all."""
+        return any(row.tokens_in or row.tokens_out for row in self.rows)
+
+    @property
+    def counts_all_tokens(self) -> bool:
+        """Whether those of dropped documents, too."""
+        return self.counts_tokens and not any(row.uncounted_in for row in self.rows)
 
     def check(self) -> None:
         """Raises RunError unless every record is a document, a skipped record or a dead letter, and every input
@@ -95,8 +114,9 @@ class Waterfall:
     def to_json(self) -> dict[str, Any]:
         rows = [{name: getattr(row, name) for name in Row.__dataclass_fields__} for row in self.rows]
         for row in rows:
-            if not row["passed_through"]:  # as in `sources`, only where there is something to say
-                del row["passed_through"]
+            for name in ("passed_through", *UNCOUNTED):  # as in `sources`, only where there is something to say
+                if not row[name]:
+                    del row[name]
         written = {"written": self.written} if self.written else {}
         return {"read": self.read, "steps": rows, "packed": self.packed, **written}
 
@@ -159,6 +179,7 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
         flow = {name: sum(source[name] for source in sources.values()) for name in FLOW}
         reasons = total(facts.get("reasons", {}).get(label, {}).values())
         ordered = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+        flow |= {name: sum(source.get(name, 0) for source in sources.values()) for name in UNCOUNTED}
         passed = sum(source.get("passed_through", 0) for source in sources.values())
         rows.append(
             Row(

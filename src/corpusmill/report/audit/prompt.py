@@ -20,7 +20,7 @@ from corpusmill.report.figures.tokens import statistics
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.rules import because
 from corpusmill.report.tables import RunTables, identifier
-from corpusmill.report.visible import excerpt, one_line, visible
+from corpusmill.report.visible import excerpt, not_stored, one_line, visible
 from corpusmill.run_folder import RunFolder
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps.personal_data import NAMED
@@ -116,11 +116,12 @@ class Shown:
         """
         reasons = [because(reason, entry["signals"], self.bounds) for reason in entry["reasons"]]
         # The whole text, so that data at the end of what is shown is not missed because it is cut.
-        text, url, why = self.safe([entry["text"], entry["url"] or "", "; ".join(reasons)])
+        whole = not_stored(entry) if entry["text"] is None else entry["text"]
+        text, url, why = self.safe([whole, entry["url"] or "", "; ".join(reasons)])
         lines = [f"id: {entry['id']}", *more]
         lines += [f"url: {excerpt(one_line(url), URL)}"] if url else []
         lines += [f"fails: {excerpt(one_line(why), REASONS)}"] if why else []
-        length = f"{number(len(entry['text']))} characters"
+        length = f"{number(entry['bytes'])} bytes" if entry["text"] is None else f"{number(len(whole))} characters"
         return fenced("\n".join([*lines, f"text, of {length}:", visible(excerpt(text, self.chars))]))
 
     def safe(self, texts: Sequence[str]) -> list[str]:

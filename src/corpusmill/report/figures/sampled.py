@@ -102,9 +102,9 @@ class Sample:
 
 
 def sampled(tables: RunTables) -> Sampled | None:
-    """None if the run had no documents."""
+    """None if the run had no documents, or no texts are stored of a random sample of them."""
     sample = draw(tables)
-    if not sample.documents["input"]:
+    if not len(sample.texts["input"]):
         return None
     measured = {side: measure(texts) for side, texts in sample.texts.items()}
 
@@ -177,13 +177,14 @@ def _languages(sample: Sample, labels: Mapping[str, pa.Array]) -> Compared:
 
 def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
     """What the recipe's own steps counted: kind -> documents that came to the first step that counts the kind, and
-    those with it; kind -> pieces found by that step."""
+    those with it; kind -> pieces found by that step. Nothing of a pass that has saved no signals of dropped
+    documents."""
     shares: dict[str, Share] = {}
     found: dict[str, int] = {}
-    for stage, labels in tables.passes:
+    for number, (stage, labels) in enumerate(tables.passes):
         counted = tables.files.facts(stage).get("personal", {})
-        documents = int(tables.files.stages[stage]["signals"].rows.sum())
-        for label in (label for label in labels if label in counted):
+        for label in (label for label in labels if label in counted and tables.files.measure_dropped(number) != "none"):
+            documents = counted[label]["documents"]
             for kind in (*NAMED, "person", "place"):
                 if kind not in found and count_of(kind) in counted[label]:
                     holding, found[kind] = counted[label][count_of(kind)]

@@ -63,9 +63,11 @@ class Score:
 
 def scores(tables: RunTables) -> list[Score]:
     """Every signal of perplexity or of a score, in the order of the steps. A step that identifies languages is left
-    out: its score is of a label."""
+    out: its score is of a label. Nor is there one of a pass that has saved no signals of dropped documents."""
     found = []
     for number, (_, steps) in enumerate(tables.passes):
+        if tables.files.measure_dropped(number) == "none":
+            continue
         columns = tables.columns(number)
         for step in steps:
             signal = "value" if f"{step}.worst_window" in columns else "score"

@@ -27,7 +27,8 @@ TOKENS = {"input": "all", "output": "kept"}  # of the text as it left the last p
 class Texts:
     """The documents of one side.
 
-    lengths   unit -> how long: "characters", "words" and, with a tokenizer, "tokens"
+    lengths   unit -> how long: "characters", "words" and, with a tokenizer, "tokens", unless those of dropped documents
+              were not counted
     flags     "markup", "code", "space", "encoding" -> documents; `text.integrity` says what they are
     """
 
@@ -66,7 +67,8 @@ def texts(tables: RunTables) -> dict[str, Texts] | None:
             by = {int(at): times for at, times in counts.get(f"{name}_by", {}).items()}
             least, most = (int(ends[:, 2 * i].min()), int(ends[:, 2 * i + 1].max())) if len(ends) else (0, 0)
             lengths[NAMES[name]] = length(counts.get("documents", 0), counts.get(name, 0), by, least, most)
-        if tokens and tokens[TOKENS[side]].documents:
+        complete = side == "output" or tables.files.waterfall().counts_all_tokens
+        if complete and tokens and tokens[TOKENS[side]].documents:
             lengths["tokens"] = tokens[TOKENS[side]]
         found[side] = Texts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in FLAGS})
     return found

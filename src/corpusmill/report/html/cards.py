@@ -8,7 +8,7 @@ from typing import Any
 from corpusmill.report.html.markup import Html, join, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.rules import because
-from corpusmill.report.visible import excerpt, one_line
+from corpusmill.report.visible import excerpt, not_stored, one_line
 from corpusmill.steps.verdict import Bound
 
 TEXT = 900  # characters of a text that are shown
@@ -20,7 +20,9 @@ RULES = 8  # failing rules that are named
 
 def document(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html:
     """A document: where it comes from, the rules that it fails, the beginning of its text."""
-    return tag("div", address(entry), why(entry, bounds), text(entry["text"]), class_="document")
+    whole = entry["text"]
+    body = tag("div", not_stored(entry), class_="text none") if whole is None else text(whole)
+    return tag("div", address(entry), why(entry, bounds), body, class_="document")
 
 
 def address(entry: Mapping[str, Any]) -> Html:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from corpusmill.report.figures import texts
 from corpusmill.report.figures.left import NGRAM, SIMILAR, Left, left
-from corpusmill.report.figures.sampled import TOXIC, Sampled, Share, sampled
+from corpusmill.report.figures.sampled import TOXIC, Sampled, Share, draw, sampled
 from corpusmill.report.figures.scores import Score, scores
 from corpusmill.report.figures.texts import SIDES, Texts
 from corpusmill.report.html.markup import Html, Inside, table, tag
@@ -13,6 +13,10 @@ from corpusmill.report.numbers import measured, number, share
 from corpusmill.report.samples import GROUPS
 from corpusmill.report.tables import RunTables
 
+NO_TEXTS = (
+    "Language, personal data and toxicity of the input are not compared: the texts of dropped documents are not stored "
+    "(run.dropped_text: none)."
+)
 COLOURS = {"input": "input", "output": "output"}
 FLAGS = {  # of `text.integrity`
     "markup": "HTML tags",
@@ -23,25 +27,26 @@ FLAGS = {  # of `text.integrity`
 
 
 def section(tables: RunTables) -> list[Inside]:
-    sides = texts.texts(tables)
+    sides, below = texts.texts(tables), tables.files.texts_below
     figure = sampled(tables)
     parts: list[Inside] = [legend(COLOURS)]
     if sides:
         parts += [*lengths(sides), *integrity(sides)]
-    if figure:
-        parts += samples(figure)
+    parts += samples(figure) if figure else [tag("p", NO_TEXTS, class_="note")] if below == "" else []
     parts += [part for score in scores(tables) for part in scored(score)]
-    if remaining := left(tables, figure.sample if figure else None):
+    if remaining := left(tables, figure.sample if figure else draw(tables)):
         parts += copies(remaining)
     return parts if len(parts) > 1 else []
 
 
 def lengths(sides: Mapping[str, Texts]) -> list[Inside]:
     """Characters, words and tokens per document: a histogram each, and a table of all."""
-    units = list(sides["input"].lengths)
+    units = list(sides["output"].lengths)
     figures = [lengths_in(sides, unit) for unit in units]
     note = "Of a page, the input is its text as the extraction step left it. Medians are interpolated in "
     note += "narrow bins. Tokens are counted without BOS and EOS, in the text as it was last."
+    if "tokens" in units and "tokens" not in sides["input"].lengths:
+        note += " Those of dropped documents were not counted (run.measure_dropped)."
     return [
         tag("h3", "Length"),
         tag("div", *figures, class_="two"),
@@ -54,7 +59,11 @@ def lengths_in(sides: Mapping[str, Texts], unit: str) -> Html | None:
     data = texts.histogram(sides, unit)
     if data is None:
         return None
-    means = [(side, sides[side].lengths[unit].mean) for side in SIDES if sides[side].documents]
+    means = [
+        (side, sides[side].lengths[unit].mean)
+        for side in SIDES
+        if unit in sides[side].lengths and sides[side].documents
+    ]
     marks = [
         (mean, f"mean of the {side} {number(mean)}", "bound" if side == "output" else "mean") for side, mean in means
     ]

@@ -6,8 +6,12 @@ from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.html.svg import bar, legend
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Waterfall
+from corpusmill.report.waterfall import Row, Waterfall
 
+NOT_COUNTED = (
+    " Tokens of documents that a pass drops were not counted (run.measure_dropped), so they are known only where all "
+    "documents are kept to the end of the pass."
+)
 FREQUENT = 3  # reasons per step in the table
 MEASURES = (("documents", number), ("bytes", size), ("tokens", number))
 
@@ -16,7 +20,7 @@ def section(tables: RunTables) -> list[Inside]:
     flow = tables.files.waterfall()
     if not flow.rows:
         return [tag("p", "The recipe has no steps.")]
-    measures = MEASURES if flow.rows[0].tokens_in else MEASURES[:2]
+    measures = MEASURES if flow.counts_all_tokens else MEASURES[:2]
     switch: list[Html] = []
     for i, (name, _) in enumerate(measures):
         switch.append(tag("input", type="radio", name="measure", id=f"by-{name}", class_="measure", checked=i == 0))
@@ -28,8 +32,9 @@ def section(tables: RunTables) -> list[Inside]:
         steps(flow),
         tag(
             "p",
-            "Tokens are counted at the end of each pass, so within a pass they change only when documents are dropped. "
-            "Until text is extracted, bytes are those of the raw page.",
+            "Tokens are those of the text at the step: exact where no later step of the pass changes it, otherwise in "
+            "proportion to its bytes there. Until text is extracted, bytes are those of the raw page, and it has no "
+            "tokens." + (NOT_COUNTED if flow.counts_tokens and not flow.counts_all_tokens else ""),
             class_="note",
         ),
     ]
@@ -66,7 +71,7 @@ def steps(flow: Waterfall) -> Html:
             share(row.documents_out, row.documents_in),
             share(row.documents_out, flow.documents_in),
             size(row.bytes_out),
-            number(row.tokens_out) if row.tokens_in else "–",
+            tokens_of(row),
             *([number(row.failed)] if failed else []),
             ", ".join(f"{reason} {number(count)}" for reason, count in list(row.reasons.items())[:FREQUENT]),
         ]
@@ -75,3 +80,10 @@ def steps(flow: Waterfall) -> Html:
     head = ["step", "documents in", *["not applied"] * passed, "out", "kept", "of input", "bytes out", "tokens out"]
     head += ["failed"] * failed + ["most frequent reasons"]
     return table(head, rows, words=(0, len(head) - 1))
+
+
+def tokens_of(row: Row) -> str:
+    """Tokens after a step, if they are known."""
+    if row.uncounted_out:
+        return "not counted"
+    return number(row.tokens_out) if row.tokens_in or row.tokens_out else "–"

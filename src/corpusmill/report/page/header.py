@@ -27,12 +27,13 @@ def tiles(flow: Waterfall) -> Html:
     kept = share(flow.documents_out, flow.documents_in)
     values = [(number(flow.documents_out), f"of {number(flow.documents_in)} documents kept ({kept})")]
     if flow.rows:
-        first, last = flow.rows[0], flow.rows[-1]
+        last = flow.rows[-1]
+        most = max(tokens for row in flow.rows for tokens in (row.tokens_in, row.tokens_out))
         read = sum(source["bytes"] for source in flow.read.values())
         values.append((size(last.bytes_out), f"of text, from {size(read)} of input"))
         if last.tokens_out:
             values += [
-                (short(last.tokens_out), f"tokens kept, of {short(first.tokens_in)}"),
+                (short(last.tokens_out), f"tokens kept, of {short(most)}" if flow.counts_all_tokens else "tokens kept"),
                 (f"{last.tokens_out / last.documents_out:,.0f}", "tokens per document"),
                 (f"{last.bytes_out / last.tokens_out:.2f}", "bytes per token"),
             ]

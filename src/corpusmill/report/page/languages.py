@@ -7,6 +7,11 @@ from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
 LANGUAGES = 15
+MEASURED = {
+    "all": "",
+    "first": " Documents that an earlier step dropped are not counted: their language was not identified.",
+    "none": " Dropped documents are not counted: their language was not saved (run.measure_dropped: none).",
+}
 
 
 def section(tables: RunTables) -> list[Inside]:
@@ -30,6 +35,6 @@ def chart(figure: Languages) -> Html:
         parts.append(tag("div", f"{number(kept)} of {number(kept + dropped)}", class_="value"))
     caption = (
         f"Documents by language, as identified by the step {figure.step}; kept: still kept after the step "
-        f"{figure.last_step}."
+        f"{figure.last_step}.{MEASURED[figure.measured]}"
     )
     return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption))

@@ -16,8 +16,12 @@ def section(tables: RunTables) -> list[Inside]:
             figures.append(tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption))
     if not figures:
         return []
+    flow = tables.files.waterfall()
+    words = "Full bar: all documents; blue: kept."
+    if flow.counts_tokens and not flow.counts_all_tokens:
+        words += " Dropped documents whose tokens were not counted (run.measure_dropped) are not among them by tokens."
     return [
-        tag("p", "Full bar: all documents; blue: kept."),
+        tag("p", words),
         legend({"kept": "kept", "dropped": "dropped"}),
         tag("div", *figures, class_="two"),
     ]

@@ -21,6 +21,10 @@ def section(tables: RunTables) -> list[Inside]:
     words = (
         "A document can fail several rules. It is counted under the first rule that it fails at the step that drops it."
     )
+    how_far = {tables.files.measure_dropped(number) for number in range(len(tables.passes))}
+    if how_far != {"all"}:
+        words += " Later steps did not measure it (run.measure_dropped)"
+        words += ", and its signals are not saved, so there are no distributions." if "none" in how_far else "."
     charts = any(rule.values for step in steps for rule in step.rules)
     parts: list[Inside] = [tag("p", words, class_="note"), legend(COLOURS) if charts else None]
     for step in steps:
@@ -41,8 +45,9 @@ def card(tables: RunTables, step: Step, rule: Rule) -> Html:
     facts = [
         (number(count.first), f"dropped by this rule ({share(count.first, step.documents_in)})"),
         (number(count.all), "fail this rule"),
-        (number(count.alone), "fail only this rule"),
     ]
+    if count.alone is not None:
+        facts.append((number(count.alone), "fail only this rule"))
     about: list[Inside] = [
         tag("h4", rule.rule),
         tag("div", f"drops documents with {bound}" if bound else None, class_="soft"),

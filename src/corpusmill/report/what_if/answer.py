@@ -35,7 +35,9 @@ class Change:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A pass of a run, as it was and as it would be. All counts are exact: those of a run with the changes.
+    """A pass of a run, as it was and as it would be. Documents and bytes are exact: those of a run with the changes. So
+    are tokens, but for texts that would be counted at another step and are changed in between: those are in proportion
+    to their bytes.
 
     changes         what differs from the recipe of the run
     stage           the pass that the changed steps belong to; of several, the first
@@ -71,7 +73,8 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     examples   documents at the border, for each reason
 
     Raises ResumeError if the run is not finished, RecipeError if a change names no parameter or no value of it,
-    InputError if it is about more than a threshold: that needs a run.
+    InputError if it is about more than a threshold, or about what a run without `run.measure_dropped: all` has not
+    measured: that needs a run.
     """
     tables = RunTables(Path(folder))
     files = tables.files
@@ -84,18 +87,34 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     touched = {change.step for change, _ in changed}
     number = next((n for n, (_, own) in enumerate(files.passes) if touched & set(own)), 0)
     stage, own = files.passes[number]
+    measured = files.measure_dropped(number)
+    if measured == "none" and touched:
+        raise InputError(
+            f"{files.folder.place}: this run has saved no signals of the documents that it drops, so what would become "
+            f"of them is not known: run again with --set run.measure_dropped=all, or, to see what stricter thresholds "
+            f"would drop, with --set run.measure_dropped=first."
+        )
     old, new = (dict(zip(labels(r.steps), r.steps)) for r in (files.recipe, recipe))
     verdicts = Verdicts(
         own,
         [
-            Judge(label, at, old[label], new[label], files.only.get(label))
+            Judge(label, at, old[label], new[label], files.only.get(label), None if measured == "all" else own[at:])
             for at, label in enumerate(own)
             if label in touched
         ],
+        all_measured=measured == "all",
     )
-    count = Count(own, _language(files, number), files.only)
     nearest = Nearest((bounds(recipe), tables.bounds), examples)
     sizes = Sizes.of(own, old)
+    flow = files.waterfall()
+    rows = [row for row in flow.rows if row.step in own]
+    pages = {
+        (version, name)
+        for version, row in zip(sizes.version, rows)
+        for name, source in row.sources.items()
+        if flow.counts_tokens and version < len(sizes.columns) - 1 and source["bytes_in"] and not source["tokens_in"]
+    }
+    count = Count(own, _language(files, number), files.only, pages, flow.counts_tokens)
     paths = files.paths("signals", number)
     for unit, saved in enumerate(each(paths, sizes)):
         before, after = verdicts.of(saved)

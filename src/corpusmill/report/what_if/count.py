@@ -1,11 +1,12 @@
 """How many documents, bytes and tokens each reason drops, in the run and with the changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.engine.proportion import in_proportion
 from corpusmill.facts import Facts, add
 from corpusmill.report.waterfall import Row, rows_of
 from corpusmill.report.what_if.saved import Saved, Sizes, grouped
@@ -13,7 +14,8 @@ from corpusmill.report.what_if.saved import Saved, Sizes, grouped
 
 @dataclass(frozen=True)
 class Amount:
-    """How much text. Bytes are those at the end of the pass; tokens are 0 where the recipe has no tokenizer."""
+    """How much text. Bytes are those at the end of the pass; tokens are 0 where the recipe has no tokenizer, or
+    they were not counted."""
 
     documents: int = 0
     bytes: int = 0
@@ -32,16 +34,28 @@ Kept = tuple[Amount, Amount]  # by the run; and with the changes
 class Count:
     """Sums over the units of a pass, in the run (side 0) and with the changes (side 1).
 
-    flow       (reason in the run, reason now, source) -> documents, tokens, and bytes in each version of the text
+    flow       (reason in the run, reason now, source) -> documents, those whose tokens are not counted, and tokens and
+               bytes in each version of the text
     kept       (source, language) -> what the pass keeps
     newly      reason -> what only the changes keep; reason -> what only the run kept
     language   the column of languages, None if no step identifies them
     only       label -> sources, of the steps that are for some sources only
+    pages      (version, source) of those that have no text yet in this version, and so no tokens
+    counted    whether the run has counted tokens
     """
 
-    def __init__(self, labels: Sequence[str], language: str | None, only: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self,
+        labels: Sequence[str],
+        language: str | None,
+        only: Mapping[str, Sequence[str]],
+        pages: Collection[tuple[int, str]] = (),
+        counted: bool = True,
+    ) -> None:
         self.labels = labels
         self.only = only
+        self.pages = pages
+        self.counted = counted
         self.language = language
         self.flow: dict[tuple[str | None, str | None, str], NDArray[np.int64]] = {}
         self.kept: dict[tuple[str, str], Kept] = {}
@@ -60,8 +74,20 @@ class Count:
         groups, row = grouped(
             (before, len(reasons)), (after, len(reasons)), (source, len(sources)), (language, len(languages))
         )
-        versions = (saved.size(version).to_numpy() for version in range(len(saved.sizes.columns)))
-        measures = [None, saved.numbers("tokens"), *versions]
+        size = [saved.size(version).to_numpy() for version in range(len(saved.sizes.columns))]
+        places = [self.labels.index(why.partition(".")[0]) if why else len(self.labels) for why in reasons]
+        # The version whose tokens were counted: the one that was dropped, or the last.
+        version = np.array([saved.sizes.version[place] for place in places], np.int64)[before]
+        for at, name in sorted(self.pages):  # of a page, the first text that was extracted
+            if name in sources:
+                version[(version == at) & (source == sources.index(name))] += 1
+        of = np.stack(size)[version, np.arange(saved.rows)]
+        tokens = [in_proportion(saved.numbers("tokens"), each, of) for each in size]
+        for at, name in self.pages:
+            if name in sources:
+                tokens[at][source == sources.index(name)] = 0
+        uncounted = saved.read("tokens").is_null().to_numpy(zero_copy_only=False) & self.counted
+        measures = [None, uncounted, *tokens, *size]
         # Sums of whole numbers in float64 are exact below 2**53 bytes.
         totals = np.stack([np.bincount(row, m, len(groups)) for m in measures], axis=1).astype(np.int64)
         for (was, now, at, spoken), total in zip(groups.tolist(), totals):
@@ -71,7 +97,7 @@ class Count:
     def _add_group(self, was: str | None, now: str | None, place: tuple[str, str], total: NDArray[np.int64]) -> None:
         key = (was, now, place[0])
         self.flow[key] = self.flow.get(key, np.zeros_like(total)) + total
-        amount = Amount(int(total[0]), int(total[-1]), int(total[1]))
+        amount = Amount(int(total[0]), int(total[-1]), int(total[1 + (len(total) - 2) // 2]))
         old, new = self.kept.get(place, (Amount(), Amount()))
         self.kept[place] = (old if was else old + amount, new if now else new + amount)
         if bool(was) != bool(now):
@@ -88,7 +114,8 @@ class Count:
         for key, total in self.flow.items():
             reason, source = key[side], key[2]
             dropped_at = self.labels.index(reason.partition(".")[0]) if reason else len(self.labels)
-            documents, tokens, *size = total.tolist()
+            documents, uncounted, *amounts = total.tolist()
+            tokens, size = amounts[: len(amounts) // 2], amounts[len(amounts) // 2 :]
             for index, label in enumerate(self.labels):
                 reached, passed = dropped_at >= index, dropped_at > index
                 for name, value, counts in (
@@ -96,10 +123,13 @@ class Count:
                     ("documents_out", documents, passed),
                     ("bytes_in", size[sizes.version[index]], reached),
                     ("bytes_out", size[sizes.version[index + 1]], passed),
-                    ("tokens_in", tokens, reached),
-                    ("tokens_out", tokens, passed),
+                    ("tokens_in", tokens[sizes.version[index]], reached),
+                    ("tokens_out", tokens[sizes.version[index + 1]], passed),
                 ):
                     add(facts, "steps", label, source, name, count=value if counts else 0)
+                for name, counts in (("uncounted_in", reached), ("uncounted_out", passed)):
+                    if uncounted and counts:
+                        add(facts, "steps", label, source, name, count=uncounted)
                 if source not in self.only.get(label, (source,)):
                     add(facts, "steps", label, source, "passed_through", count=documents if reached else 0)
             if reason:

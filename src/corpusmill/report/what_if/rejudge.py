@@ -22,15 +22,18 @@ class Verdicts:
 
     labels   the steps of the pass, in order
     judges   those of them that are changed
+    all_measured
+             whether dropped documents were measured to the end of the pass
     """
 
-    def __init__(self, labels: Sequence[str], judges: Sequence["Judge"]) -> None:
+    def __init__(self, labels: Sequence[str], judges: Sequence["Judge"], all_measured: bool = True) -> None:
         self.labels = labels
         self.judges = judges
+        self.all_measured = all_measured
         self._firsts = Codes()  # `step.rule` that drops a document
         self._answers = [Codes() for _ in judges]  # the reasons that each judge gives
         self._combinations = Codes()  # of reasons in the run
-        self._known = np.empty((3 + len(judges), 0), np.int64)  # (see _about, combinations)
+        self._known = np.empty((4 + len(judges), 0), np.int64)  # (see _about, combinations)
 
     @property
     def reasons(self) -> Sequence[str | None]:
@@ -40,14 +43,15 @@ class Verdicts:
     def of(self, saved: Saved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(documents,) the first reason in the run, and with the changes.
 
-        Raises InputError if the saved columns cannot answer, or a step judges otherwise than it did in the run.
+        Raises InputError if the saved columns cannot answer, or a step judges otherwise than it did in the run; where
+        not all is measured, too, if the changes let a document pass the step that dropped it.
         """
         code, combinations = saved.coded("reasons")
         row = np.array([self._combinations[reasons] for reasons in combinations], np.int64)[code]
         # Documents share few combinations of reasons: each is taken apart once, in whatever unit it occurs first.
         new = [self._about(reasons) for reasons in self._combinations.names[self._known.shape[1] :]]
         self._known = np.hstack([self._known, np.array(new, np.int64).reshape(-1, len(self._known)).T])
-        before, place, after, *then = (known[row] for known in self._known)
+        before, dropped_at, place, after, *then = (known[row] for known in self._known)
         for judge, codes, judged in zip(self.judges, self._answers, then):
             judge.check_measured(saved)
             judge.check(saved, judged, codes)
@@ -56,16 +60,27 @@ class Verdicts:
             own = np.array(first, np.int64)[code]
             earlier = (own != 0) & (judge.index < place)
             place[earlier], after[earlier] = judge.index, own[earlier]
+        if not self.all_measured and (place > dropped_at).any():
+            row_passed = int(np.argmax(place > dropped_at))
+            raise InputError(
+                f"this run measured dropped documents only up to the step that dropped them. With these thresholds "
+                f"{self.labels[dropped_at[row_passed]]} would let some pass that it dropped, such as document "
+                f"{saved.read('id')[row_passed]}, and what later steps say of them is not known: run again with --set "
+                f"run.measure_dropped=all. Stricter thresholds can be tried without a run."
+            )
         return before, after
 
     def _about(self, reasons: str | None) -> list[int]:
-        """Of the reasons in the run: the first; the place of the first step that drops the document whatever the judges
-        decide, and its reason; the reasons that each judge gave."""
+        """Of the reasons in the run: the first, and the place of its step; the place of the first step that drops the
+        document whatever the judges decide, and its reason; the reasons that each judge gave."""
         was = _by_step(reasons)
         unchanged = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
-        place = next((at for at, label in enumerate(self.labels) if unchanged.get(label)), len(self.labels))
+        dropped_at, place = (
+            next((at for at, label in enumerate(self.labels) if by_step.get(label)), len(self.labels))
+            for by_step in (was, unchanged)
+        )
         answers = [codes[",".join(_judged(judge, was)) or None] for judge, codes in zip(self.judges, self._answers)]
-        return [self._first(was), place, self._first(unchanged), *answers]
+        return [self._first(was), dropped_at, place, self._first(unchanged), *answers]
 
     def _first(self, by_step: Mapping[str, Sequence[str]]) -> int:
         first = (f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label))
@@ -77,6 +92,7 @@ class Judge:
     """A changed step: its label and place in the pass, as it was and as it would be.
 
     only   the sources that it is for; None: all
+    until  the labels of the step and of those that follow it, if it has not measured what an earlier one dropped
     """
 
     label: str
@@ -84,6 +100,7 @@ class Judge:
     before: Any
     after: Any
     only: Sequence[str] | None = None
+    until: Sequence[str] | None = None
 
     def reasons(self, step: Any, saved: Saved) -> pa.Array:
         """(documents,) the reasons that a step gives by the saved columns; null of documents that it is not for. Raises
@@ -104,10 +121,15 @@ class Judge:
             ) from error
 
     def rows(self, saved: Saved) -> pa.Array | None:
-        """The documents that the step is for; None for all."""
-        if self.only is None:
-            return None
-        return pc.indices_nonzero(pc.is_in(saved.read("source"), pa.array(self.only, pa.string())))
+        """The documents that the step has judged; None for all."""
+        chosen = None
+        if self.only is not None:
+            chosen = pc.is_in(saved.read("source"), pa.array(self.only, pa.string()))
+        if self.until is not None:
+            dropped_by = saved.read("dropped_by")
+            came = pc.or_(dropped_by.is_null(), pc.is_in(dropped_by, pa.array(self.until, pa.string())))
+            chosen = came if chosen is None else pc.and_(chosen, came)
+        return None if chosen is None else pc.indices_nonzero(chosen)
 
     def check(self, saved: Saved, then: NDArray[np.int64], codes: Codes) -> None:
         """Raises InputError unless the unchanged step gives the same reasons today as in the run.
