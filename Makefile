@@ -128,7 +128,8 @@ build/peer-tokenturbine/.ready: PACKAGES = 'ray[data]==2.60.0' datasketch==2.0.*
 build/peer-datajuicer/.ready: PACKAGES = py-data-juicer==1.6.1 '$(TORCH)' aiohttp fasttext-predict ftfy scipy
 # The versions of what reads S3 are named because pip searches for fitting ones for minutes.
 build/peer-dolma/.ready: PACKAGES = dolma==1.2.1 aiobotocore==2.5.0 botocore==1.29.76 boto3==1.26.76 fsspec==2023.6.0
-build/peer-nemo/.ready: PACKAGES = nemo-curator==1.4.0 '$(TORCH)' fasttext-numpy2-wheel ftfy beautifulsoup4
+# Its writer of tokens calls what transformers 5 no longer has.
+build/peer-nemo/.ready: PACKAGES = nemo-curator==1.4.0 '$(TORCH)' 'transformers==4.57.*' fasttext-numpy2-wheel ftfy beautifulsoup4
 
 build/peer-%/.ready: Makefile
 	$(PYTHON) -m venv build/peer-$*

@@ -17,8 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import ray
 from nemo_curator.backends.ray_data import RayDataExecutor
-from nemo_curator.core.client import RayClient
 from nemo_curator.pipeline import Pipeline
 from nemo_curator.stages.text.filters import ScoreFilter
 from nemo_curator.stages.text.filters.fasttext import FastTextLangId
@@ -83,12 +83,12 @@ def run(settings: dict[str, Any]) -> None:
     again = JsonlReader(file_paths=documents, files_per_partition=1, fields=["text"])
     tokens = MegatronTokenizerWriter(path=str(out / "tokens"), model_identifier=str(tokenizer), append_eod=True)
     processors = PROCESSORS * settings["workers"]
-    with RayClient(num_cpus=processors, include_dashboard=False, ray_temp_dir=settings["ray"]):
-        for stages in ([lines, ScoreFilter(filter_obj=rules), JsonlWriter(path=documents)], [again, tokens]):
-            pipeline = Pipeline(name="pipeline")
-            for stage in stages:
-                pipeline.add_stage(stage)
-            pipeline.run(RayDataExecutor())
+    for stages in ([lines, ScoreFilter(filter_obj=rules), JsonlWriter(path=documents)], [again, tokens]):
+        pipeline = Pipeline(name="pipeline")
+        for stage in stages:
+            pipeline.add_stage(stage)
+        ray.init(num_cpus=processors, include_dashboard=False, logging_level="error", _temp_dir=settings["ray"])
+        pipeline.run(RayDataExecutor())  # which ends Ray
 
 
 def tell(settings: dict[str, Any]) -> None:

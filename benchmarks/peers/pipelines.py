@@ -186,7 +186,7 @@ PAIRS = (
     ),
     Pair(
         "dolma", "", "Dolma", DOLMA, SHARDS,
-        "it tags all documents by every rule and decides afterwards, as ours measures; words by uniseg, language by "
+        "it tags all documents by every rule and decides afterwards, as ours measures; language by "
         "fastText on the text in lower case; its toolkit removes exact copies only, by a Bloom filter",
     ),
     Pair(
