@@ -10,6 +10,8 @@ TORCH_PYTHON := build/torch/bin/python
 NAMES_PYTHON := build/names/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
 SEEDS_PYTHON := build/seeds/bin/python
+# Pipelines of others, each in an environment of its own, build/peer-NAME.
+PEERS := datatrove tokenturbine datajuicer dolma nemo
 # Exact versions, for the same result everywhere; CONSTRAINTS= takes the newest that pyproject.toml allows.
 CONSTRAINTS ?= constraints.txt
 PIP := -m pip install --quiet --disable-pip-version-check
@@ -19,7 +21,7 @@ WORKLOAD ?= build/workload
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos golden bench bench-needs bench-quick bench-linear roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -68,6 +70,12 @@ bench-linear: $(READY) ## seconds per GB at 1, 4 and 16 GB; takes hours and 60 G
 
 roofline: $(READY) $(WORKLOAD)/truth.json ## what a whole run takes beside the least that its parts take alone
 	$(BIN)/python -m benchmarks --workload $(WORKLOAD) roofline
+
+# `-`: a peer that cannot be installed here has its reason in its row.
+bench-peers: $(READY) ## whole pipelines of others beside ours, 46 MB; WHOLE=1 adds 472 MB and takes hours, DATA=DIR adds real documents
+	@test -f $(WORKLOAD)/truth.json || $(BIN)/python -m benchmarks.workload --out $(WORKLOAD)
+	-@$(MAKE) --no-print-directory --keep-going $(PEERS:%=build/peer-%/.ready)
+	$(BIN)/python -m benchmarks.peers.pipelines --workload $(WORKLOAD) $(if $(WHOLE),--whole) $(if $(DATA),--data $(DATA))
 
 scale: $(READY) ## near deduplication of 10 million documents, made and not crawled: seconds and memory
 	$(BIN)/python -m benchmarks.speed.scale
@@ -131,6 +139,23 @@ build/parity/.ready: Makefile
 	$(PEER) $(PIP) \
 		'datatrove[io,processing]==0.10.*' 'xxhash<4' spacy tokenizers lxml_html_clean \
 		'datasketch==2.0.*' 'rensa==0.5.*' 'gaoya==0.2.*' orjson
+	@touch $@
+
+build/peer-datatrove/.ready: PACKAGES = 'datatrove[io,processing]==0.10.1' 'xxhash<4' spacy==3.8.* tokenizers lxml_html_clean
+build/peer-tokenturbine/.ready: PACKAGES = 'ray[data]==2.60.0' datasketch==2.0.* beautifulsoup4==4.* tiktoken xxhash \
+	fasttext-numpy2-wheel
+# What its operators want is installed here: it would install it while it runs.
+build/peer-datajuicer/.ready: PACKAGES = py-data-juicer==1.6.1 '$(TORCH)' aiohttp fasttext-predict ftfy scipy
+# The versions of what reads S3 are named because pip searches for fitting ones for minutes.
+build/peer-dolma/.ready: PACKAGES = dolma==1.2.1 aiobotocore==2.5.0 botocore==1.29.76 boto3==1.26.76 fsspec==2023.6.0
+# Its writer of tokens calls what transformers 5 no longer has.
+build/peer-nemo/.ready: PACKAGES = nemo-curator==1.4.0 '$(TORCH)' 'transformers==4.57.*' fasttext-numpy2-wheel ftfy beautifulsoup4
+
+build/peer-%/.ready: Makefile
+	$(PYTHON) -m venv build/peer-$*
+	@echo "installing $(PACKAGES)"
+	@build/peer-$*/bin/python $(PIP) $(PACKAGES) >build/peer-$*/install.log 2>&1 || \
+		{ tail -n 3 build/peer-$*/install.log >&2; exit 1; }
 	@touch $@
 
 # PyTorch without CUDA where there is such a wheel: 0.2 instead of several GB. Only what reads local files is used of the

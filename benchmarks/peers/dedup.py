@@ -278,10 +278,11 @@ def ourselves(workload: Workload, scratch: Path, workers: int | None = None) -> 
     return Outcome("", known, wall, watch.cpu, watch.pss, duplicates)
 
 
-def our_duplicates(folder: Path) -> Pairs:
-    """All documents come to the step, in the order of the input: their numbers are those of the peers."""
+def our_duplicates(folder: Path, stage: str = "minhash-verdicts") -> Pairs:
+    """By their number among the documents that came to the step: all of the input here, in its order, so the numbers
+    are those of the peers."""
     results = RunFolder(str(folder)).results()
-    docs, verdicts = results["pass-1"]["docs"], results["minhash-verdicts"]
+    docs, verdicts = results["pass-1"]["docs"], results[stage]
     tables = [pq.read_table(folder / path, columns=["id"]) for path in docs.paths.to_pylist()]
     number = {name: i for i, name in enumerate(pa.concat_tables(tables)["id"].to_pylist())}
     found = pq.read_table(folder / verdicts["verdicts"].path(0), columns=["document", "reason", "duplicate_of"])
