@@ -54,7 +54,7 @@ import pyarrow.parquet as pq
 import zstandard
 
 from benchmarks.common import GIB, MB, ROOT, Figure, Workload, heading, row, table, verdict, watching
-from benchmarks.peers.dedup import FOLDED, SPLIT, Truth, our_duplicates, slice_of
+from benchmarks.peers.dedup import FOLDED, SPLIT, Truth, our_duplicates
 from corpusmill.assets import load, locate
 from corpusmill.run_folder import RunFolder
 from corpusmill.steps.clean.html import Html
@@ -289,7 +289,7 @@ def main() -> int:
 
 
 def data_sets(workload: Workload, whole: bool, real: Path | None, scratch: Path) -> Iterator[Data]:
-    part = slice_of(workload)
+    part = workload.slice
     yield Data(SMALL, part.files, part.folder / "truth.json")
     if real:
         yield web46(real.resolve(), scratch / "web46")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
+from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.pareto import Pareto
 from corpusmill.steps.filter.top import Top
@@ -42,12 +42,10 @@ def kept(folder, values, **top):
 def run(folder, steps, executor):
     recipe = Recipe(read=[Source(Jsonl(), str(folder / "in.jsonl"))], steps=steps)
     done = corpusmill.run(recipe, folder=folder / "run", executor=executor)
-    found = [
-        pq.read_table(path, columns=["text"])
-        for path in sorted((folder / "run").glob("stages/pass-2-*/docs/*.parquet"))
-    ]
-    assert done.waterfall.documents_out == sum(map(len, found))
-    return [text for table in found for text in table["text"].to_pylist()]
+    batches = RunFiles(done.place).documents("docs", 1, ["text"], 100)
+    texts = [text for batch in batches for text in batch["text"].to_pylist()]
+    assert done.waterfall.documents_out == len(texts)
+    return texts
 
 
 @settings(max_examples=12, deadline=None)
