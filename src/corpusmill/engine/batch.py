@@ -1,6 +1,6 @@
 """A batch of documents on its way through the steps of a pass, with all that is found out about it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -79,7 +79,8 @@ class Batch:
         if isinstance(step, Transform):
             changed = self._guarded(label, lambda docs, _: step.transform(docs))
             text = changed["text"]
-            columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": pc.fill_null(text, "")}
+            filled = pc.fill_null(text, "") if text.null_count else text
+            columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": filled}
             self._new_text(columns["text"])
             self.docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
@@ -149,6 +150,19 @@ class Batch:
     def sizes_of_dropped(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Bytes of `dropped_texts`."""
         return np.stack(self.text_sizes)[self.dropped[rows], rows] if len(rows) else np.empty(0, np.int64)
+
+    def texts_of_dropped(self) -> Iterator[tuple[NDArray[np.int64], pa.Array]]:
+        """The places of dropped documents, and their texts as `counted_texts` has them, which are copied once: by the
+        version of the text that was dropped."""
+        rows = np.flatnonzero(self.dropped != KEPT)
+        came = np.array(self._came, np.int64)[self.dropped[rows]]
+        for at, version in enumerate(self._texts):
+            own = rows[came == at]
+            if len(own):
+                texts = version.of(own)
+                if texts.null_count:
+                    texts = pc.coalesce(texts, self.first_texts().take(pa.array(own)))
+                yield own, texts
 
     def counted_texts(self) -> pa.Array:
         """(documents,) the text whose tokens count: of a kept document the text as it is now, of a dropped one the text

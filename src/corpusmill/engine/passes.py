@@ -180,7 +180,7 @@ class Pass:
             signals = in_order(measured, [part.rows for part in parts])
             counted.add(signals)
             is_kept = pa.array(batch.dropped == KEPT)
-            kept = stored[0].filter(is_kept)
+            kept = stored[0] if (batch.dropped == KEPT).all() else stored[0].filter(is_kept)
             io.write("docs", self._with_columns_beside(kept, of_texts[0]))
             io.write("signals", signals)
             io.write("dropped", dropped_rows(parts, stored, verdicts, chosen))
@@ -366,20 +366,30 @@ class Pass:
             return batch.tokens
         kept = batch.dropped == KEPT
         has_left = self.measure_dropped != "all" and not kept.all()
-        texts = batch.dropped_texts(np.arange(len(kept))) if has_left else batch.counted_texts()
         if batch.tokens is None:
-            tokens, unknown = pa.nulls(len(texts), pa.int64()), np.ones(len(texts), bool)
-        else:
-            changed = pc.fill_null(pc.not_equal(texts, batch.first_texts()), False)
-            tokens, unknown = batch.tokens, changed.to_numpy(zero_copy_only=False)
+            return pa.nulls(len(kept), pa.int64()) if has_left else self._count_all(batch, ids)
+        texts = batch.dropped_texts(np.arange(len(kept))) if has_left else batch.counted_texts()
+        changed = pc.fill_null(pc.not_equal(texts, batch.first_texts()), False)
+        tokens, unknown = batch.tokens, changed.to_numpy(zero_copy_only=False)
         if has_left:
-            return pc.if_else(pa.array(unknown), pa.scalar(None, pa.int64()), tokens)
+            return pc.if_else(changed, pa.scalar(None, pa.int64()), tokens)
         if ids is not None:
             tokens = _replaced(tokens, kept, ids.add(texts.filter(pa.array(kept))))
             unknown = unknown & ~kept
         if unknown.any():
             tokens = _replaced(tokens, unknown, self.tokenizer.count(texts.filter(pa.array(unknown))))
         return tokens
+
+    def _count_all(self, batch: Batch, ids: TokenIds | None) -> pa.Array:
+        """The same of a batch of which nothing was counted before."""
+        assert self.tokenizer
+        kept = batch.dropped == KEPT
+        texts = batch.docs["text"] if kept.all() else batch.docs["text"].filter(pa.array(kept))
+        tokens = np.zeros(len(kept), np.int64)
+        tokens[kept] = ids.add(texts) if ids is not None else self.tokenizer.count(texts)
+        for rows, dropped in batch.texts_of_dropped():
+            tokens[rows] = self.tokenizer.count(dropped)
+        return pa.array(tokens)
 
     def _count_flow(self, batch: Batch, tokens: pa.Array, facts: Facts) -> None:
         """What happened at each step, by source: documents, bytes, tokens in and out; documents by first reason."""
