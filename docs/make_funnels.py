@@ -5,6 +5,7 @@ Each recipe is run on the demo's data. A test fails when a page shows something 
 
 import contextlib
 import io
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -37,6 +38,7 @@ def with_funnel(page: Path, folder: Path) -> str:
 
 
 if __name__ == "__main__":
+    os.environ["COLUMNS"] = "120"  # the pages look the same wherever they are written
     with tempfile.TemporaryDirectory(prefix="corpusmill-") as place:
         for page in PAGES:
             page.write_text(with_funnel(page, Path(place) / page.stem), "utf-8")

@@ -171,7 +171,7 @@ def test_ctrl_c_ends_with_one_line_and_the_run_continues(reference, tmp_path):
         time.sleep(0.01)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the driver, the fork server and the workers
     _, message = run.communicate()
-    assert run.returncode == 130
+    assert run.returncode == 130, message
     assert "interrupted. What is committed is safe: run the same command again to continue." in message
     assert "Traceback" not in message
     assert workers_of(run.pid) == []

@@ -172,8 +172,9 @@ class MinhashVerdicts:
                 ]
             )
             more.sort(axis=1)
-            more = _without(_distinct_rows(more[more[:, 0] != more[:, 1]]), pairs)
+            more = _distinct_rows(more[more[:, 0] != more[:, 1]])
             more = more[documents[more[:, 1]] >= files.own]
+            more = _without(more, pairs) if len(more) else more  # which sorts all that are known
             if not len(more):
                 break
             io.facts["through_duplicates"] = io.facts.get("through_duplicates", 0) + len(more)
@@ -188,7 +189,7 @@ class MinhashVerdicts:
 
         place   (documents,) of each in the order in which they are preferred; None: the earlier is
         """
-        alike = np.flatnonzero(similarity >= self.threshold)
+        alike = similarity >= self.threshold  # a byte per pair, where their numbers would be eight
         if place is None:
             return survivors(documents, pairs[alike, 0], pairs[alike, 1], similarity[alike])
         one, other = place[pairs[alike, 0]], place[pairs[alike, 1]]
