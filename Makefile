@@ -169,7 +169,7 @@ build/torch/.ready: Makefile pyproject.toml constraints.txt
 
 build/names/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/names
-	$(NAMES_PYTHON) $(PIP) -c constraints.txt -e '.[pii-names]' pytest hypothesis
+	$(NAMES_PYTHON) $(PIP) -c constraints.txt -e '.[dev,pii-names]'
 	@touch $@
 
 build/seeds/.ready: Makefile pyproject.toml
