@@ -64,7 +64,7 @@ steps:
 write: [shards, jsonl]
 """
 FILES = {  # stage, without numbers and labels -> its outputs
-    "pass": ("docs", "signals", "dropped", "dead", "keys-exact", "keys-minhash", "keys-sources"),
+    "pass": ("docs", "signals", "dropped", "dead", "ids", "keys-exact", "keys-minhash", "keys-sources"),
     "group": ("duplicates", "pairs"),
     "shingles": ("shingles",),
     "verdicts": ("verdicts",),

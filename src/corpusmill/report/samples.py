@@ -149,7 +149,7 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     found = _columns(groups, [*ORDERED, *names.values()]).rename_columns([*ORDERED, *names, *PLACE])
     found = found.filter(found["kept_id"].is_valid())
     order = [(name, "ascending") for name in ("similarity", *ORDERED)]
-    rows = found.take(pc.select_k_unstable(found, min(n * SPARE, len(found)), order)).to_pylist()
+    rows = _least(found, n * SPARE, order).to_pylist()
     by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})
     complete = [row for row in rows if row["id"] in by_id and row["kept_id"] in by_id][:n]
     entries = _read(tables, list(dict.fromkeys(by_id[row[name]] for row in complete for name in ("id", "kept_id"))))
@@ -264,9 +264,13 @@ def _columns(groups: Iterable[Group], columns: Sequence[str], missing: bool = Fa
 def _smallest(rows: pa.Table, n: int) -> list[Place]:
     """The places of the `n` rows with the smallest ids, in their order; those with a text first, if it is known."""
     by = [name for name in (MISSING, *ORDERED) if name in rows.column_names]
-    at = pc.select_k_unstable(rows, min(n, len(rows)), [(name, "ascending") for name in by])
-    taken = rows.select(PLACE).take(at)
+    taken = _least(rows, n, [(name, "ascending") for name in by])
     return list(zip(*(taken[name].to_pylist() for name in PLACE)))
+
+
+def _least(rows: pa.Table, n: int, by: Sequence[tuple[str, str]]) -> pa.Table:
+    """The first `n` rows in this order. Of no rows, older versions of pyarrow select none with an error."""
+    return rows.take(pc.select_k_unstable(rows, min(n, len(rows)), by)) if len(rows) else rows
 
 
 def draw(
