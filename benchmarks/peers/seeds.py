@@ -81,8 +81,11 @@ class Made:
     def dropped(self, *steps: str) -> list[dict[str, Any]]:
         """Documents that these steps dropped, with the text that came to them; of all steps if none is named."""
         tables = self.tables
-        rows = tables.rows(f"SELECT id, source, text, url, dropped_by FROM ({tables.tables('dropped')}) ORDER BY id")
-        return [document for document in rows if not steps or document["dropped_by"] in steps]
+        columns = ["id", "source", "text", "url", "dropped_by"]
+        passes = (tables.files.documents("dropped", number, columns, 1024) for number in range(len(tables.passes)))
+        rows = (document for batches in passes for batch in batches for document in batch.to_pylist())
+        chosen = (document for document in rows if not steps or document["dropped_by"] in steps)
+        return sorted(chosen, key=lambda document: str(document["id"]))
 
 
 def exact(name: str, same: bool) -> Figure:
