@@ -137,7 +137,7 @@ def urls(file: Path) -> list[str]:
 
 
 def duplicates(clusters: Path, files: list[list[str]]) -> list[tuple[str, str]]:
-    """Every removed document, and the one of its cluster that stays, similar or not."""
+    """Every removed document, and the one of its cluster that is kept, similar or not."""
     heads: dict[int, str] = {}
     members: list[tuple[str, int]] = []
     for rank, names in enumerate(files):

@@ -88,7 +88,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             tokenize,
             some,
             in_place=in_place and number == len(passes),
-            stays=in_place and last_texts,
+            next_in_place=in_place and last_texts,
             encodes=encodes and last_texts,
             split_at=pack.split_at if pack and encodes and last_texts else None,
             # A pass that cannot drop a document does the same work whatever the settings are.

@@ -134,10 +134,10 @@ class Pass:
     tokenizer   counts the tokens of each document as it leaves the pass; None where the recipe has none
     only        label and sources of those of the steps that are for some sources only. Batches are of one source then,
                 so that a step sees all of a batch or nothing of it
-    in_place    this is the last pass, and its texts stay in the files of the pass before
-    stays       the next pass leaves the texts in the files of this one
-    encodes     writes the token ids of its documents
-    split_at    where packing may cut documents: that is written beside the ids
+    in_place         this is the last pass, and leaves its texts in the files of the pass before
+    next_in_place    the next pass leaves its texts in the files of this one
+    encodes          writes the token ids of its documents
+    split_at         where packing may cut documents: that is written beside the ids
 
     `measure_dropped` and `dropped_text` are those of `recipe.parts.RunSettings`. With "first" and "none", dropped
     documents leave their batch, and tokens of texts that the pass before has not counted are null.
@@ -151,7 +151,7 @@ class Pass:
     tokenizer: Tokenize | None
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
     in_place: bool = False
-    stays: bool = False
+    next_in_place: bool = False
     encodes: bool = False
     split_at: SplitAt | None = None
     measure_dropped: str = "all"
@@ -353,7 +353,7 @@ class Pass:
     @property
     def _writes_last(self) -> bool:
         """Whether no later pass changes the texts, and this one writes them."""
-        return self.stays or (not self.requests and not self.in_place)
+        return self.next_in_place or (not self.requests and not self.in_place)
 
     def _count(self, batch: Batch, ids: TokenIds | None = None) -> pa.Array:
         """(documents,) tokens of `counted_texts`. Those that are as the pass before left them were counted there.
@@ -444,7 +444,7 @@ class Pass:
             measured = integrity(came)
             has_text = came.is_valid()  # not so a page that was dropped before its text was extracted
             texts["input"].add(sources.filter(has_text), measured[has_text.to_numpy(zero_copy_only=False)])
-        if "output" not in texts and not self.stays:
+        if "output" not in texts and not self.next_in_place:
             return None
         if batch.beside is not None:
             again = measured_beside(batch.beside.filter(is_kept))
