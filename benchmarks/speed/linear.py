@@ -2,7 +2,8 @@
 
 Whole runs of both recipes on workloads of these sizes, which benchmarks/workload.py makes beside --out, named after
 their scale: what is not there is made first and removed after, unless --keep is given. The largest takes most of two
-hours to make, and 60 GB of disk: it asks for that before it begins. `--scales 2 8` leaves it out.
+hours to make, and 60 GB of disk: it asks for that before it begins. `--scales 2 8` leaves it out. Where the packages
+that workloads are made of are not to be had, `--slice` makes them of the slice of one, see copies.py.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.common import GIB, Figure, Workload, heading, row, table, verdict
+from benchmarks.speed import copies
 from benchmarks.speed.whole_run import RECIPES, Measured, whole_run
 from benchmarks.workload import build, fetch
 from corpusmill.text import compile as kernels
@@ -29,6 +31,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("build/workload"), help="workloads are put at OUT-SCALE")
     parser.add_argument("--packages", type=Path, default=Path("build/packages"), help="where packages are kept")
+    parser.add_argument("--slice", type=Path, help="make workloads of this slice of one, and of no packages")
+    parser.add_argument("--workers", type=int, help="one for each core, if not given")
     parser.add_argument("--scales", type=int, nargs="+", default=SCALES, help="of the workload: 2 is 1 GB")
     parser.add_argument("--runs", type=int, default=1, help="of which the median is taken")
     parser.add_argument("--keep", action="store_true", help="leave the workloads that were made")
@@ -45,10 +49,13 @@ def main() -> int:
             made = not (folder / "truth.json").is_file()
             if made:
                 with contextlib.redirect_stdout(sys.stderr):
-                    build(fetch(options.packages), folder, scale, processes=2)
+                    if options.slice:
+                        copies.build(options.slice.glob("docs-*.jsonl"), folder, scale)
+                    else:
+                        build(fetch(options.packages), folder, scale, processes=2)
             workload = Workload.open(folder)
             for name, steps in RECIPES:
-                done = [whole_run(workload, steps, scratch) for _ in range(options.runs)]
+                done = [whole_run(workload, steps, scratch, options.workers) for _ in range(options.runs)]
                 seconds[name][f"{workload.bytes / GB:.2f} GB"] = show(name, workload, done)
                 shutil.rmtree(scratch / "run")
             if made and not options.keep:

@@ -23,7 +23,10 @@ def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
         return []
     figures = []
     print("## small and packed inputs: a crawl recipe\n")
-    table("input", "MB on disk", "units of pass-1", "1 worker, s", "2 workers, s", "times as fast", "workers busy")
+    table(
+        "input", "MB on disk", "units of pass-1", "1 worker, s", "2 workers, s", "times as fast", "workers busy",
+        "documents / s per core",
+    )  # fmt: skip
     for name, reader, make in (
         (f"{PACKED} files of zstd", "jsonl", packed),
         (f"{SMALL} files of {SMALL_MB} MB", "jsonl", small),
@@ -41,18 +44,23 @@ def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
             f"steps:{extract}{CRAWL}write:\n  - shards\n",
             "utf-8",
         )
-        one, _, _ = timed(recipe, folder, 1)
-        two, units, busy = timed(recipe, folder, 2)
-        row(name, f"{size / MB:.1f}", units, f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}", f"{busy:.0%}")
+        one, _, _, by_core = timed(recipe, folder, 1)
+        two, units, busy, _ = timed(recipe, folder, 2)
+        row(
+            name, f"{size / MB:.1f}", units, f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}", f"{busy:.0%}",
+            f"{by_core:,.0f}",
+        )  # fmt: skip
         figures.append(Figure(f"{name}: pass-1, two workers beside one", one / two, "times", BAR))
         shutil.rmtree(folder)
     print()
     return figures
 
 
-def timed(recipe: Path, folder: Path, workers: int) -> tuple[float, int, float]:
-    """Of pass-1: wall seconds, units, and the share of these seconds for which its workers were busy."""
+def timed(recipe: Path, folder: Path, workers: int) -> tuple[float, int, float, float]:
+    """Of pass-1: wall seconds, units, the share of these seconds for which its workers were busy, and the documents
+    that came in for each second that a worker was busy."""
     from benchmarks.speed.whole_run import wall_of
+    from corpusmill.report.waterfall import Waterfall
     from corpusmill.run_folder import RunFolder
 
     shutil.rmtree(folder / "run", ignore_errors=True)
@@ -61,8 +69,10 @@ def timed(recipe: Path, folder: Path, workers: int) -> tuple[float, int, float]:
         [*command, "--workers", str(workers)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
     )
     results = RunFolder(str(folder / "run")).results()["pass-1"]
-    wall = wall_of(folder / "run" / results.folder)
-    return wall, len(results), float(results.seconds.sum()) / (wall * workers)
+    wall, busy = wall_of(folder / "run" / results.folder), float(results.seconds.sum())
+    flow = RunFolder(str(folder / "run")).waterfall()
+    assert flow
+    return wall, len(results), busy / (wall * workers), Waterfall.from_json(flow).documents_in / busy
 
 
 def packed(workload: Workload, folder: Path) -> None:

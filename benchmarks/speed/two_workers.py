@@ -1,4 +1,5 @@
-"""Does a second worker halve the time? Whole runs with one worker and with two, in turns."""
+"""Does a second worker halve the time? Whole runs with one worker, with two, and on larger machines with 4, 8 …, in
+turns."""
 
 import os
 import shutil
@@ -16,15 +17,17 @@ def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     if (os.cpu_count() or 1) < 2:
         print("two workers: left out, this machine has one core\n")
         return []
-    print(f"## two workers beside one: whole runs of {workload.bytes / MB:,.0f} MB, median of {runs}\n")
-    table("", "1 worker, s", "2 workers, s", "times as fast")
+    counts = [1 << power for power in range((os.cpu_count() or 1).bit_length())]
+    print(f"## workers beside one: whole runs of {workload.bytes / MB:,.0f} MB, median of {runs}\n")
+    table(
+        "", *(f"{count} worker{'s' * (count > 1)}, s" for count in counts), *(f"{count}: times" for count in counts[1:])
+    )
     figures = []
     for name, steps in RECIPES:
-        pairs = [[whole_run(workload, steps, scratch, workers).wall for workers in (1, 2)] for _ in range(runs)]
+        rounds = [[whole_run(workload, steps, scratch, count).wall for count in counts] for _ in range(runs)]
         shutil.rmtree(scratch)
-        one, two = (median(walls) for walls in zip(*pairs))
-        times = median(one / two for one, two in pairs)
-        row(name, f"{one:.1f}", f"{two:.1f}", f"{times:.2f}")
-        figures.append(Figure(f"two workers, {name}: whole run, beside one worker", times, "times", BAR))
+        times = [median(walls[0] / walls[at] for walls in rounds) for at in range(1, len(counts))]
+        row(name, *(f"{median(walls):.1f}" for walls in zip(*rounds)), *(f"{each:.2f}" for each in times))
+        figures.append(Figure(f"two workers, {name}: whole run, beside one worker", times[0], "times", BAR))
     print()
     return figures
