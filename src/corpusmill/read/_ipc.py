@@ -279,33 +279,48 @@ def _vector(data: bytes, at: int, item: str) -> list[tuple[Any, ...]]:
 
 
 def validated(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch. Raises pyarrow.ArrowInvalid if its buffers are not what its types say; strings may hold any bytes."""
+    """The batch. Raises pyarrow.ArrowInvalid if its buffers are not what its types say; single values may be such as
+    their type does not allow, see `_harmless`."""
     batch.validate()
     for column in batch.columns:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid:
-            kind = _as_bytes(column.type)
+            kind = _harmless(column.type)
             if kind == column.type:
                 raise
-            column.view(kind).validate(full=True)  # is it more than bytes that are not UTF-8?
+            column.view(kind).validate(full=True)  # is it more than a value that its type does not allow?
     return batch
 
 
-def _as_bytes(kind: pa.DataType) -> pa.DataType:
-    """A type with bytes where there are strings, to any depth that Arrow can reinterpret."""
-    if pa.types.is_string(kind):
-        return pa.binary()
-    if pa.types.is_large_string(kind):
-        return pa.large_binary()
-    if pa.types.is_string_view(kind):
+def _harmless(kind: pa.DataType) -> pa.DataType:
+    """A type of the same buffers whose values may be any bits where a wrong one does no harm: strings that are not
+    UTF-8, times beyond a day, decimals with too many digits. As deep as Arrow can look at an array as another."""
+    types = pa.types
+    if types.is_string(kind) or types.is_large_string(kind):
+        return pa.binary() if types.is_string(kind) else pa.large_binary()
+    if types.is_string_view(kind):
         return pa.binary_view()
-    if pa.types.is_struct(kind):
-        return pa.struct([kind.field(i).with_type(_as_bytes(kind.field(i).type)) for i in range(kind.num_fields)])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_as_bytes(kind.value_type)))
-    if pa.types.is_large_list(kind):
-        return pa.large_list(kind.value_field.with_type(_as_bytes(kind.value_type)))
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _as_bytes(kind.value_type), kind.ordered)
+    if types.is_date64(kind) or types.is_time64(kind):
+        return pa.int64()
+    if types.is_time32(kind):
+        return pa.int32()
+    if types.is_decimal(kind):
+        return pa.binary(kind.byte_width)
+    if types.is_struct(kind):
+        return pa.struct([_harmless_field(kind.field(i)) for i in range(kind.num_fields)])
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_harmless_field(kind.value_field), kind.list_size)
+    lists = ((types.is_list, pa.list_), (types.is_large_list, pa.large_list), (types.is_list_view, pa.list_view))
+    for is_kind, new in lists:
+        if is_kind(kind):
+            return new(_harmless_field(kind.value_field))
+    if types.is_map(kind):
+        return pa.map_(_harmless_field(kind.key_field), _harmless_field(kind.item_field), kind.keys_sorted)
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _harmless(kind.value_type), kind.ordered)
     return kind
+
+
+def _harmless_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_harmless(field.type))
