@@ -68,5 +68,5 @@ def _arrow(file: FileInfo) -> float:
                 return 1.0
             first: int = table.read(blocks[0], list(range(len(table.schema)))).nbytes
             return max(first * len(blocks) / file.size, 0.1)
-    except (pa.ArrowException, RecordError, OSError, ValueError):
+    except (pa.ArrowException, RecordError, OSError, ValueError, KeyError):  # KeyError: a type that pyarrow has not
         return TYPICAL

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecordError
 from corpusmill.read._columns import TEXT, Roles, Rows
+from corpusmill.read._ipc import validated
 from corpusmill.read._values import Sizes, is_page, is_readable, is_text, numbered, sizes, to_python
 
 ROWS = 256  # converted at a time: a few MB of Python strings for usual pages
@@ -83,6 +84,17 @@ def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: Rows) ->
             rows.add(position, dict(zip(names, values)))
             yield from rows.docs.full()
         start += count
+
+
+def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch that pyarrow has decoded from Parquet. Raises pyarrow.ArrowInvalid if it cannot be used.
+
+    Pyarrow checks what it decodes, all but numbers of values in a dictionary.
+    """
+    if any(_grows(field.type) for field in batch.schema):
+        return validated(batch)
+    batch.validate()
+    return batch
 
 
 def _weights(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:

@@ -68,6 +68,8 @@ def sizes(column: pa.Array) -> Sizes:
     rows share a long string.
     """
     kind, count = column.type, len(column)
+    if not count:
+        return OBJECT
     if isinstance(column, pa.ExtensionArray):
         return sizes(column.storage)
     if pa.types.is_dictionary(kind):
@@ -93,7 +95,7 @@ def sizes(column: pa.Array) -> Sizes:
             return _summed(keys + items, ends[:-1], ends[1:])
         return _summed(sizes(column.values), ends[:-1], ends[1:])
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        views = np.frombuffer(column.buffers()[1] or b"", np.int32)[: 4 * (column.offset + count)].reshape(-1, 4)
+        views = np.frombuffer(column.buffers()[1], np.int32, 4 * (column.offset + count)).reshape(-1, 4)
         lengths = views[column.offset :, 0].astype(np.int64)
         return OBJECT + np.where(column.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
     if _is_bytes(kind):

@@ -36,9 +36,10 @@ class Jsonl:
     columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names. Where `html` names a
     column, its values are the pages that an `extract/…` step makes the text of, and no column with text is looked for.
 
-    A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are
-    read (and kept as null), whole numbers beyond 64 bits (as floats), lines that end with carriage returns, a byte
-    order mark before any line, and UTF-16 with such a mark; bytes that are not UTF-8 and lone surrogates become U+FFFD.
+    A document's position is the offset of its line in decompressed bytes (of UTF-16, as UTF-8). Beyond the standard,
+    NaN and Infinity are read (and kept as null), whole numbers beyond 64 bits (as floats), lines that end with carriage
+    returns, a byte order mark before any line, and UTF-16 with such a mark; bytes that are not UTF-8 and lone
+    surrogates become U+FFFD.
     Of a name given twice the last value counts. Faults: `bad_json`, `bad_encoding` (UTF-16 without a mark: the file is
     not read), `too_deep` (lists and objects nested more than 250 deep in what is kept), `no_text` or `no_page` (missing
     or not a string), `too_long`, `truncated`, `damaged`; `empty_text` and `empty_page` are expected. Blank lines are

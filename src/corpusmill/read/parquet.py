@@ -9,7 +9,7 @@ from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._ipc import opened
-from corpusmill.read._tables import FAULTS, ROWS, add_rows, check, is_damage, names_of, needed
+from corpusmill.read._tables import FAULTS, ROWS, add_rows, check, decoded, is_damage, names_of, needed
 from corpusmill.storage import FileInfo
 
 STEP = "read/parquet"
@@ -86,7 +86,7 @@ class Parquet:
                     try:
                         if (batch := next(batches, None)) is None:
                             break
-                        batch.validate()
+                        batch = decoded(batch)
                     except FAULTS as error:
                         if not is_damage(error):
                             raise
