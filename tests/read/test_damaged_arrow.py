@@ -69,6 +69,20 @@ def test_the_batches_after_a_damaged_one_are_read(tmp_path, new, target):
     assert dead[0]["reason"].startswith("record batch 1 is damaged, rows 40 to 79 are lost: ")
 
 
+def test_every_kind_of_file_is_read_alike_whole_and_in_pieces(tmp_path):
+    for name, data in made_arrow.files().items():
+        whole, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", data))
+        assert len(whole) == made_arrow.ROWS and not dead, name
+        assert read_all(Arrow(), save(tmp_path, "a.arrow", data), target=1)[0] == whole, name
+
+
+def test_a_second_stream_in_a_file_is_not_lost_silently(tmp_path):
+    data = written(numbered_texts(), pa.ipc.new_stream)
+    rows, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", data + data))
+    assert len(rows) == MANY and briefly(dead) == [(MANY, "damaged", False)]
+    assert "another one follows" in dead[0]["reason"]
+
+
 @pytest.mark.parametrize("target", [1, 1 << 40])
 def test_a_file_without_its_end_is_read_as_far_as_it_goes(tmp_path, target):
     data = written(numbered_texts())

@@ -179,6 +179,8 @@ def _in_stream(file: Any, begin: int, size: int, lost: str | None) -> Iterator[B
         at = found.end
     if lost:
         yield Block(at, 0, 0, f"{lost}; the batches before it were read")
+    elif _at(file, at, 12)[8:] == b"\xff" * 4:
+        yield Block(at, 0, 0, f"the stream ends at byte {at} and another one follows, which needs a file of its own")
 
 
 def _message(file: Any, at: int, size: int, kind: int = 0) -> Any:

@@ -95,7 +95,8 @@ class Arrow:
                     docs.dead(position, "damaged", _lost(block, number, position, error))
                 else:
                     yield from add_rows(batch, names, position, rows)
-            position += block.rows
+            # Rows after one that is not known to be there do not have the address of its dead letter.
+            position += block.rows or int(block.problem is not None)
 
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
