@@ -71,9 +71,10 @@ def test_the_batches_after_a_damaged_one_are_read(tmp_path, new, target):
 
 def test_every_kind_of_file_is_read_alike_whole_and_in_pieces(tmp_path):
     for name, data in made_arrow.files().items():
-        whole, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", data))
+        file = save(tmp_path, f"{name}.arrow", data)
+        whole, dead, _ = read_all(Arrow(), file)
         assert len(whole) == made_arrow.ROWS and not dead, name
-        assert read_all(Arrow(), save(tmp_path, "a.arrow", data), target=1)[0] == whole, name
+        assert read_all(Arrow(), file, target=1)[0] == whole, name
 
 
 def test_a_second_stream_in_a_file_is_not_lost_silently(tmp_path):
