@@ -249,7 +249,7 @@ class StageFolder:
 
     def plan(self, units: Sequence[Unit]) -> str:
         """Record a plan; returns its name, which changes with the keys, inputs and order of its units."""
-        inputs = [json.dumps(plain(unit.inputs), ensure_ascii=False) for unit in units]
+        inputs = [_escaped(json.dumps(plain(unit.inputs), ensure_ascii=False)).decode() for unit in units]
         digest = hashlib.sha256()
         for unit, text in zip(units, inputs):
             digest.update(f"{unit.key}\0{text}\n".encode("utf-8", "surrogateescape"))
@@ -513,7 +513,12 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    return _escaped(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def _escaped(text: str) -> bytes:
+    r"""JSON as UTF-8. What of a name is not UTF-8 is a lone surrogate in Python, and as "\udcff" one in JSON, too."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _sync(path: Path) -> None:

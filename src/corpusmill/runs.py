@@ -28,6 +28,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
+from corpusmill.storage import printable
 from corpusmill.unit_io import disk_full
 from corpusmill.units import now
 from corpusmill.verify import Checked, verify
@@ -202,7 +203,7 @@ def _describe(plan: Plan) -> dict[str, Any]:
     import pyarrow
 
     inputs = {
-        source.source: [{"path": f.path, "bytes": f.size, "fingerprint": f.fingerprint} for f in found.files]
+        source.source: [{"path": printable(f.path), "bytes": f.size, "fingerprint": f.fingerprint} for f in found.files]
         for source, found in zip(plan.recipe.read, plan.inputs)
     }
     versions = {
@@ -217,7 +218,7 @@ def _describe(plan: Plan) -> dict[str, Any]:
         "recipe": plan.recipe.dump(),
         "fingerprint": plan.recipe.fingerprint(),
         "versions": versions,
-        "command": sys.argv,
+        "command": [printable(word) for word in sys.argv],
         "inputs": inputs,
         "hub": _from_hub(plan),
         "passes": [

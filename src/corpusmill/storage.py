@@ -18,6 +18,7 @@ import contextlib
 import errno
 import glob
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ from corpusmill.errors import InputError, MissingExtraError, StorageError, did_y
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hf", "http": "http", "https": "http"}
 CREATES_ONCE = {"s3", "s3a", "gs", "gcs", "memory"}  # fsspec file systems whose pipe_file(mode="create") is conditional
+ODD = re.compile("[\ud800-\udfff]")
 WILD = set("*?[")
 BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object stores
 
@@ -39,10 +41,29 @@ BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object
 class FileInfo:
     """One input file, as it was when the run was planned."""
 
-    path: str  # as the recipe's pattern found it: what opens the file
+    path: str  # as the recipe's pattern found it: what opens the file; `printable` in what is written
     name: str  # relative to the folder that all patterns share, with "/": what document ids are made of
     size: int  # bytes
     fingerprint: str  # "mtime:<ns>", or "etag:<value>" in an object store: changes when the content does
+
+
+def printable(path: str) -> str:
+    r"""A path as records hold it. One that is not UTF-8 has its odd bytes as \xff, and its backslashes twice.
+
+    >>> print(printable("data/a.txt"), printable("data/caf\udce9.txt"))
+    data/a.txt data/caf\xe9.txt
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return ODD.sub(_escaped, path.replace("\\", "\\\\"))
+    return path
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    # Python stands a byte that is not UTF-8 for a code from U+DC80 on; others are of Windows, whose names are UTF-16.
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
 def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...] = ()) -> list[FileInfo]:

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -95,6 +96,25 @@ def test_the_head_of_the_card_says_which_files_a_subset_has(cache):
     put(cache, "data/CC-1/000.parquet", "sample/10BT/000.parquet", readme=CARD)
     assert chosen() == ["data/CC-1/000.parquet"]
     assert chosen(subset="sample-10BT", split="train") == ["sample/10BT/000.parquet"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "configs: 3",
+        "configs: {a: b}",
+        "configs: [1, null, {data_files: 3}, {data_files: null}]",
+        "configs: [{config_name: default, data_files: {train: 3}}]",
+        "configs: [{config_name: [1], data_files: [[1], {split: train, path: {a: b}}, 2020-01-01]}]",
+        "when: 2020-99-99",
+        "deep: " + "[" * 5000,
+        "x: !!python/object:os.system",
+    ],
+)
+def test_a_card_that_says_nothing_sensible_is_no_traceback(cache, head):
+    put(cache, "a.parquet", readme=f"---\n{head}\n---\n")
+    with suppress(InputError):
+        assert chosen() in ([], ["a.parquet"])
 
 
 def test_a_path_in_the_data_set_names_files_as_elsewhere(cache):

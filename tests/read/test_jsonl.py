@@ -121,9 +121,9 @@ def test_what_is_not_quite_json_is_read_as_far_as_it_makes_sense(tmp_path):
     assert rows[5]["metadata"] == '{"big":1.2345678901234568e+29,"inf":null,"score":null}'
 
 
-def test_deep_nesting_is_a_bad_line_and_no_crash(tmp_path):
+def test_deep_nesting_is_a_dead_letter_and_no_crash(tmp_path):
     rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", lines({"text": "a"}, b"[" * 200_000)))
-    assert texts(rows) == ["a"] and [letter["kind"] for letter in dead] == ["bad_json"]
+    assert texts(rows) == ["a"] and [letter["kind"] for letter in dead] == ["too_deep"]
 
 
 @pytest.mark.parametrize("how", ["gz", "bz2", "xz", "zst"])

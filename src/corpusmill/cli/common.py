@@ -1,5 +1,6 @@
 """What all verbs share: messages, exit codes, JSON, tables."""
 
+import io
 import json
 import os
 import signal
@@ -22,6 +23,8 @@ INTERRUPTED = 130
 def guarded(app: Callable[..., Any]) -> int:
     """Run the app; errors become one message on stderr and an exit code, never a traceback for a mistake of the
     user."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be UTF-8, nor consoles know every character
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.path.insert(0, "")  # custom steps are imported from the working directory, as with `python -m`
     try:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.

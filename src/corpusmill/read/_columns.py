@@ -8,7 +8,7 @@ from re import compile as pattern
 from typing import Any
 
 from corpusmill.errors import InputError, RecipeError, did_you_mean
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import Documents, Unfit, as_json
 
 TEXT = ("text", "content", "body", "raw_content", "document")
 ID = ("id", "doc_id", "document_id", "docid", "_id", "uuid")
@@ -57,7 +57,14 @@ class Roles:
                     f'{where}: there is no column "{name}" for the {role}{did_you_mean(name, columns) or "."} '
                     f"It has: {_listed(columns)}."
                 )
-        if self.content is None and not any(name in columns for name in TEXT):
+        content = self.content if self.content is not None else next((name for name in TEXT if name in columns), None)
+        for name in (content, self.id, self.url, self.date):
+            if name is not None and columns.count(name) > 1:
+                raise InputError(
+                    f'{where}: {columns.count(name)} columns are called "{name}", and it is not clear which one is '
+                    "meant. Give them names of their own."
+                )
+        if content is None:
             raise InputError(
                 f"{where}: none of its columns is called {', '.join(TEXT[:-1])} or {TEXT[-1]}. "
                 f"Name the one with the text, for example `text: {columns[0] if columns else 'story'}`. "
@@ -138,7 +145,12 @@ class Rows:
         _remove(row, plan.content)
         if self.roles.keep is not None:
             row = {name: row[name] for name in self.roles.keep if name in row}
-        about: dict[str, Any] = {"given": given, "url": url, "date": day, "metadata": as_json(row)}
+        try:
+            metadata = as_json(row)
+        except Unfit as error:
+            self.docs.dead(position, error.kind, f"{error}; `keep` chooses which of them are", url=url)
+            return
+        about: dict[str, Any] = {"given": given, "url": url, "date": day, "metadata": metadata}
         if isinstance(content, bytes):
             self.docs.add(position, raw=content, **about)
         elif is_page:

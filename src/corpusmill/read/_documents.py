@@ -6,10 +6,21 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
+from corpusmill.errors import RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
 from corpusmill.schema import DOCUMENT, document_id
+from corpusmill.storage import printable
 
+MAX_METADATA = 1 << 29  # bytes: a batch of two, and what a record's address takes, are below what a column can hold
 COLUMNS = tuple(field.name for field in DOCUMENT)
+
+
+class Unfit(RecordError):
+    """A record that cannot be stored as a document; `kind` is that of its dead letter."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 class Documents:
@@ -17,6 +28,7 @@ class Documents:
 
     def __init__(self, piece: Piece, source: str, step: str, counts: ReadCounts) -> None:
         self.piece = piece
+        self.file = printable(piece.file.path)
         self.source = source
         self.step = step
         self.counts = counts
@@ -57,12 +69,12 @@ class Documents:
         self.counts.dead(
             id=self.id(position),
             source=self.source,
-            file=self.piece.file.path,
+            file=self.file,
             position=position,
             url=url,
             step=self.step,
             kind=kind,
-            reason=reason,
+            reason=printable(reason),  # it may have a path in it
             expected=expected,
         )
 
@@ -83,7 +95,7 @@ class Documents:
     def _take(self) -> pa.RecordBatch:
         columns, rows = self.columns, self.rows
         columns["source"] = [self.source] * rows
-        columns["file"] = [self.piece.file.path] * rows
+        columns["file"] = [self.file] * rows
         batch = pa.record_batch([pa.array(columns[field.name], field.type) for field in DOCUMENT], schema=DOCUMENT)
         self.counts.records += rows
         self.counts.documents += rows
@@ -92,8 +104,26 @@ class Documents:
 
 
 def as_json(values: dict[str, Any]) -> bytes | None:
-    """Metadata as it is stored: JSON with sorted keys; None if empty."""
-    return orjson.dumps(values, _str, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS) if values else None
+    """Metadata as it is stored: JSON with sorted keys; None if empty. Raises Unfit if it cannot be stored.
+
+    Numbers that JSON does not have (NaN, infinity) are null; what it has no type for is text.
+    """
+    if not values:
+        return None
+    try:
+        # In a list, because a writer puts it in an object, and so deep orjson must be able to write it.
+        data = orjson.dumps([values], _str, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)[1:-1]
+    except TypeError as error:
+        kind = "too_deep" if "ecursion" in str(error) else "bad_metadata"
+        raise Unfit(kind, f"the other columns cannot be kept as metadata: {_said(error)}") from error
+    if len(data) > MAX_METADATA:
+        reason = f"the other columns have {len(data)} bytes as JSON, and at most {MAX_METADATA} are kept as metadata"
+        raise Unfit("too_large", reason)
+    return data
+
+
+def _said(error: TypeError) -> str:
+    return "they are nested too deep" if "ecursion" in str(error) else str(error)
 
 
 def _str(value: object) -> object:

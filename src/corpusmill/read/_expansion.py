@@ -1,6 +1,8 @@
 """How much text a byte of a file gives, from a look at its beginning."""
 
+from corpusmill.errors import RecordError
 from corpusmill.read._bytes import ERRORS, inflater, sniff, zstd_dictionary
+from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
 HEAD = 1 << 18  # bytes of the file that are looked at
@@ -52,7 +54,7 @@ def _parquet(file: FileInfo) -> float:
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         decoded: int = sum(group.total_byte_size for group in groups)
         return max(decoded / file.size, 0.1)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):
         return TYPICAL
 
 
@@ -60,12 +62,11 @@ def _arrow(file: FileInfo) -> float:
     import pyarrow as pa
 
     try:
-        with open_read(file.path) as source:
-            reader = pa.ipc.open_file(source)
-            if not reader.num_record_batches:
+        with open_ipc(file.path) as table:
+            blocks = list(table.blocks())
+            if not blocks:
                 return 1.0
-            first: int = reader.get_batch(0).nbytes
-            batches: int = reader.num_record_batches
-            return max(first * batches / file.size, 0.1)
-    except (pa.ArrowException, OSError):
+            first: int = table.read(blocks[0], list(range(len(table.schema)))).nbytes
+            return max(first * len(blocks) / file.size, 0.1)
+    except (pa.ArrowException, RecordError, OSError, ValueError, KeyError):  # KeyError: a type that pyarrow has not
         return TYPICAL

@@ -15,7 +15,7 @@ import yaml
 
 from corpusmill import hub
 from corpusmill.errors import InputError, MissingExtraError, did_you_mean
-from corpusmill.storage import FileInfo, read_bytes
+from corpusmill.storage import FileInfo, read_range
 
 SCHEME = f"{hub.SCHEME}datasets/"
 TRAIN = "train"
@@ -28,6 +28,7 @@ KEYWORDS = {
 }  # fmt: skip
 OF = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})")
 WORD = re.compile(r"[a-z]+")
+MAX_CARD = 16 << 20  # bytes of README.md that are looked at
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that takes any
 
 
@@ -216,29 +217,32 @@ def _configs(listing: Listing) -> list[dict[str, Any]]:
     if "README.md" not in listing.files:
         return []
     try:
-        text = read_bytes(listing.files["README.md"].path).decode("utf-8", "replace")
+        text = read_range(listing.files["README.md"].path, 0, MAX_CARD).decode("utf-8", "replace")
     except (InputError, MissingExtraError):
         return []
     head = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
         said = yaml.safe_load(head[1]) if head else None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError, ValueError):  # ValueError: a date that there is not
         return []
     configs = said.get("configs") if isinstance(said, dict) else None
-    return [config for config in configs or () if isinstance(config, dict)]
+    return [config for config in configs if isinstance(config, dict)] if isinstance(configs, list) else []
 
 
 def _patterns(data_files: Any) -> dict[str, list[str]]:
     """split -> patterns, of `data_files` as a card may write it."""
-    if isinstance(data_files, str):
-        return {TRAIN: [data_files]}
     if isinstance(data_files, Mapping):
-        return {str(split): [paths] if isinstance(paths, str) else list(paths) for split, paths in data_files.items()}
+        return {str(split): _strings(paths) for split, paths in data_files.items()}
     patterns: dict[str, list[str]] = {}
-    for item in data_files or ():
+    for item in data_files if isinstance(data_files, list) else [data_files]:
         split, paths = (item.get("split", TRAIN), item.get("path", [])) if isinstance(item, dict) else (TRAIN, item)
-        patterns.setdefault(str(split), []).extend([paths] if isinstance(paths, str) else paths)
+        patterns.setdefault(str(split), []).extend(_strings(paths))
     return patterns
+
+
+def _strings(paths: Any) -> list[str]:
+    """The paths of a split: one, or a list; what else a card may say there names none."""
+    return [path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str)]
 
 
 def _folder_of_subset(name: str) -> str:

@@ -1,38 +1,34 @@
-"""Shared by the readers of Arrow's formats: opening, checking and converting tables."""
+"""Shared by the readers of Arrow's formats: checking and converting tables."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from functools import lru_cache
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from corpusmill.errors import InputError
+from corpusmill.errors import InputError, RecordError
 from corpusmill.read._columns import TEXT, Roles, Rows
-from corpusmill.storage import is_local, open_read
+from corpusmill.read._ipc import validated
+from corpusmill.read._values import Sizes, is_page, is_readable, is_text, numbered, sizes, to_python
 
 ROWS = 256  # converted at a time: a few MB of Python strings for usual pages
+PART = 1 << 26  # bytes of Python values made at a time, about, unless a row has more
+MAX_ROW = 1 << 29  # bytes of a row
+FEW = 1 << 20  # bytes of a batch that cannot be more than PART as Python values: bits of flags are 64 times as large
+# What pyarrow raises for a damaged file; errors of reading are among them, see `is_damage`.
+FAULTS = (pa.ArrowException, OSError, ValueError, OverflowError, RecordError)
 
 
-def opened(path: str) -> Any:
-    """What to give pyarrow to read a file: the path of a local one, so that it reads without Python in between."""
-    return (
-        str(Path(path.partition("://")[2] if "://" in path else path).expanduser())
-        if is_local(path)
-        else open_read(path)
-    )
-
-
-def is_damage(error: Exception) -> bool:
-    """Whether an error of pyarrow means bad content, rather than a failure to read."""
-    return isinstance(error, pa.ArrowException | UnicodeError) or (isinstance(error, OSError) and error.errno is None)
+def is_damage(error: BaseException) -> bool:
+    """Whether one of FAULTS means bad content, rather than a failure to read."""
+    return not (isinstance(error, OSError) and error.errno is not None)
 
 
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:
     """Raise InputError unless every role has its column, and that of the text holds strings; pages may be bytes."""
     roles.check(schema.names, where)
     name = roles.content or next(name for name in TEXT if name in schema.names)
-    holds = _is_page if roles.html is not None else _is_text
+    holds = is_page if roles.html is not None else is_text
     if name in schema.names and not holds(schema.field(name).type):
         what = "pages" if roles.html is not None else "text"
         fit = [field.name for field in schema if holds(field.type)]
@@ -40,40 +36,85 @@ def check(schema: pa.Schema, roles: Roles, where: str) -> None:
             f'{where}: the column "{name}" holds {schema.field(name).type}, not {what}. '
             f"Columns with {what}: {', '.join(fit) or 'none'}."
         )
+    names = numbered(schema.names)
+    for number in needed(schema, roles):
+        if not is_readable(kind := schema.field(number).type):
+            kept = ", ".join(name for name, field in zip(names, schema) if is_readable(field.type))
+            raise InputError(
+                f'{where}: the column "{names[number]}" holds {kind}, which pyarrow cannot read. Leave it out: '
+                f"keep: [{kept}]"
+            )
 
 
-def add_rows(batch: pa.RecordBatch, first: int, rows: Rows) -> Iterator[pa.RecordBatch]:
-    """Add the documents of a batch whose first row is number `first`; yields the batches that are full."""
-    for start in range(0, batch.num_rows, ROWS):
-        part = batch.slice(start, ROWS)
-        try:
-            records = part.to_pylist()
-        except UnicodeDecodeError:
-            columns = [_strings(column) for column in part.columns]
-            records = pa.RecordBatch.from_arrays(columns, part.schema.names).to_pylist()
-        for position, row in enumerate(records, first + start):
-            rows.add(position, row)
+def needed(schema: pa.Schema, roles: Roles) -> list[int]:
+    """The columns of a table that must be read, by number."""
+    names = numbered(schema.names)
+    wanted = set(roles.needed(names))
+    return [number for number, name in enumerate(names) if name in wanted]
+
+
+def names_of(schema: pa.Schema) -> list[str]:
+    """The names of columns, each once. Raises UnicodeDecodeError if one, or one within their types, is not UTF-8."""
+    for field in schema:
+        is_readable(field.type)
+    return numbered(schema.names)
+
+
+def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Add the documents of a batch whose first row is number `first`; yields the batches that are full.
+
+    names   of its columns, each once
+
+    A row of more than MAX_ROW bytes is a dead letter `too_large`.
+    """
+    start = 0
+    weights = _weights(batch)
+    while start < batch.num_rows:
+        count = min(ROWS, batch.num_rows - start)
+        if weights is not None:
+            while count > 1 and weights[start : start + count].sum() > PART:
+                count //= 2
+            if (size := int(weights[start])) > MAX_ROW:
+                reason = f"the row has {size} bytes, and at most {MAX_ROW} are read"
+                rows.docs.dead(first + start, "too_large", reason)
+                start += 1
+                continue
+        part = batch.slice(start, count)
+        for position, values in enumerate(zip(*map(to_python, part.columns)), first + start):
+            rows.add(position, dict(zip(names, values)))
             yield from rows.docs.full()
+        start += count
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch that pyarrow has decoded from Parquet. Raises pyarrow.ArrowInvalid if it cannot be used.
+
+    Pyarrow checks what it decodes, all but numbers of values in a dictionary.
+    """
+    if any(_grows(field.type) for field in batch.schema):
+        return validated(batch)
+    batch.validate()
+    return batch
 
 
-def _is_page(kind: pa.DataType) -> bool:
-    is_binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
-    return bool(is_binary or _is_text(kind))
+def _weights(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    """Bytes of each row as Python values, about and at most; None if they are few."""
+    if batch.nbytes <= FEW and not any(_grows(field.type) for field in batch.schema):
+        return None
+    total: Sizes = 0
+    for column in batch.columns:
+        total = total + sizes(column)
+    return np.broadcast_to(np.asarray(total, np.int64), (batch.num_rows,))
 
 
-def _strings(column: pa.Array) -> pa.Array:
-    """A column, its bytes that are not UTF-8 replaced by U+FFFD; a nested column with any becomes null."""
-    try:
-        column.to_pylist()
-    except UnicodeDecodeError:
-        if not _is_text(column.type):
-            return pa.nulls(len(column))
-        data = pc.cast(column, pa.large_binary()).to_pylist()
-        return pa.array([None if text is None else text.decode("utf-8", "replace") for text in data], pa.large_string())
-    return column
+@lru_cache(1024)
+def _grows(kind: pa.DataType) -> bool:
+    """Whether few bytes of such a column can be many values."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _grows(kind.storage_type)
+    types = pa.types
+    shares = types.is_dictionary(kind) or types.is_run_end_encoded(kind) or types.is_union(kind)
+    views = types.is_string_view(kind) or types.is_binary_view(kind)
+    lists = types.is_list_view(kind) or types.is_large_list_view(kind) or types.is_fixed_size_list(kind)
+    empty = types.is_null(kind) or (types.is_struct(kind) and kind.num_fields == 0)
+    return shares or views or lists or empty or any(_grows(kind.field(i).type) for i in range(kind.num_fields))

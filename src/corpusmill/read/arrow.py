@@ -1,17 +1,17 @@
 """Tables in Arrow files: IPC files and streams, Feather, and folders that Hugging Face's save_to_disk wrote."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import pyarrow as pa
 
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
-from corpusmill.read._tables import add_rows, check, is_damage, opened
+from corpusmill.read._ipc import Block, Ipc, open_ipc
+from corpusmill.read._tables import FAULTS, add_rows, check, is_damage, names_of, needed
 from corpusmill.storage import FileInfo, is_local
 
 STEP = "read/arrow"
@@ -23,8 +23,11 @@ class Arrow:
 
     Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
     bytes. A document's position is its row number in the file. A file whose text column is missing or does not hold
-    strings is an InputError. Faults: `no_text` or `no_page` (null), `damaged` (a file, or the rest of one, that cannot
-    be read); `empty_text` and `empty_page` are expected. Local files are split at record batches.
+    strings is an InputError. Values of other columns that JSON has no type for are written as text; a second column of
+    a name is called NAME_1. Faults: `no_text` or `no_page` (null), `too_large` (a row of more than 512 MiB), `damaged`
+    (a record batch that is not what it says to be, or says it has more than 2 GiB after decompression; those after it
+    are read. A file without its end is read as far as it goes); `empty_text` and `empty_page` are expected. Local files
+    are split at record batches.
     """
 
     text: str | None = None
@@ -48,7 +51,7 @@ class Arrow:
                 try:
                     cuts = self._cuts(file, target_bytes)
                     checked = True
-                except (pa.ArrowException, OSError) as error:
+                except FAULTS as error:
                     if not is_damage(error):
                         raise
             pieces += cuts
@@ -59,51 +62,59 @@ class Arrow:
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
-        position = 0
-        try:
-            with _batches(piece.file.path) as (schema, batches):
-                roles = self._roles()
-                check(schema, roles, piece.file.path)
-                rows = Rows(roles, docs)
-                needed = roles.needed(schema.names)
-                for number, batch in enumerate(batches):
-                    if number >= piece.stop:
-                        break
-                    if number >= piece.start:
-                        yield from add_rows(batch.select(needed), position, rows)
-                    position += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
-            if not is_damage(error):
-                raise
-            docs.dead(position, "damaged", f"not an Arrow file, or damaged from row {position} on: {error}")
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(open_ipc(piece.file.path))
+                names = names_of(file.schema)
+            except FAULTS as error:
+                if not is_damage(error):
+                    raise
+                docs.dead(0, "damaged", f"not an Arrow file, or its beginning is damaged: {error}")
+                return
+            yield from self._rows(file, names, piece, docs)
         yield from docs.rest()
+
+    def _rows(self, file: Ipc, all_names: list[str], piece: Piece, docs: Documents) -> Iterator[pa.RecordBatch]:
+        roles = self._roles()
+        check(file.schema, roles, piece.file.path)
+        rows = Rows(roles, docs)
+        columns = needed(file.schema, roles)
+        names = [all_names[number] for number in columns]
+        position = 0
+        for number, block in enumerate(file.blocks()):
+            if number >= piece.stop:
+                break
+            if number < piece.start:
+                file.skip(block)
+            else:
+                try:
+                    batch = file.read(block, columns)
+                except FAULTS as error:
+                    if not is_damage(error):
+                        raise
+                    docs.dead(position, "damaged", _lost(block, number, position, error))
+                else:
+                    yield from add_rows(batch, names, position, rows)
+            # Rows after one that is not known to be there do not have the address of its dead letter.
+            position += block.rows or int(block.problem is not None)
 
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
     def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
         """Runs of record batches of about `target_bytes`; checks the columns, too."""
-        with _batches(file.path) as (schema, batches):
-            check(schema, self._roles(), file.path)
+        with open_ipc(file.path) as table:
+            check(table.schema, self._roles(), file.path)
             if file.size <= target_bytes or not is_local(file.path):
                 return [whole(file)]
-            count = sum(1 for _ in batches)  # memory-mapped: only their headers are read
+            count = sum(1 for _ in table.blocks())  # memory-mapped: only their headers are read
         parts = max(1, min(count, -(-file.size // max(1, target_bytes))))
         cuts = [count * i // parts for i in range(parts + 1)]
         return [Piece(file, a, b, file.size * (b - a) // max(1, count)) for a, b in pairwise(cuts)]
 
 
-@contextmanager
-def _batches(path: str) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-    """The schema and the record batches of a file in either format."""
-    source: Any = opened(path)
-    with pa.memory_map(source) if isinstance(source, str) else source as file:
-        try:
-            reader = pa.ipc.open_file(file)
-        except pa.ArrowInvalid:
-            file.seek(0)
-            with pa.ipc.open_stream(file) as stream:
-                yield stream.schema, iter(stream)
-        else:
-            with reader:
-                yield reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
+def _lost(block: Block, number: int, position: int, error: BaseException) -> str:
+    if not block.end:
+        return f"the file is damaged from row {position} on, and what follows is lost: {error}"
+    rows = f"rows {position} to {position + block.rows - 1} are lost" if block.rows else "its rows are lost"
+    return f"record batch {number} is damaged, {rows}: {error}"

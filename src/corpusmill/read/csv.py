@@ -1,21 +1,28 @@
 """Tables in CSV and TSV files."""
 
 import csv
-import sys
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, RecordError
+from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read._bytes import blocks
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
+from corpusmill.read._encoding import advice, decoded, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
+from corpusmill.read._values import numbered
 from corpusmill.storage import FileInfo
 
 STEP = "read/csv"
 MAX_LINE = 256_000_000  # bytes
+HEAD = 1 << 16  # bytes in which a header ends whose lines end with carriage returns
+# Lone surrogates, which no text holds that is decoded: see _Text.
+MARK, RETURN = "\udc00", "\udc0d"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +31,11 @@ class Csv:
 
     Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Fields in double quotes may
     contain line breaks, so a file is one piece. A document's position is its row number, 0 for the first after the
-    header. Bytes that are not UTF-8 become U+FFFD. Faults: `bad_row` (not as many fields as the header), `truncated`,
-    `damaged`; `empty_text` and `empty_page` are expected. Blank lines are counted as `blank_line`.
+    header. Lines may end with carriage returns alone, as once on the Macintosh, if the header does. A second column of
+    a name is called NAME_1. Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte order mark is read. Faults:
+    `bad_row` (not as many fields as the header, or a quotation mark that is not closed: then the rest of the file is
+    lost), `bad_encoding` (UTF-16 without a mark), `truncated`, `damaged`; `empty_text` and `empty_page` are expected.
+    Blank lines are counted as `blank_line`.
     """
 
     text: str | None = None
@@ -41,13 +51,17 @@ class Csv:
         one_content(self.text, self.html)
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise RecipeError(f"delimiter must be one character, got {self.delimiter!r}")
+        if self.delimiter is not None and self.delimiter in '"\r\n':
+            raise RecipeError(f"delimiter cannot be {self.delimiter!r}, which quotes a field or ends a line")
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         first = next((file for file in files if file.size), None)
         if first is not None:
-            header = next(self._parsed(_Text(whole(first)), first), [])
-            self._roles().check(header, f"{first.path}, header")
+            text = _Text(whole(first), self._delimiter(first))
+            if text.encoding:
+                raise InputError(f"{first.path}: {advice(text.encoding, first.path)}")
+            self._roles().check(self._header(text, first.path), f"{first.path}, header")
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
@@ -55,50 +69,130 @@ class Csv:
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
-        text = _Text(piece)
-        parsed = self._parsed(text, piece.file)
-        header = next(parsed, [])
+        text = _Text(piece, self._delimiter(piece.file))
+        if text.encoding:
+            docs.dead(0, "bad_encoding", advice(text.encoding, piece.file.path))
+            return
+        header = self._header(text, piece.file.path)
         roles = self._roles()
         if header or text.error is None:
             roles.check(header, f"{piece.file.path}, header")
+        names = numbered(header)
         rows = Rows(roles, docs)
-        position = -1
-        for position, fields in enumerate(parsed):
+        position = before = 0
+        for fields in text.rows:
+            if text.ended:
+                break
             if not fields:
                 counts.skip("blank_line")
-            elif len(fields) != len(header):
-                reason = f"the row has {len(fields)} fields, the header {len(header)}: {str(fields)[:80]}"
+            elif len(fields) != len(names):
+                reason = f"the row has {len(fields)} fields, the header {len(names)}: {str(fields)[:80]}"
                 docs.dead(position, "bad_row", reason)
             else:
-                rows.add(position, dict(zip(header, fields, strict=True)))
+                rows.add(position, dict(zip(names, text.restored(fields), strict=True)))
             yield from docs.full()
+            position += 1
+            before = text.rows.line_num
         if text.error:
             kind = "too_long" if isinstance(text.error, TooLong) else type(text.error).__name__.lower()
-            docs.dead(position + 1, kind, f"{text.error}; the rows from here on are lost")
+            docs.dead(position, kind, f"{text.error}; the rows from here on are lost")
+        elif lost := text.rows.line_num - before - 1:  # one is the mark of the end
+            reason = f"a quotation mark opens a field in line {before + 1} of the file, and none closes it"
+            docs.dead(position, "bad_row", f"{reason}: {'that line is' if lost == 1 else f'{lost} lines are'} lost")
         yield from docs.rest()
 
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
-    def _parsed(self, text: Iterator[str], file: FileInfo) -> Iterator[list[str]]:
-        csv.field_size_limit(sys.maxsize)  # process-wide; the default of 128 KiB is shorter than many documents
-        delimiter = self.delimiter or ("\t" if ".tsv" in file.path.rpartition("/")[2].lower() else ",")
-        return iter(csv.reader(text, delimiter=delimiter))
+    def _delimiter(self, file: FileInfo) -> str:
+        return self.delimiter or ("\t" if ".tsv" in file.path.rpartition("/")[2].lower() else ",")
+
+    def _header(self, text: "_Text", path: str) -> list[str]:
+        header = text.restored(next(text.rows, []))
+        if text.ended and header != [MARK] and text.error is None:
+            raise InputError(f"{path}, header: a quotation mark opens a name, and none closes it")
+        return [] if text.ended else header
 
 
 class _Text:
-    """The lines of a file for `csv.reader`; `error` says why they ended early, if they did."""
+    """The rows of a file.
 
-    def __init__(self, piece: Piece) -> None:
+    A field that is not quoted may hold a carriage return, unless the header ends with one: then lines do, as once on
+    the Macintosh. Python's parser takes neither, so the one is replaced while it parses, and of the other it gets the
+    lines as they are. After the last line it gets a line more, which shows whether a quoted field is still open.
+
+    rows       what the parser makes of them
+    ended      whether the last of `rows` holds the line more: all of it, or a field that is not closed
+    error      why the lines ended early, if they did
+    encoding   another than UTF-8 that the file seems to have, else ""
+    """
+
+    def __init__(self, piece: Piece, delimiter: str) -> None:
         self.error: RecordError | None = None
-        self._lines = lines(piece, MAX_LINE)
+        self.ended = False
+        self._replaced = False
+        self._lines, self._end, self.encoding = _lines(piece, delimiter)
+        self._more: list[str] = []  # lines to be given, the last first
+        csv.field_size_limit(2**31 - 1)  # process-wide; the default of 128 KiB is shorter than many documents
+        self.rows = csv.reader(self, delimiter=delimiter)
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        _, line = next(self._lines)
-        if isinstance(line, RecordError):
-            self.error = line
-            raise StopIteration
-        return line.decode("utf-8", "replace") + "\n"
+        if self._more:
+            return self._more.pop()
+        _, line = next(self._lines, (0, None))
+        if not isinstance(line, bytes):
+            if self.ended:
+                raise StopIteration
+            self.ended, self.error = True, line
+            return f"{MARK}\n"
+        text = line.decode("utf-8", "replace") + self._end
+        if self._end == "\r":
+            if "\n" in text:
+                self._more = re.findall("[^\n]*\n|[^\n]+", text)[::-1]
+                return self._more.pop()
+        elif text.find("\r", 0, -2) >= 0:
+            self._replaced = True
+            return text[:-2].replace("\r", RETURN) + text[-2:]
+        return text
+
+    def restored(self, fields: list[str]) -> list[str]:
+        """Fields as they are in the file."""
+        return [field.replace(RETURN, "\r") for field in fields] if self._replaced else fields
+
+
+def _lines(piece: Piece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
+    """The lines of a file, what ends them, and the encoding that they seem to have if it is not UTF-8."""
+    found = decoded(lines(piece, MAX_LINE), piece, MAX_LINE)
+    first = next(found, None)
+    if first is None:
+        return iter(()), "\n", ""
+    line = first[1]
+    if isinstance(line, TooLong) or (isinstance(line, bytes) and b"\r" in line[:-1]):
+        head = _head(piece.file.path)
+        if _first_end(head, delimiter) == "\r":
+            return decoded(lines(piece, MAX_LINE, b"\r"), piece, MAX_LINE, b"\r"), "\r", ""
+    return chain([first], found), "\n", looks_like_utf16(line) if isinstance(line, bytes) else ""
+
+
+def _head(path: str) -> str:
+    try:
+        data = next(blocks(path), b"")[:HEAD]
+    except RecordError:
+        return ""
+    return data.decode(marked(data) or "utf-8", "replace")
+
+
+def _first_end(head: str, delimiter: str) -> str:
+    """The characters that end the header."""
+    given = [""]
+
+    def parts() -> Iterator[str]:
+        for part in re.findall("[^\r\n]*(?:\r\n|\r|\n)", head):
+            given.append(part)
+            yield part
+
+    next(csv.reader(parts(), delimiter=delimiter), None)
+    return given[-1][len(given[-1].rstrip("\r\n")) :]

@@ -1,6 +1,7 @@
 """JSON lines: one object per line."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +14,16 @@ from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, sniff
 from corpusmill.read._columns import Roles, Rows, one_content
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import Documents, Unfit
+from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
 
 STEP = "read/jsonl"
 SURROGATE = re.compile("[\ud800-\udfff]")
+BOM = b"\xef\xbb\xbf"
+MAX_DEPTH = 250  # as deep as metadata can be kept
+BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+["\\]?|[\[\]{}]', re.DOTALL)
 KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged"}
 
 
@@ -31,10 +36,14 @@ class Jsonl:
     columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names. Where `html` names a
     column, its values are the pages that an `extract/…` step makes the text of, and no column with text is looked for.
 
-    A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are
-    read (and kept as null), and bytes that are not UTF-8 and lone surrogates become U+FFFD. Faults: `bad_json`,
-    `no_text` or `no_page` (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` and `empty_page`
-    are expected. Blank lines are counted as `blank_line`. Uncompressed files are split at lines.
+    A document's position is the offset of its line in decompressed bytes (of UTF-16, as UTF-8). Beyond the standard,
+    NaN and Infinity are read (and kept as null), whole numbers beyond 64 bits (as floats), lines that end with carriage
+    returns, a byte order mark before any line, and UTF-16 with such a mark; bytes that are not UTF-8 and lone
+    surrogates become U+FFFD.
+    Of a name given twice the last value counts. Faults: `bad_json`, `bad_encoding` (UTF-16 without a mark: the file is
+    not read), `too_deep` (lists and objects nested more than 250 deep in what is kept), `no_text` or `no_page` (missing
+    or not a string), `too_long`, `truncated`, `damaged`; `empty_text` and `empty_page` are expected. Blank lines are
+    counted as `blank_line`. Uncompressed files are split at lines.
     """
 
     text: str | None = None
@@ -60,7 +69,7 @@ class Jsonl:
         self._check(next((file for file in files if file.size), None))
         pieces: list[Piece] = []
         for file in files:
-            cut = file.size > target_bytes and not sniff(file.path)
+            cut = file.size > target_bytes and not sniff(file.path) and not is_marked(file.path)
             pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
         return pieces
 
@@ -70,20 +79,27 @@ class Jsonl:
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         loads = orjson.loads
-        for position, line in lines(piece, int(self.max_line_mb * 1e6)):
+        before = counts.records
+        for position, line in self._lines(piece):
             if isinstance(line, RecordError):
                 docs.dead(position, KINDS[type(line)], str(line))
                 continue
             try:
                 row = loads(line)
-            except orjson.JSONDecodeError as error:
+            except orjson.JSONDecodeError:
                 if not line or line.isspace():
                     counts.skip("blank_line")
                     continue
-                row = parse_leniently(line)
-                if row is None:
-                    docs.dead(position, "bad_json", f"{error}: {shown(line)}")
-                    continue
+                if not docs.rows and counts.records == before and (encoding := looks_like_utf16(line)):
+                    docs.dead(position, "bad_encoding", advice(encoding, piece.file.path))
+                    break
+                for at, record in records_of(line):
+                    if isinstance(record, Unfit):
+                        docs.dead(position + at, record.kind, str(record))
+                    else:
+                        rows.add(position + at, record)
+                    yield from docs.full()
+                continue
             if not isinstance(row, dict):
                 docs.dead(position, "bad_json", f"the line is not a JSON object: {shown(line)}")
                 continue
@@ -95,9 +111,13 @@ class Jsonl:
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
+    def _lines(self, piece: Piece) -> Iterator[tuple[int, bytes | RecordError]]:
+        limit = int(self.max_line_mb * 1e6)
+        return decoded(lines(piece, limit), piece, limit)
+
     def _check(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""
-        given = (line for _, line in lines(whole(file), int(self.max_line_mb * 1e6))) if file else iter(())
+        given = (line for _, line in self._lines(whole(file))) if file else iter(())
         first = next((line for line in given if not isinstance(line, bytes) or line.strip()), None)
         if file is None or not isinstance(first, bytes):
             return
@@ -105,29 +125,79 @@ class Jsonl:
             raise InputError(
                 f"{file.path}: holds a JSON list, not one object per line. Convert it, for example with: jq -c '.[]'"
             )
+        if encoding := looks_like_utf16(first):
+            raise InputError(f"{file.path}: {advice(encoding, file.path)}")
         try:
             row = orjson.loads(first)
         except orjson.JSONDecodeError:
-            row = parse_leniently(first)
+            row = next((record for _, record in records_of(first) if isinstance(record, dict)), None)
         if isinstance(row, dict):
             self._roles().check(row, f"{file.path}, first record", row)
 
 
-def parse_leniently(line: bytes) -> Any:
-    """Parse a line that is not quite JSON: bad UTF-8, lone surrogates, NaN. None if that fails, too."""
+def records_of(line: bytes) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:
+    """(offset, record) of the records in a line that is not JSON as it is: one with bad UTF-8, lone surrogates, NaN,
+    large numbers or a byte order mark, or several that end with carriage returns."""
+    ended = line.rstrip(b"\r")
+    parts = [ended] if b"\r" not in ended or not _is_object(ended.lstrip().partition(b"\r")[0]) else ended.split(b"\r")
+    at = 0
+    for part in parts:
+        if part.strip() or len(parts) == 1:
+            yield at, _record(part.removeprefix(BOM))
+        at += len(part) + 1
+
+
+def _is_object(part: bytes) -> bool:
+    return isinstance(_parsed(part.removeprefix(BOM)), dict)
+
+
+def _record(line: bytes) -> dict[str, Any] | Unfit:
+    row = _parsed(line)
+    if isinstance(row, dict | Unfit):
+        return row
+    return Unfit("bad_json", f"the line is not a JSON object: {shown(line)}")
+
+
+def _parsed(line: bytes) -> Any:
+    """The value of a line that may be not quite JSON; Unfit if it is not JSON at all."""
     try:
-        return _clean(json.loads(line.decode("utf-8", "replace")))
-    except (ValueError, RecursionError):
-        return None
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        message = f"{error}: {shown(line)}"
+    if is_deep(line):
+        return Unfit("too_deep", f"lists and objects are nested more than {MAX_DEPTH} deep: {shown(line)}")
+    try:
+        return _clean(json.loads(line.decode("utf-8", "replace"), parse_int=_number))
+    except ValueError:
+        return Unfit("bad_json", message)
+
+
+def is_deep(line: bytes) -> bool:
+    """Whether lists and objects are nested more than MAX_DEPTH deep: what a parser takes depends on its caller's depth,
+    and on the version of Python."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for found in BRACKETS.finditer(line):
+        if found[0] in b"[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif found[0] in b"]}":
+            depth -= 1
+    return False
+
+
+def _number(digits: str) -> int | float:
+    """A whole number; as a float beyond 64 bits."""
+    number = int(digits) if len(digits) <= 20 else math.inf
+    return number if -(2**63) <= number < 2**64 else float(digits)
 
 
 def _clean(value: Any) -> Any:
-    """A JSON value without lone surrogates, which UTF-8 cannot encode, and with larger integers than 64 bits as
-    floats."""
+    """A JSON value without lone surrogates, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return SURROGATE.sub("\ufffd", value)
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return float(str(value))
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):

@@ -8,7 +8,8 @@ import pyarrow as pa
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
-from corpusmill.read._tables import ROWS, add_rows, check, is_damage, opened
+from corpusmill.read._ipc import opened
+from corpusmill.read._tables import FAULTS, ROWS, add_rows, check, decoded, is_damage, names_of, needed
 from corpusmill.storage import FileInfo
 
 STEP = "read/parquet"
@@ -20,9 +21,10 @@ class Parquet:
 
     Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
     bytes. A document's position is its row number in the file. A file whose text column is missing or does not hold
-    strings is an InputError. Faults: `no_text` or `no_page` (null), `damaged` (a file, or the rest of a row group, that
-    cannot be read); `empty_text` and `empty_page` are expected. Files are split at row groups and never within one, so
-    write small ones (64 MB) if many workers are to share a file.
+    strings is an InputError. Values of other columns that JSON has no type for are written as text; a second column of
+    a name is called NAME_1. Faults: `no_text` or `no_page` (null), `too_large` (a row of more than 512 MiB), `damaged`
+    (a file, or the rest of a row group, that cannot be read); `empty_text` and `empty_page` are expected. Files are
+    split at row groups and never within one, so write small ones (64 MB) if many workers are to share a file.
     """
 
     text: str | None = None
@@ -46,7 +48,7 @@ class Parquet:
                 try:
                     cuts = self._cuts(file, target_bytes)
                     checked = True
-                except (pa.ArrowException, OSError) as error:
+                except FAULTS as error:
                     if not is_damage(error):
                         raise
             pieces += cuts
@@ -59,31 +61,42 @@ class Parquet:
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
-        try:
-            file = pq.ParquetFile(opened(piece.file.path))
-        except (pa.ArrowException, OSError) as error:
-            if not is_damage(error):
-                raise
-            docs.dead(0, "damaged", f"not a Parquet file, or its footer is damaged: {error}")
-            return
-        with file:
+        with opened(piece.file.path, mapped=False) as opened_file:
+            try:
+                file = pq.ParquetFile(opened_file)
+                schema, all_names = file.schema_arrow, names_of(file.schema_arrow)
+                groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            except FAULTS as error:
+                if not is_damage(error):
+                    raise
+                docs.dead(0, "damaged", f"not a Parquet file, or its footer is damaged: {error}")
+                return
             roles = self._roles()
-            check(file.schema_arrow, roles, piece.file.path)
+            check(schema, roles, piece.file.path)
             rows = Rows(roles, docs)
-            columns = roles.needed(file.schema_arrow.names)
-            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            for group in range(piece.start, min(piece.stop, file.num_row_groups)):
-                position = sum(sizes[:group])
-                end = position + sizes[group]
-                try:
-                    for batch in file.iter_batches(ROWS, row_groups=[group], columns=columns):
-                        yield from add_rows(batch, position, rows)
-                        position += batch.num_rows
-                except (pa.ArrowException, OSError) as error:
-                    if not is_damage(error):
-                        raise
-                    reason = f"row group {group} is damaged, rows {position} to {end - 1} are lost: {error}"
-                    docs.dead(position, "damaged", reason)
+            numbers = needed(schema, roles)
+            names = [all_names[number] for number in numbers]
+            # Parquet reads by name, which does not tell columns of one name apart.
+            columns = names if all_names == schema.names else None
+            for group in range(piece.start, min(piece.stop, len(groups))):
+                position = sum(groups[:group])
+                end = position + groups[group]
+                batches = file.iter_batches(ROWS, row_groups=[group], columns=columns)
+                while True:
+                    try:
+                        if (batch := next(batches, None)) is None:
+                            break
+                        batch = decoded(batch)
+                    except FAULTS as error:
+                        if not is_damage(error):
+                            raise
+                        reason = f"row group {group} is damaged, rows {position} to {end - 1} are lost: {error}"
+                        docs.dead(position, "damaged", reason)
+                        break
+                    if columns is None:
+                        batch = batch.select(numbers).rename_columns(names)
+                    yield from add_rows(batch, batch.schema.names, position, rows)
+                    position += batch.num_rows
         yield from docs.rest()
 
     def _roles(self) -> Roles:
@@ -93,7 +106,7 @@ class Parquet:
         """Runs of row groups of about `target_bytes`; checks the columns, too."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(opened(file.path)) as table:
+        with opened(file.path, mapped=False) as source, pq.ParquetFile(source) as table:
             check(table.schema_arrow, self._roles(), file.path)
             if file.size <= target_bytes:
                 return [whole(file)]

@@ -12,6 +12,7 @@ from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, blocks, sniff
 from corpusmill.read._documents import Documents
+from corpusmill.read._encoding import advice, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
 
@@ -50,8 +51,9 @@ class Text:
 
     A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file are
     stripped of surrounding white space; blank ones are counted as `blank`. Bytes that are invalid in the charset become
-    U+FFFD; a UTF-8 or UTF-16 byte order mark overrides it. Faults: `truncated`, `damaged`; `too_large` and `empty_text`
-    (a blank file) are expected. Uncompressed files with many documents are split between them.
+    U+FFFD; a UTF-8 or UTF-16 byte order mark overrides it. Faults: `bad_encoding` (UTF-16 without a mark, or with many
+    documents in a file), `truncated`, `damaged`; `too_large` and `empty_text` (a blank file) are expected. Uncompressed
+    files with many documents are split between them.
     """
 
     document: Literal["file", "paragraph", "article"] = "file"
@@ -92,11 +94,17 @@ class Text:
         docs = Documents(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        elif reason := self._encoding(piece):
+            if piece.start == 0:
+                docs.dead(0, "bad_encoding", reason)
         else:
             for position, data in self._documents(piece, int(self.max_mb * 1e6)):
                 if isinstance(data, RecordError):
                     kind = KINDS[type(data)]
                     docs.dead(position, kind, str(data), expected=kind == "too_large")
+                    continue
+                if self._is_whole() and (reason := self._looks_wrong(data, piece)):
+                    docs.dead(position, "bad_encoding", reason)
                     continue
                 text = decode(data, self.charset)
                 if self.gutenberg:
@@ -109,6 +117,23 @@ class Text:
                     counts.skip("blank")
                 yield from docs.full()
         yield from docs.rest()
+
+    def _encoding(self, piece: Piece) -> str:
+        """Why a file cannot be cut into documents: it is UTF-16, whose line ends are others; "" if it can."""
+        if self._is_whole():
+            return ""
+        try:
+            head = next(blocks(piece.file.path), b"")
+        except RecordError:
+            return ""
+        if encoding := marked(head):
+            return f"the file is {encoding.upper()} by its byte order mark, which is read only as one document each"
+        return self._looks_wrong(head, piece)
+
+    def _looks_wrong(self, data: bytes, piece: Piece) -> str:
+        is_utf8 = codecs.lookup(self.charset).name == "utf-8" and not marked(data)
+        encoding = looks_like_utf16(data) if is_utf8 else ""
+        return f"{advice(encoding, piece.file.path)}, or give its charset" if encoding else ""
 
     def _is_whole(self) -> bool:
         return self.document == "file" and self.separator is None
@@ -143,9 +168,7 @@ def decode(data: bytes, charset: str) -> str:
     """Decode bytes; a byte order mark overrides the charset."""
     if data.startswith(codecs.BOM_UTF8):
         return data[3:].decode("utf-8", "replace")
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    return data.decode(charset, "replace")
+    return data.decode(marked(data) or charset, "replace")
 
 
 def strip_gutenberg(text: str) -> str:

@@ -13,7 +13,7 @@ from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.read import NamesFiles, ReadCounts, is_whole
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
-from corpusmill.storage import expand
+from corpusmill.storage import expand, printable
 
 PIECE = 128 << 20  # bytes of a file that are split and read at a time
 MeasureDropped = Literal["all", "first", "none"]
@@ -111,6 +111,8 @@ class RunSettings:
         if self.folder is not None:
             if not self.folder:
                 raise RecipeError("folder is empty; leave it out for runs/NAME")
+            if (shown := printable(self.folder)) != self.folder:
+                raise RecipeError(f"folder: {shown} is not UTF-8, and files are written only where names are")
             object.__setattr__(self, "folder", home(self.folder))
 
 
