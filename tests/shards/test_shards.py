@@ -302,7 +302,8 @@ def test_damage_is_noticed_where_it_would_be_used(folder, name):
         ({"shards": {"tokens": True}}, r"shards\[0\]\.tokens must be a whole number"),
         ({"shards": {"tokens": 1 << 70}}, r"shards\[0\]\.tokens must be a whole number"),
         ({"shards": {"spans_xxh3_128": None}}, "spans_xxh3_128 must be text"),
-        ({"shards": {"cut_documents": 99}}, "cut_documents, the totals say"),
+        ({"shards": {"cut_documents": 0}}, "cut_documents, the totals say"),
+        ({"shards": {"documents": 10**11}}, "shard 0 of 16 tokens cannot hold 100000000000 documents"),
     ],
 )
 def test_an_index_that_contradicts_itself_is_refused(folder, change, message):

@@ -217,7 +217,7 @@ def _contradictions(index: Index, totals: Any) -> Iterator[str]:
             if field.name == "shards" or (value is None and type(None) in kinds):
                 continue
             is_number = int in kinds
-            if type(value) is not (int if is_number else str) or (is_number and not 0 <= value < MOST):
+            if type(value) is not (int if is_number else str) or (isinstance(value, int) and not 0 <= value < MOST):
                 wanted = "a whole number that is not negative" if is_number else "text"
                 yield f"{name}{field.name} must be {wanted}, is {str(value)[:60]}"
                 return  # what follows calculates with them
@@ -225,6 +225,9 @@ def _contradictions(index: Index, totals: Any) -> Iterator[str]:
         yield "the shards are not numbered 0, 1, …"
     if index.packing not in PACKINGS or (index.sequence_length is None) != (index.packing == NONE):
         yield f'packing is "{index.packing}", with rows of {index.sequence_length} tokens'
+    for entry in index.shards:  # a document, or a run of them, has one token or more
+        if max(entry.documents, entry.spans, entry.padding) > entry.tokens or entry.cut_documents > entry.documents:
+            yield f"shard {entry.number} of {entry.tokens} tokens cannot hold {entry.documents} documents as it says"
     ids = [index.eos_id, index.pad_id, *([] if index.bos_id is None else [index.bos_id])]
     if max(ids) >= index.vocabulary or index.vocabulary > 1 << 8 * stored(index.dtype).itemsize:
         yield f"a vocabulary of {index.vocabulary} {index.dtype} cannot have the control tokens {ids}"

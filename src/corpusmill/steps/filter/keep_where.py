@@ -31,8 +31,9 @@ class KeepWhere:
 
     It is an expression of DuckDB: comparisons, arithmetic, and, or, not, in, between, like, case, coalesce, and any
     function of values alone (lower, regexp_matches, greatest …). Everything that depends on more than the document
-    itself is refused: subqueries, aggregates, windows, files, randomness, and the clock. A condition that is null, as
-    one on a null signal is, is not true and drops the document, as in SQL: coalesce(url, '') = ''.
+    itself is refused: subqueries, aggregates, windows, files, randomness, and the clock. Times with a zone are taken
+    apart in UTC, whatever the machine's zone. A condition that is null, as one on a null signal is, is not true and
+    drops the document, as in SQL: coalesce(url, '') = ''.
 
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
     """
