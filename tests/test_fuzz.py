@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-COUNT = {"records": 3, "bombs": 1, "sql": 12, "shards": 12}  # of the targets whose cases take longest
+MAPPED = {"read-arrow", "shards", "records"}  # targets that map files into memory
 
 
 def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -35,6 +35,8 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
     ids=lambda value: value[0] if isinstance(value, list) else str(value),
 )
 def test_cases_with_fixed_seeds_do_not_fail(targets, cases, tmp_path):
+    if os.name == "nt" and MAPPED.intersection(targets):
+        pytest.skip("files that are mapped cannot be replaced on Windows")
     done = fuzz(*targets, "--cases", cases, "--failures", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 

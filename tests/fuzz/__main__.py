@@ -92,7 +92,10 @@ class Fuzz:
             child.job = (name, self.options.seed, self.next[name])
             self.next[name] += 1
         child.since, child.begun = time.monotonic(), False
-        child.pipe.send(child.job)
+        try:
+            child.pipe.send(child.job)
+        except OSError:  # it died between two cases, of what the first of them left
+            self.died(child, "the process died after a case")
 
     def run(self) -> None:
         (self.work / "base").mkdir(exist_ok=True)
