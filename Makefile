@@ -18,10 +18,14 @@ PIP := -m pip install --quiet --disable-pip-version-check
 
 # The documents that `make bench` measures on; benchmarks/workload.py builds them from Debian packages.
 WORKLOAD ?= build/workload
+# For chaos and fuzz, which print their seed.
+KILLS ?= 200
+FUZZ_MINUTES ?= 2
+SEED := $(or $(SEED),$(shell date +%s))
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
 
 demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
 	$(BIN)/corpusmill run recipes/demo.yaml
@@ -44,8 +48,13 @@ lint: $(READY) ## ruff and mypy
 test-lowest: build/lowest/.ready ## the whole test suite on the lowest versions of dependencies that pyproject.toml allows
 	$(LOWEST_PYTHON) -m pytest
 
-chaos: $(READY) ## kill -9 the demo at 50 random moments, and compare bytes
-	$(BIN)/python -m pytest tests/test_every_executor.py -k killed --kills 50
+chaos: $(READY) ## kill 200 runs, in all stages and all ways, and compare bytes; KILLS=50 SEED=7
+	$(BIN)/python -m pytest tests/test_every_executor.py -k killed_anywhere --kills $(KILLS) --chaos-seed $(SEED)
+
+# The folder of an input that failed, to try it alone.
+REPLAY ?=
+fuzz: $(READY) ## random inputs for readers, recipes, SQL, shards, runs; FUZZ_MINUTES=10 SEED=7 TARGETS="read-warc sql"
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(REPLAY),--replay $(REPLAY),--minutes $(FUZZ_MINUTES) --seed $(SEED) $(TARGETS))
 
 golden: $(READY) ## write the bytes that the demo must give; only after a change that is meant to change them
 	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden

@@ -61,7 +61,8 @@ def corpusmill(
 
 def pytest_addoption(parser: Any) -> None:
     parser.addoption("--write-golden", action="store_true", help="keep what the demo gives as what it must give")
-    parser.addoption("--kills", type=int, default=10, help="how often runs are killed in the test of kill -9")
+    parser.addoption("--kills", type=int, default=10, help="how many runs are killed in the test of that")
+    parser.addoption("--chaos-seed", type=int, default=20240229, help="of where and when, and in which order of ways")
 
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()

@@ -3,16 +3,16 @@
 import hashlib
 import json
 import os
-import random
+import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
+import chaos
 import corpusmill
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
@@ -21,6 +21,7 @@ from corpusmill.shards import open_shards
 
 ROOT = Path(__file__).parent.parent
 RECIPE = ROOT / "recipes" / "demo.yaml"
+CHAOS = Path(__file__).parent / "chaos.yaml"
 GOLDEN = Path(__file__).parent / "golden" / "demo.json"
 IN_PROC = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
 PRELOAD = ("corpusmill.engine.preload",)
@@ -107,53 +108,30 @@ def test_every_token_leads_to_its_document(reference):
 
 
 def start(folder, workers):
-    command = [sys.executable, "-m", "corpusmill.cli", "run", str(RECIPE), "--folder", str(folder), "--json"]
     # A suite that runs in the background of a shell ignores Ctrl-C, and what it starts would inherit that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return subprocess.Popen(
-            [*command, "--workers", str(workers)],
-            cwd=ROOT,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return chaos.start(RECIPE, folder, workers)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def seconds_of_a_run(folder):
-    began = time.monotonic()
-    run = start(folder, 2)
-    _, message = run.communicate()
-    assert run.returncode == 0, message
-    return time.monotonic() - began
+def test_killed_anywhere_it_goes_on_to_the_same_bytes(tmp_path, request, capsys):
+    """Workers, driver, fork server or all of them, in every stage and behind the last, with kill -9, TERM and Ctrl-C; no
+    file, process or traceback is left. `make chaos` does it 200 times."""
+    seen: dict[str, Any] = {}
 
+    def check(folder):
+        found = output(folder), chaos.files(folder)
+        want = seen.setdefault("undisturbed", found)
+        assert found[0] == want[0]
+        assert found[1] == want[1]
+        shutil.rmtree(folder)
 
-def test_killed_at_random_moments_it_continues_to_the_same_bytes(reference, tmp_path, request):
-    """kill -9 of the driver, its fork server and its workers, all at once, at moments drawn over a whole run."""
-    moments = random.Random(20240229)
-    longest = seconds_of_a_run(tmp_path / "timed")
-    kills = request.config.getoption("--kills")
-    killed = 0
-    while killed < kills:
-        folder = tmp_path / f"run-{killed}"
-        for _ in range(3):  # up to three kills of one run, then it may finish
-            if killed == kills:
-                break
-            run = start(folder, 2)
-            try:
-                run.communicate(timeout=moments.uniform(0.1, 1.0) * longest)
-                break
-            except subprocess.TimeoutExpired:
-                os.killpg(run.pid, signal.SIGKILL)
-                run.communicate()
-                killed += 1
-        run = start(folder, 2)
-        _, message = run.communicate()
-        assert run.returncode == 0, message
-        assert output(folder) == output(reference)
+    seed, count = request.config.getoption("--chaos-seed"), request.config.getoption("--kills")
+    table = chaos.many(seed, count, CHAOS, tmp_path, check)
+    with capsys.disabled():
+        print(f"\n{table}")
 
 
 @IN_PROC

@@ -1,6 +1,7 @@
 """A run's folder is a place: what a run writes is the same on a local disk and in an object store."""
 
 import json
+import os
 from pathlib import Path
 
 import fsspec
@@ -126,6 +127,16 @@ def test_one_driver_at_a_time(recipe, tmp_path):
     run.make()
     with run.only_driver(), pytest.raises(ResumeError, match=r"another process .* is at work in this folder"):
         corpusmill.run(recipe, folder=run.place, executor=Serial())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders are not locked on Windows")
+def test_what_a_killed_driver_was_writing_goes_with_the_next_run(recipe, tmp_path):
+    run = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial()).folder
+    before = sorted(run.rglob("*"))
+    for folder in (run, run / "output", *run.glob("stages/*/commits")):
+        (folder / f".writing-{'0' * 32}-some.json").write_text("{")
+    corpusmill.run(recipe, folder=run, executor=Serial())
+    assert sorted(run.rglob("*")) == before
 
 
 @pytest.mark.parametrize("place", ["runs/x", "./runs/x", "~/runs/x", "file:///tmp/x"])

@@ -226,7 +226,9 @@ class RunFolder:
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
+            storage.remove_unfinished(self.place)  # of a driver that was killed
             yield
+            storage.remove_unfinished(self.place)  # of workers that were
 
 
 @dataclass(frozen=True)

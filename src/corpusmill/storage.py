@@ -459,6 +459,16 @@ def remove(path: str) -> None:
             fs.rm_file(inner)
 
 
+def remove_unfinished(path: str) -> None:
+    """Remove what killed processes have left of files that they were writing, in a local folder and all below it. Only
+    while nobody writes there."""
+    if is_local(path):
+        for folder, _, names in os.walk(local_path(path)):
+            for name in names:
+                if name.startswith(TEMPORARY):
+                    (Path(folder) / name).unlink(missing_ok=True)
+
+
 def remove_tree(path: str) -> None:
     """Remove a folder with all that is in it; nothing to do if it is gone already."""
     with _errors_of(path), contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,10 @@
 """The order of samples is one function of the seed: for every rank, world size, interruption and mixture the same."""
 
+import json
+import subprocess
+import sys
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 from corpusmill.errors import ShardError
 from corpusmill.loader import FIELDS, IGNORE, TokenLoader
+from corpusmill.loader.given import machine_memory
 from corpusmill.loader.masks import block_mask
 from corpusmill.loader.order import CYCLE, Order, Permutation
 from corpusmill.loader.rows import Rows
@@ -233,9 +238,9 @@ def test_no_token_attends_across_documents(shards):
 
 
 def test_what_cannot_be_is_refused(shards, tmp_path):
-    with pytest.raises(ShardError, match="sequence_length must be 1 or more, got 0"):
+    with pytest.raises(ShardError, match="seq_len must be a whole number of 1 or more, got 0"):
         TokenLoader(shards, seq_len=0)
-    with pytest.raises(ShardError, match="0 <= rank < world"):
+    with pytest.raises(ShardError, match="rank must be a whole number up to 1, got 2: the ranks of world=2 are 0 to 1"):
         TokenLoader(shards, rank=2, world=2)
     with pytest.raises(ShardError, match='no field "token"; did you mean "tokens"'):
         TokenLoader(shards, fields=["token"])
@@ -249,6 +254,121 @@ def test_what_cannot_be_is_refused(shards, tmp_path):
     (other / "index.json").write_text(text.replace('"tokenizer_sha256": "', '"tokenizer_sha256": "0'), "utf-8")
     with pytest.raises(ShardError, match="different tokenizers cannot be mixed"):
         TokenLoader([shards, other])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batch": 0}, "batch must be a whole number of 1 or more, got 0"),
+        ({"batch": -1}, "batch must be a whole number of 1 or more, got -1"),
+        ({"batch": 2.5}, "batch must be a whole number of 1 or more, got 2.5"),
+        ({"batch": True}, "batch must be a whole number of 1 or more, got True"),
+        ({"batch": 1 << 40}, "batch must be a whole number up to 1073741824"),
+        ({"world": 0}, "world must be a whole number of 1 or more, got 0"),
+        ({"world": "2"}, "world must be a whole number of 1 or more, got '2'"),
+        ({"rank": -1}, "rank must be a whole number of 0 or more, got -1"),
+        ({"rank": 1}, "rank must be a whole number up to 0, got 1: the ranks of world=1 are 0 to 0"),
+        ({"seed": "x"}, "seed must be a whole number, got 'x'"),
+        ({"seed": None}, "seed must be a whole number, got None"),
+        ({"seq_len": 4.0}, "seq_len must be a whole number of 1 or more, got 4.0"),
+        ({"seq_len": -4}, "seq_len must be a whole number of 1 or more, got -4"),
+        ({"prefetch": -1}, "prefetch must be a whole number of 0 or more, got -1"),
+        ({"prefetch": 0.5}, "prefetch must be a whole number of 0 or more, got 0.5"),
+        ({"epochs": 0}, "epochs must be a whole number of 1 or more, got 0"),
+        ({"epochs": float("inf")}, "epochs must be a whole number of 1 or more, got inf"),
+        ({"shuffle": "false"}, "shuffle must be True or False, got 'false'"),
+        ({"verify": 1}, "verify must be True or False, got 1"),
+        ({"fields": "tokens"}, "fields is a list of names, .* got 'tokens'"),
+        ({"fields": [1]}, r"fields is a list of names, .* got \[1\]"),
+        ({"skip": (3, 5)}, r"skip is a list of ranges \(first, end\), got \(3, 5\)"),
+        ({"skip": [("a", 5)]}, "skip must be a whole number of 0 or more, got 'a'"),
+        ({"seq_len": 10**9}, r"8 rows of 1,000,000,000 tokens needs 245\.9 GiB of memory, .* Set the number of rows"),
+        (
+            {"seq_len": 10**12, "batch": 1, "fields": ["tokens"]},
+            r"needs 7,450\.6 GiB of memory; this machine has .* GiB",
+        ),
+    ],
+)
+def test_an_argument_that_cannot_be_is_refused_by_its_name(shards, settings, message):
+    if "this machine" in message and machine_memory() is None:
+        pytest.skip("the system does not say how much memory there is")
+    with pytest.raises(ShardError, match=message):
+        TokenLoader(shards, **settings)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (7, "path is a folder of shards, a list of them, or {folder: weight}; got 7"),
+        ([7], r"path is a folder of shards, .* got \[7\]"),
+        ([], "a mixture needs one folder or more"),
+        ({"a": "x"}, "each with a weight above 0, got {'a': 'x'}"),
+        ({"a": float("nan")}, "each with a weight above 0"),
+    ],
+)
+def test_a_path_that_names_no_folders_is_refused(path, message):
+    with pytest.raises(ShardError, match=message):
+        TokenLoader(path)
+
+
+def test_numbers_of_numpy_are_numbers(shards):
+    given: dict[str, Any] = {"batch": np.int32(2), "seed": np.uint64(2**63), "shuffle": np.True_}
+    loader = TokenLoader(shards, **given)
+    assert json.loads(json.dumps(loader.state_dict()))["seed"] == 2**63
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"samples": -5}, "samples of the state must be a whole number of 0 or more, got -5"),
+        ({"samples": "x"}, "samples of the state must be a whole number of 0 or more, got 'x'"),
+        ({"samples": 8.0}, "samples of the state must be a whole number of 0 or more, got 8.0"),
+        ({"samples": 10**30}, "samples of the state must be a whole number up to"),
+        ({"samples": None}, "samples of the state must be a whole number of 0 or more, got None"),
+        ({"seed": "1"}, "seed of the state must be a whole number, got '1'"),
+        ({"seed": 2}, "another order of samples: seed was 2, is 1"),
+        ({"data": None}, "data of the state must be a list as state_dict.. returned it, got None"),
+        ({"data": [1]}, r"another order of samples: data was \[1\], is "),
+    ],
+)
+def test_a_state_is_checked_field_by_field_and_changes_nothing_if_it_is_wrong(shards, change, message):
+    loader = TokenLoader(shards, seed=1)
+    loader.samples = 16
+    with pytest.raises(ShardError, match=message):
+        loader.load_state_dict(loader.state_dict() | change)
+    assert loader.samples == 16
+
+
+@pytest.mark.parametrize(
+    ("state", "lacks"), [({}, "without samples, seed, data"), ([], r"got one \[\]"), (None, "None")]
+)
+def test_a_state_of_something_else_is_none(shards, state, lacks):
+    with pytest.raises(ShardError, match=f"a state is what state_dict.. returned, .*{lacks}"):
+        TokenLoader(shards).load_state_dict(state)
+
+
+@pytest.mark.parametrize("step", [-1, 1.5, "0", 1 << 62])
+def test_a_step_is_a_number_from_0(shards, step):
+    for ask in (TokenLoader(shards).at, TokenLoader(shards).drawn, TokenLoader(shards).trace):
+        with pytest.raises(ShardError, match="step must be a whole number"):
+            ask(step)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="limits the memory of a process as Linux does")
+def test_where_memory_runs_out_an_error_says_how_much_was_needed(shards):
+    code = f"""
+import resource
+from corpusmill.errors import ShardError
+from corpusmill.loader import TokenLoader
+loader = TokenLoader({str(shards)!r}, seq_len=1 << 20, batch=64)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+try:
+    loader.at(0)
+except ShardError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "64 rows of 1,048,576 tokens needs 2.1 GiB of memory, more than there is." in said
 
 
 def test_shares_add_up():

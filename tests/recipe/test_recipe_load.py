@@ -359,3 +359,16 @@ def test_override_leaves_the_tree_as_it_was():
     changed = override(tree, "steps.gopher_quality.min_words=31")
     assert Recipe(**build(tree)._asdict()) == Recipe.parse(WEB)
     assert build(changed).steps[0] == GopherQuality(min_words=31)
+
+
+def test_a_mistake_that_is_made_many_times_is_not_listed_each_time():
+    text = "read:\n" + "  - jsonl: {paths: a.jsonl, source: a}\n" * 500
+    with pytest.raises(RecipeError) as raised:
+        Recipe.parse(text)
+    lines = str(raised.value).splitlines()
+    assert len(lines) == 51 and lines[-1] == "… and 449 more problems"
+
+
+def test_a_name_that_no_folder_can_have_is_refused_with_its_beginning():
+    with pytest.raises(RecipeError, match=r"which 300000 characters cannot be: 'x{60}'…; use at most 200 bytes"):
+        Recipe.parse(f"name: {'x' * 300_000}\nread: {{jsonl: a.jsonl}}")

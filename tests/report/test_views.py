@@ -150,3 +150,8 @@ def test_a_run_that_is_not_finished_says_what_is_missing(tmp_path):
     (folder / "waterfall.json").unlink()
     with pytest.raises(ResumeError, match=r"not finished.*Run its recipe again"):
         sql(RunTables(folder), "select 1")
+
+
+def test_half_a_pair_of_utf_16_is_no_query(tables):
+    with pytest.raises(InputError, match=r"a SELECT in valid Unicode text; got: \"select '\\udcff'\""):
+        sql(tables, "select '\udcff'")

@@ -272,6 +272,55 @@ def test_one_changed_byte_is_found_and_its_file_named(folder, name, at):
     assert all(str(path) in problem for problem in problems)
 
 
+@pytest.mark.parametrize("name", ["00000.idx", "00003.bin", "documents/00000.parquet"])
+def test_damage_is_noticed_where_it_would_be_used(folder, name):
+    """Spans and tables when they are first used, tokens when asked for."""
+    path = folder / name
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 4
+    path.write_bytes(data)
+    use = {
+        "00000.idx": lambda: shards.open(folder).document_at(0),
+        "00003.bin": lambda: shards.open(folder, verify=True),
+        "documents/00000.parquet": lambda: shards.open(folder).provenance(0),
+    }[name]
+    with pytest.raises(ShardError, match=rf"{name}: XXH3-128 is .* it was changed or damaged"):
+        use()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"eos_id": "7"}, "eos_id must be a whole number that is not negative, is 7"),
+        ({"pad_id": -1}, "pad_id must be a whole number"),
+        ({"vocabulary": 70_000}, "a vocabulary of 70000 uint16 cannot have the control tokens"),
+        ({"sequence_length": 5}, "shard 0 has 16 tokens in 2 rows of 5"),
+        ({"packing": "best"}, 'packing is "best", with rows of 8 tokens'),
+        ({"name": "{:0999999999d}"}, "cannot be the name of files"),
+        ({"name": 7}, "cannot be the name of files"),
+        ({"shards": {"number": 1}}, "the shards are not numbered 0, 1"),
+        ({"shards": {"tokens": True}}, r"shards\[0\]\.tokens must be a whole number"),
+        ({"shards": {"tokens": 1 << 70}}, r"shards\[0\]\.tokens must be a whole number"),
+        ({"shards": {"spans_xxh3_128": None}}, "spans_xxh3_128 must be text"),
+        ({"shards": {"cut_documents": 0}}, "cut_documents, the totals say"),
+        ({"shards": {"documents": 10**11}}, "shard 0 of 16 tokens cannot hold 100000000000 documents"),
+    ],
+)
+def test_an_index_that_contradicts_itself_is_refused(folder, change, message):
+    path = folder / "index.json"
+    index = json.loads(path.read_text())
+    first = index["shards"][0] | change.get("shards", {})
+    path.write_text(json.dumps(index | change | {"shards": [first, *index["shards"][1:]]}))
+    with pytest.raises(ShardError, match=message):
+        shards.open(folder)
+
+
+def test_an_index_of_brackets_is_damaged(folder):
+    (folder / "index.json").write_text("[" * 100_000)
+    with pytest.raises(ShardError, match=r"not JSON .* the file is damaged"):
+        shards.open(folder)
+
+
 def rewrite(folder, tokens=None, runs=None):
     """Change the first shard as if it had been written so: checksums are made to fit."""
 
@@ -319,6 +368,10 @@ def test_a_lost_shard_is_missed_even_if_the_index_does_not_name_it(folder):
     path = folder / "index.json"
     index = json.loads(path.read_text())
     del index["shards"][-1]
+    path.write_text(json.dumps(index))
+    with pytest.raises(ShardError, match=r"index\.json: the shards have 64 tokens, the totals say 65"):
+        shards.open(folder)
+    del index["totals"]
     path.write_text(json.dumps(index))
     assert any("the index says" in problem for problem in shards.open(folder).verify())
 

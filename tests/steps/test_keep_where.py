@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+import time
+
 import pytest
 
 from conftest import docs
@@ -168,3 +173,35 @@ def test_a_value_that_cannot_be_computed_costs_that_document_alone():
         "filter/keep_where: Conversion Error: Could"
     ] * 2
     assert batch.docs["text"].to_pylist() == ["SIX"]
+
+
+@pytest.mark.parametrize("clause", ["union select (1", "intersect select (1", "except all select (1"])
+def test_two_selects_are_no_expression(clause):
+    with pytest.raises(RecipeError, match="must be one expression, not a statement; got: bytes > 1"):
+        KeepWhere(condition=f"bytes > 1) {clause}")
+
+
+def test_half_a_pair_of_utf_16_is_no_text():
+    with pytest.raises(RecipeError, match=r"the condition is no valid Unicode text; got: \"url = '\\ud800'\""):
+        KeepWhere(condition="url = '\ud800'")
+
+
+@pytest.mark.parametrize("condition", ["bytes" + " + 1" * 900 + " > 1", "[" * 600 + "1" + "]" * 600 + " is null"])
+def test_a_condition_that_is_nested_too_deeply_is_refused(condition):
+    with pytest.raises(RecipeError, match=r"nested too deeply to be a condition: .*…$"):
+        KeepWhere(condition=condition)
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone is set by an environment variable")
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_the_time_zone_of_the_machine_decides_nothing(zone):
+    code = """
+from corpusmill.steps.filter.keep_where import evaluate, parsed
+import pyarrow as pa
+condition = "date_part('hour', timestamptz '2020-01-01 00:00:00+00') = 0 and timestamptz '2020-01-01 05:00:00' = timestamptz '2020-01-01 05:00:00+00'"
+print(evaluate(parsed(condition).sql, pa.table({"bytes": [1]})).to_pylist())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[True]\n"

@@ -8,6 +8,7 @@
     order     the n-th sample as a function, without state
     rows      the rows of a folder of shards
     columns   the columns of a batch: targets, document numbers, positions
+    given     arguments, checked
     masks     which token may attend to which
     torch     a TokenLoader under PyTorch's DataLoader
 """
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
+from corpusmill.loader.given import flag, whole
 from corpusmill.loader.rows import FIELDS, IGNORE, Rows
 from corpusmill.loader.tokens import Piece, TokenLoader
 from corpusmill.shards import Shards, open_shards
@@ -26,12 +28,13 @@ from corpusmill.shards import Shards, open_shards
 __all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "TokenLoader", "open"]
 
 
-def open(path: str | Path, length: int | None = None) -> "Loader":
+def open(path: str | Path, length: int | None = None, *, verify: bool = False) -> "Loader":
     """Open a folder of training shards for inspection. Raises ShardError if it is not one, or is damaged.
 
     length   tokens in a row, by default that of the shards; those that were written without packing need one
+    verify   read every file now and compare it with its checksum, as in `TokenLoader`
     """
-    return Loader(open_shards(path), length)
+    return Loader(open_shards(path, verify=flag("verify", verify)), length)
 
 
 class Loader:
@@ -43,7 +46,7 @@ class Loader:
 
     def steps(self, batch_size: int, sequence_length: int | None = None) -> int:
         """Batches in one pass over the data; the last may have fewer rows."""
-        return -(-len(Rows(self.shards, self._length(sequence_length))) // batch_size)
+        return -(-len(Rows(self.shards, self._length(sequence_length))) // whole("batch_size", batch_size, 1))
 
     def batch(self, step: int, batch_size: int, sequence_length: int | None = None) -> dict[str, NDArray[Any]]:
         """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` returns them.
@@ -52,10 +55,11 @@ class Loader:
         Raises ShardError for a step past the last, and for another length if packing keeps documents within rows.
         """
         rows = Rows(self.shards, self._length(sequence_length))
-        if step < 0 or batch_size < 1 or step * batch_size >= len(rows):
+        step, batch_size = whole("step", step), whole("batch_size", batch_size, 1)
+        if not 0 <= step * batch_size < len(rows):
             raise ShardError(
                 f"{self.shards.folder}: no step {step}; with {batch_size} rows of {rows.length} tokens per step, one "
-                f"epoch has {self.steps(max(batch_size, 1), sequence_length)} steps, from 0."
+                f"epoch has {self.steps(batch_size, sequence_length)} steps, from 0."
             )
         return rows.read(np.arange(step * batch_size, min((step + 1) * batch_size, len(rows))))
 

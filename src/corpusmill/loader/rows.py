@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError, did_you_mean
 from corpusmill.loader.columns import FIELDS, IGNORE, Copies, Int64s, Layout, Pieces, columns
+from corpusmill.loader.given import check_room, shown, whole
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
 
@@ -24,8 +25,7 @@ class Rows:
 
     def __init__(self, shards: Shards, length: int | None = None) -> None:
         packed = shards.row_length if length is None else shards.index.sequence_length
-        if length is not None and length < 1:
-            raise ShardError(f"sequence_length must be 1 or more, got {length}.")
+        length = None if length is None else whole("sequence_length", length, 1, 1 << 60)
         if length is not None and length != packed and shards.index.whole:
             packing = shards.index.packing
             how = packing if packing != "concat" else f"cut at each {shards.index.split_at}"
@@ -58,6 +58,7 @@ class Rows:
         Raises ShardError for an unknown field.
         """
         fields = check_fields(fields, FIELDS)
+        check_room(len(rows), self.length, fields)
         layout = self.layout(rows)
         files = {number: self.shards.mapped(number) for number in np.unique(layout.copies.file).tolist()}
         return columns(layout, len(rows), self.length, self.shards.index.pad_id, files, fields)
@@ -142,6 +143,8 @@ def _ranges(first: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
 
 def check_fields(fields: Collection[str], known: Collection[str]) -> tuple[str, ...]:
     """Raises ShardError for an unknown field, naming the nearest known one."""
+    if isinstance(fields, str) or not isinstance(fields, Collection) or not all(isinstance(f, str) for f in fields):
+        raise ShardError(f"fields is a list of names, as in fields=('tokens', 'targets'); got {shown(fields)}.")
     for word in fields:
         if word not in known:
             raise ShardError(f'there is no field "{word}"{did_you_mean(word, known)}; there are {", ".join(known)}')

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
+from corpusmill.loader.given import check_room, flag, shown, whole
 from corpusmill.loader.order import BLOCK, Drawn, Int64s, Order
 from corpusmill.loader.rows import Rows, check_fields, same_tokenizer
 from corpusmill.shards import Shards, open_shards
@@ -20,6 +21,7 @@ from corpusmill.shards.layout import PADDING
 Path_ = str | Path
 Batch = dict[str, NDArray[Any]]
 TOGETHER = 1 << 20  # tokens whose rows are looked up at once: with so many, a tenth of the time of their batches
+FAR, MANY = 1 << 60, 1 << 30  # samples, and rows or ranks: what is counted from them stays within 64 bits
 
 
 class Piece(NamedTuple):
@@ -50,6 +52,8 @@ class TokenLoader:
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
     fields    which of `rows.FIELDS` to compute (see `Rows.read`); also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
+    verify    read every file now and compare it with its checksum. Without it ids are taken as they are: what says
+              where documents begin is compared with its checksum when it is first used, and is a hundredth of the data
 
     The state is the number of samples that all ranks have taken together, so a run can resume with another world size
     or batch size: no sample is repeated and none is lost. Memory does not grow with the data: rows are mapped, and the
@@ -57,7 +61,8 @@ class TokenLoader:
 
     Iteration resumes at the state. `at(step)` returns any batch by itself.
 
-    Raises ShardError if shards are damaged, of different tokenizers, or cannot be read with this length.
+    Raises ShardError if shards are damaged, of different tokenizers, or cannot be read with this length; if an argument
+    is no number that it can be; and if a batch would need more memory than the machine has.
     """
 
     def __init__(
@@ -74,13 +79,20 @@ class TokenLoader:
         skip: Sequence[tuple[int, int]] = (),
         fields: Collection[str] = FIELDS,
         prefetch: int = 0,
+        verify: bool = False,
     ) -> None:
         weighted = _weighted(path)
-        if batch < 1 or world < 1 or not 0 <= rank < world:
-            raise ShardError(f"need batch >= 1, world >= 1 and 0 <= rank < world, got {batch}, {world} and {rank}.")
-        if epochs is not None and (epochs < 1 or len(weighted) > 1):
-            raise ShardError("epochs must be 1 or more, and needs a single source: a mixture has no common epoch.")
-        shards = {name: open_shards(name) for name in weighted}
+        self.batch, self.world = whole("batch", batch, 1, MANY), whole("world", world, 1, MANY)
+        ranks = f"the ranks of world={self.world} are 0 to {self.world - 1}"
+        self.rank = whole("rank", rank, 0, self.world - 1, ranks)
+        self.seed = whole("seed", seed)
+        self.prefetch = whole("prefetch", prefetch, 0, MANY)
+        self.epochs = None if epochs is None else whole("epochs", epochs, 1, FAR)
+        if self.epochs is not None and len(weighted) > 1:
+            raise ShardError("epochs needs a single source: a mixture has no common epoch.")
+        if seq_len is not None:
+            seq_len = whole("seq_len", seq_len, 1, FAR)
+        shards = {name: open_shards(name, verify=flag("verify", verify)) for name in weighted}
         same_tokenizer(shards)
         self.names = tuple(weighted)
         lengths = {name: opened.row_length if seq_len is None else seq_len for name, opened in shards.items()}
@@ -88,11 +100,10 @@ class TokenLoader:
             raise ShardError(f"the sources have rows of {lengths} tokens: set seq_len.")
         self.rows = tuple(Rows(opened, lengths[name]) for name, opened in shards.items())
         self.length = self.rows[0].length
-        self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
         self.fields = check_fields(fields, (*FIELDS, "sources"))
-        self.prefetch = prefetch
-        self.epochs = epochs
-        self.order = Order(tuple(map(len, self.rows)), tuple(weighted.values()), seed, shuffle)
+        check_room(self.batch, self.length, self.fields)
+        shuffle = flag("shuffle", shuffle)
+        self.order = Order(tuple(map(len, self.rows)), tuple(weighted.values()), self.seed, shuffle)
         self.skip = _joined(skip)
         self._files = [0, *np.cumsum([len(opened.index.shards) for opened in shards.values()]).tolist()]
         self.samples = 0  # taken by all ranks
@@ -116,27 +127,40 @@ class TokenLoader:
 
     def at(self, step: int) -> Batch:
         """The batch of a step of this rank; steps count from the first sample of all."""
-        return self.batch_after(step * self.batch * self.world)
+        return self.batch_after(self._before(step))
 
     def state_dict(self) -> dict[str, Any]:
         """The progress of training in a few numbers, independent of world size and batch size."""
         return {"samples": self.samples, "seed": self.seed, "data": self._data()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resume at a state. Raises ShardError if it belongs to other data, another order or length."""
-        mine = {"seed": self.seed, "data": self._data()}
-        if differs := [name for name in mine if state.get(name) != mine[name]]:
-            changes = "; ".join(f"{name} was {state.get(name)}, is {mine[name]}" for name in differs)
+        """Resume at a state. Raises ShardError, and changes nothing, if it is none of `state_dict`, or belongs to other
+        data, another order or length."""
+        mine = {"samples": 0, "seed": self.seed, "data": self._data()}
+        if not isinstance(state, Mapping) or (missing := [name for name in mine if name not in state]):
+            lacks = f"without {', '.join(missing)}" if isinstance(state, Mapping) else shown(state)
+            raise ShardError(
+                f"a state is what state_dict() returned, with {', '.join(mine)}; got one {lacks}. Was another object's "
+                "state saved in its place?"
+            )
+        samples = whole("samples of the state", state["samples"], 0, FAR)
+        whole("seed of the state", state["seed"])
+        data = state["data"]
+        if not isinstance(data, list | tuple):
+            raise ShardError(f"data of the state must be a list as state_dict() returned it, got {shown(data)}.")
+        given = {"seed": state["seed"], "data": [list(p) if isinstance(p, list | tuple) else p for p in data]}
+        if differs := [name for name in given if given[name] != mine[name]]:
+            changes = "; ".join(f"{name} was {shown(given[name])}, is {mine[name]}" for name in differs)
             raise ShardError(f"the state belongs to another order of samples: {changes}")
-        self.samples = int(state["samples"])
+        self.samples = samples
 
     def drawn(self, step: int) -> Drawn:
         """Source, row and epoch of each row of a step's batch."""
-        return self.order.draw(self.numbers(step * self.batch * self.world))
+        return self.order.draw(self.numbers(self._before(step)))
 
     def trace(self, step: int) -> list[Piece]:
         """The documents of a step's batch, in their order in it, without padding."""
-        numbers = self.numbers(step * self.batch * self.world)
+        numbers = self.numbers(self._before(step))
         drawn = self.order.draw(numbers)
         parts = []
         for source, rows in enumerate(self.rows):
@@ -150,6 +174,11 @@ class TokenLoader:
                     sample, epoch = int(numbers[at]), int(drawn.epoch[at])
                     parts.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
         return sorted(parts, key=lambda piece: (piece.row, piece.start))
+
+    def _before(self, step: int) -> int:
+        """Samples of all ranks before a step."""
+        each = self.batch * self.world
+        return whole("step", step, 0, FAR // each) * each
 
     def numbers(self, samples: int, steps: int = 1, every: int = 1) -> Int64s:
         """(steps × batch,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so many
@@ -261,18 +290,25 @@ class TokenLoader:
 def _weighted(path: Path_ | Mapping[Path_, float] | Sequence[Path_]) -> dict[str, float]:
     if isinstance(path, str | Path):
         return {str(path): 1.0}
+    if not isinstance(path, Mapping | Sequence) or not all(isinstance(name, str | Path) for name in path):
+        raise ShardError(f"path is a folder of shards, a list of them, or {{folder: weight}}; got {shown(path)}.")
     given = dict(path) if isinstance(path, Mapping) else dict.fromkeys(path, 1.0)
-    weights = {str(name): float(weight) for name, weight in given.items()}
-    if not weights or any(not 0 < weight < float("inf") for weight in weights.values()):
-        raise ShardError(f"a mixture needs one folder or more, each with a weight above 0, got {weights}.")
-    return weights
+    if not given or any(not _is_weight(weight) for weight in given.values()):
+        raise ShardError(f"a mixture needs one folder or more, each with a weight above 0, got {shown(given)}.")
+    return {str(name): float(weight) for name, weight in given.items()}
+
+
+def _is_weight(weight: Any) -> bool:
+    return isinstance(weight, float | int | np.number) and weight is not True and 0 < float(weight) < float("inf")
 
 
 def _joined(skip: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """The ranges in order, overlapping and adjacent ones joined."""
     ranges: list[tuple[int, int]] = []
-    for first, end in sorted((int(first), int(end)) for first, end in skip):
-        if not 0 <= first < end:
+    if not isinstance(skip, Sequence) or not all(isinstance(part, tuple | list) and len(part) == 2 for part in skip):
+        raise ShardError(f"skip is a list of ranges (first, end), got {shown(skip)}.")
+    for first, end in sorted((whole("skip", first, 0, FAR), whole("skip", end, 0, FAR)) for first, end in skip):
+        if not first < end:
             raise ShardError(f"a range to skip is (first, end) with 0 <= first < end, got ({first}, {end}).")
         if ranges and first <= ranges[-1][1]:
             ranges[-1] = ranges[-1][0], max(end, ranges[-1][1])

@@ -133,7 +133,15 @@ def home(path: str) -> str:
     return str(Path.home()) + path[1:] if path == "~" or path.startswith("~/") else path
 
 
+LONGEST_NAME = 200  # bytes: file systems take 255, and files of the folder may be written beside it first
+
+
 def check_name(name: str) -> None:
+    if len(name.encode(errors="replace")) > LONGEST_NAME:
+        raise RecipeError(
+            f"the name of a recipe is that of its folder, which {len(name)} characters cannot be: {name[:60]!r}…; "
+            f"use at most {LONGEST_NAME} bytes"
+        )
     if not name or name.startswith(".") or any(c in name for c in "/\\\0") or not name.isprintable():
         raise RecipeError(
             f"the name of a recipe is that of its folder, which {name!r} cannot be; use letters, digits, - and _"

@@ -65,6 +65,7 @@ class Table:
 
 
 Node: TypeAlias = Scalar | Items | Table
+LISTED = 50  # problems in a message; who has more of them has made one mistake many times
 
 
 class Problems:
@@ -87,9 +88,11 @@ class Problems:
         return sorted(self._problems, key=lambda problem: (problem[0].line == 0, problem[0].line))
 
     def check(self) -> None:
-        """Raises RecipeError, with a line for each problem, if there are any."""
+        """Raises RecipeError if there are any problems, with a line for each of the first LISTED."""
         if self._problems:
-            raise RecipeError("\n".join(dict.fromkeys(f"{at}: {message}" for at, message in self.in_order())))
+            lines = list(dict.fromkeys(f"{at}: {message}" for at, message in self.in_order()))
+            more = len(lines) - LISTED
+            raise RecipeError("\n".join([*lines[:LISTED], *([f"… and {more} more problems"] if more > 0 else [])]))
 
 
 WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,99})")  # int() refuses thousands of digits

@@ -41,6 +41,10 @@ class Views:
         import duckdb
 
         try:
+            sql.encode()
+        except UnicodeError:  # bytes of a command line that are no UTF-8
+            raise InputError(f"sql takes a SELECT in valid Unicode text; got: {sql!a:.200}") from None
+        try:
             statements = self.database.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise InputError(f"sql takes one SELECT, which changes nothing; got: {sql}")

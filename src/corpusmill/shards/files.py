@@ -1,36 +1,80 @@
-"""The files of a folder of training shards, mapped into memory. Needs NumPy and the standard library only."""
+"""The files of a folder of training shards, mapped into memory. Needs NumPy and xxhash only."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.shards.layout import Entry, Index, Spans, stored
+from corpusmill.errors import ShardError
+from corpusmill.shards.layout import BLOCK, Entry, Index, Spans, stored
 
 
 class ShardFiles:
-    """A folder of shards and its index; each file is mapped on first use, and stays mapped until `release`."""
+    """A folder of shards and its index; each file is mapped on first use, and stays mapped until `release`.
+
+    Spans and tables are compared with their checksums when they are first used: they are a hundredth of the data.
+    Tokens are not: `check_tokens` does that.
+    """
 
     def __init__(self, folder: Path, index: Index) -> None:
         self.folder = folder
         self.index = index
         self._tokens: dict[int, NDArray[Any]] = {}
         self._spans: dict[int, Spans] = {}
+        self._sound: set[str] = set()
 
     def tokens(self, entry: Entry) -> NDArray[Any]:
-        """All tokens of a shard, padding included."""
+        """All tokens of a shard, padding included. Raises ShardError if the file has another size by now."""
         if entry.number not in self._tokens:
             path = self.folder / self.index.tokens_name(entry.number)
-            mapped = np.memmap(path, stored(self.index.dtype), "r", 0, (entry.tokens,))
+            if not entry.tokens:  # nothing can be mapped
+                return np.empty(0, stored(self.index.dtype))
+            try:
+                mapped = np.memmap(path, stored(self.index.dtype), "r", 0, (entry.tokens,))
+            except (OSError, ValueError) as error:
+                raise ShardError(f"{path}: cannot be mapped ({error}). Copy the shards again.") from error
             self._tokens[entry.number] = np.asarray(mapped)
         return self._tokens[entry.number]
 
     def spans(self, entry: Entry) -> Spans:
         """Which document each token of a shard belongs to. Raises ShardError if the file is damaged."""
         if entry.number not in self._spans:
-            self._spans[entry.number] = Spans.map(self.folder / self.index.spans_name(entry.number), entry.tokens)
+            name = self.index.spans_name(entry.number)
+            spans = Spans.map(self.folder / name, entry.tokens)
+            self._check(name, entry.spans_xxh3_128)
+            self._spans[entry.number] = spans
         return self._spans[entry.number]
+
+    def table(self, entry: Entry) -> Path:
+        """The table of documents of a shard that has one. Raises ShardError if it is damaged."""
+        assert entry.table_xxh3_128 is not None
+        name = self.index.table_name(entry.number)
+        self._check(name, entry.table_xxh3_128)
+        return self.folder / name
+
+    def check_tokens(self, entry: Entry) -> None:
+        """Reads all tokens of a shard. Raises ShardError if they are damaged."""
+        self._check(self.index.tokens_name(entry.number), entry.tokens_xxh3_128)
+
+    def _check(self, name: str, promised: str) -> None:
+        """Raises ShardError unless a file has the checksum that the index promises. Reads a file once."""
+        if name in self._sound:
+            return
+        path = self.folder / name
+        digest = xxhash.xxh3_128()
+        try:
+            with path.open("rb") as file:  # not the mapped pages, which would count as memory of the process
+                while block := file.read(BLOCK):
+                    digest.update(block)
+        except OSError as error:
+            raise ShardError(f"{path}: {error.strerror}. The index lists it; copy the shards again.") from error
+        if (actual := digest.hexdigest()) != promised:
+            raise ShardError(
+                f"{path}: XXH3-128 is {actual[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
+            )
+        self._sound.add(name)
 
     def release(self) -> None:
         """Unmap all files: pages that were read count as memory of the process. They are mapped again on next use."""

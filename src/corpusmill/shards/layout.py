@@ -5,9 +5,10 @@ Needs NumPy and the standard library only, so that a training loop can read shar
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ NONE = "none"  # as the packing: a stream that is not divided into rows
 PADDING = -1  # as a document number: the span belongs to no document
 
 # A name of files: at most one place for the number, written as Python formats it, and no folder.
-NAMES = re.compile(r"[^{}/\\\0]*(\{(:0?\d*d)?\}[^{}/\\\0]*)?")
+NAMES = re.compile(r"[^{}/\\\0]*(\{(:0?\d{0,2}d)?\}[^{}/\\\0]*)?")
 
 BLOCK = 1 << 22  # bytes read, hashed or written at a time
 
@@ -163,14 +164,17 @@ class Index:
 
     @staticmethod
     def read(path: Path) -> "Index":
-        """Raises ShardError if the file is missing, is not an index, or has another version."""
+        """Raises ShardError if the file is missing, is not an index, has another version, or contradicts itself.
+
+        An index has no checksum of its own: a change that leaves it consistent, as that of a name does, is not noticed.
+        """
         try:
             record = json.loads(path.read_bytes())
         except OSError as error:
             raise ShardError(
                 f"{path}: {error.strerror}. A folder of shards has an {INDEX}, written last: did the run finish?"
             ) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ShardError(f"{path}: not JSON ({error}): the file is damaged. Copy it again.") from error
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ShardError(f'{path}: not an index of shards: "format" is not "{FORMAT}". Name a folder of shards.')
@@ -187,13 +191,58 @@ class Index:
             raise ShardError(
                 f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."
             ) from error
-        if index.name is not None and not NAMES.fullmatch(index.name):
+        if index.name is not None and not (isinstance(index.name, str) and NAMES.fullmatch(index.name)):
             raise ShardError(
                 f'{path}: "{index.name}" cannot be the name of files: the file was changed. Copy it again.'
             )
         if index.dtype not in ("uint16", "uint32"):
             raise ShardError(f'{path}: dtype is "{index.dtype}", must be "uint16" or "uint32". Copy it again.')
+        if wrong := next(_contradictions(index, record.get("totals")), None):
+            raise ShardError(f"{path}: {wrong}: the file was changed or damaged. Copy it again.")
         return index
+
+
+MOST = 1 << 62  # any number of an index is below: sums of them stay within 64 bits where they have to
+PACKINGS = ("concat", "best_fit", "one_per_row", NONE)
+
+
+def _contradictions(index: Index, totals: Any) -> Iterator[str]:
+    """What an index that was read cannot be."""
+    things: list[tuple[str, Index | Entry]] = [("", index)]
+    things += [(f"shards[{i}].", entry) for i, entry in enumerate(index.shards)]
+    for name, thing in things:
+        for field in fields(thing):
+            value: Any = getattr(thing, field.name)
+            kinds = get_args(field.type) or (field.type,)
+            if field.name == "shards" or (value is None and type(None) in kinds):
+                continue
+            is_number = int in kinds
+            if type(value) is not (int if is_number else str) or (isinstance(value, int) and not 0 <= value < MOST):
+                wanted = "a whole number that is not negative" if is_number else "text"
+                yield f"{name}{field.name} must be {wanted}, is {str(value)[:60]}"
+                return  # what follows calculates with them
+    if [entry.number for entry in index.shards] != list(range(len(index.shards))):
+        yield "the shards are not numbered 0, 1, …"
+    if index.packing not in PACKINGS or (index.sequence_length is None) != (index.packing == NONE):
+        yield f'packing is "{index.packing}", with rows of {index.sequence_length} tokens'
+    for entry in index.shards:  # a document, or a run of them, has one token or more
+        if max(entry.documents, entry.spans, entry.padding) > entry.tokens or entry.cut_documents > entry.documents:
+            yield f"shard {entry.number} of {entry.tokens} tokens cannot hold {entry.documents} documents as it says"
+    ids = [index.eos_id, index.pad_id, *([] if index.bos_id is None else [index.bos_id])]
+    if max(ids) >= index.vocabulary or index.vocabulary > 1 << 8 * stored(index.dtype).itemsize:
+        yield f"a vocabulary of {index.vocabulary} {index.dtype} cannot have the control tokens {ids}"
+    if (row := index.sequence_length) is not None:
+        for entry in index.shards:
+            whole = entry is index.shards[-1] or entry.tokens % max(row, 1) == 0
+            if row < 1 or not whole or entry.rows != -(-entry.tokens // row):
+                yield f"shard {entry.number} has {entry.tokens} tokens in {entry.rows} rows of {row}"
+                return
+    if isinstance(totals, dict):
+        sums = {"tokens": index.tokens - index.padding, "padding": index.padding}
+        sums |= {name: sum(getattr(entry, name) for entry in index.shards) for name in ("rows", "cut_documents")}
+        for name, value in sums.items():
+            if totals.get(name, value) != value:
+                yield f"the shards have {value} {name}, the totals say {totals[name]}"
 
 
 def stored(dtype: str) -> np.dtype[Any]:

@@ -1,4 +1,4 @@
-"""Reads training shards. Needs NumPy and the standard library only (and pyarrow, to name a document)."""
+"""Reads training shards. Needs NumPy and xxhash only (and pyarrow, to name a document)."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -22,11 +22,15 @@ class Place(NamedTuple):
     row: int | None  # counted over all shards, in rows of the index's sequence length; None if it has none
 
 
-def open_shards(path: str | Path) -> "Shards":
+def open_shards(path: str | Path, *, verify: bool = False) -> "Shards":
     """Open a folder of training shards.
 
-    Checks the index and the sizes of the files, not their content: `verify` does that.
-    Raises ShardError if a file is missing or truncated, or this is not a folder of shards.
+    Checks the index and the sizes of the files. What says which document a token belongs to is compared with its
+    checksum when it is first used; the tokens are only if asked for, because that reads all of them.
+
+    verify   read every file of tokens and of spans now, and compare it with its checksum
+
+    Raises ShardError if a file is missing, truncated or damaged, or this is not a folder of shards.
     """
     folder = Path(path)
     folder = folder.parent if folder.name == INDEX else folder
@@ -36,14 +40,18 @@ def open_shards(path: str | Path) -> "Shards":
         file = folder / index.tokens_name(entry.number)
         try:
             size = file.stat().st_size
-        except OSError as error:
-            raise ShardError(f"{file}: {error.strerror}. The index lists it; copy the shards again.") from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ShardError(f"{file}: {why}. The index lists it; copy the shards again.") from error
         if size != entry.tokens * width:
             raise ShardError(
                 f"{file}: has {size} bytes, the index says {entry.tokens * width} ({entry.tokens} tokens of {width} "
                 "bytes). It was truncated or changed; copy it again."
             )
-    return Shards(folder, index)
+    shards = Shards(folder, index)
+    if verify:
+        shards.check()
+    return shards
 
 
 class Shards:
@@ -123,7 +131,7 @@ class Shards:
                     raise ShardError(
                         f"{self.folder}: written without tables of documents, so the origin of {document} is unknown."
                     )
-                table = pq.ParquetFile(self.folder / self.index.table_name(entry.number))
+                table = pq.ParquetFile(self._files.table(entry))
                 row = document - entry.first_document
                 for group in range(table.num_row_groups):
                     rows = table.metadata.row_group(group).num_rows
@@ -134,11 +142,17 @@ class Shards:
         last = self.index.documents - self.index.discarded_documents - 1
         raise ShardError(f"{self.folder}: no document {document}; the shards hold 0 to {last}.")
 
+    def check(self) -> None:
+        """Read all tokens and spans. Raises ShardError at the first file that has not the checksum of the index."""
+        for entry in self.index.shards:
+            self._files.check_tokens(entry)
+            self._files.spans(entry)
+
     def verify(self) -> list[str]:
         """Read everything and return all problems; an empty list means that all FORMAT.md promises holds."""
         from corpusmill.shards.verify import problems
 
-        return list(problems(self._files))
+        return list(problems(ShardFiles(self.folder, self.index)))  # which have not been read before
 
     @cached_property
     def has_tables(self) -> bool:

@@ -31,8 +31,9 @@ class KeepWhere:
 
     It is an expression of DuckDB: comparisons, arithmetic, and, or, not, in, between, like, case, coalesce, and any
     function of values alone (lower, regexp_matches, greatest …). Everything that depends on more than the document
-    itself is refused: subqueries, aggregates, windows, files, randomness, and the clock. A condition that is null, as
-    one on a null signal is, is not true and drops the document, as in SQL: coalesce(url, '') = ''.
+    itself is refused: subqueries, aggregates, windows, files, randomness, and the clock. Times with a zone are taken
+    apart in UTC, whatever the machine's zone. A condition that is null, as one on a null signal is, is not true and
+    drops the document, as in SQL: coalesce(url, '') = ''.
 
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
     """
@@ -91,24 +92,35 @@ def parsed(condition: str) -> Expression:
     """
     if not condition.strip():
         raise RecipeError("filter/keep_where: the condition is empty")
+    try:
+        return _parsed(condition)
+    except UnicodeError:  # half of a pair of UTF-16, which YAML and JSON can escape
+        raise RecipeError(
+            f"filter/keep_where: the condition is no valid Unicode text; got: {condition!a:.200}"
+        ) from None
+    except RecursionError:
+        raise RecipeError(f"filter/keep_where: nested too deeply to be a condition: {_cut(condition)}") from None
+
+
+def _parsed(condition: str) -> Expression:
+    said = _cut(condition)
+    condition.encode()
     tree = syntax(f"select ({condition}\n)")
     if tree["error"]:
-        raise RecipeError(f"filter/keep_where: {tree['error_message'].splitlines()[0]}: {condition}")
+        raise RecipeError(f"filter/keep_where: {tree['error_message'].splitlines()[0]}: {said}")
     select = tree["statements"][0]["node"]
-    expressions = select["select_list"]
-    if len(tree["statements"]) > 1 or len(expressions) > 1 or select | {"select_list": []} != bare():
-        raise RecipeError(f"filter/keep_where: the condition must be one expression, not a statement; got: {condition}")
+    expressions = select.get("select_list", ())  # a UNION has none of its own
+    if len(tree["statements"]) > 1 or len(expressions) != 1 or select | {"select_list": []} != bare():
+        raise RecipeError(f"filter/keep_where: the condition must be one expression, not a statement; got: {said}")
     columns: dict[str, None] = {}
     for part in parts(expressions):
         if part["class"] not in OF_VALUES:
             what = REFUSED.get(part["class"], part["class"].lower())
-            raise RecipeError(f"filter/keep_where: {what} is not possible in a condition on one document: {condition}")
+            raise RecipeError(f"filter/keep_where: {what} is not possible in a condition on one document: {said}")
         if part["class"] == "FUNCTION" and (name := part["function_name"]) not in functions():
             mistyped = name not in functions(every=True)
             near = did_you_mean(name, filter(str.isidentifier, functions())) if mistyped else ""
-            raise RecipeError(
-                f'filter/keep_where: "{name}" is not a function of values alone{near or "."} In: {condition}'
-            )
+            raise RecipeError(f'filter/keep_where: "{name}" is not a function of values alone{near or "."} In: {said}')
         if part["class"] == "COLUMN_REF":
             name = ".".join(part["column_names"])
             part["column_names"] = [name]
@@ -116,6 +128,11 @@ def parsed(condition: str) -> Expression:
     select["from_table"] = syntax("select 1 from documents")["statements"][0]["node"]["from_table"]
     ((sql,),) = database().execute("select json_deserialize_sql(?)", [json.dumps(tree)]).fetchall()
     return Expression(tuple(columns), sql)
+
+
+def _cut(condition: str) -> str:
+    """As much of a condition as a message needs."""
+    return condition if len(condition) <= 500 else f"{condition[:500]}…"
 
 
 # The classes of DuckDB's syntax tree that compute values from values.
@@ -185,6 +202,8 @@ def database() -> Any:
         "python_enable_replacements": False,  # a name in SQL never refers to a Python variable
     }
     connection = duckdb.connect(":memory:", config=settings)
+    # A time with a zone is shown, and cut into days and hours, in that of the machine: by each, in another one.
+    connection.execute("set global TimeZone = 'UTC'")
     connection.execute("set lock_configuration = true")
     return connection
 

@@ -1,0 +1,74 @@
+"""What a training loop gives the loader, checked before it is used: it may come from a config file or a checkpoint."""
+
+import operator
+import os
+from collections.abc import Collection
+from typing import Any
+
+from corpusmill.errors import ShardError
+
+WIDE = ("tokens", "targets", "doc_ids", "position_ids")  # columns of 8 bytes a token; the mask has 1
+COUNTED = (1 << 31) - 1  # tokens that the 32 bits of `cu_seqlens` can count
+
+
+def whole(name: str, value: Any, least: int | None = None, most: int | None = None, why: str = "") -> int:
+    """The value as a Python int. Raises ShardError if it is no whole number from `least` to `most`.
+
+    NumPy's whole numbers are some, True and 8.0 are none.
+
+    >>> whole("batch", 2.5, 1)
+    Traceback (most recent call last):
+    corpusmill.errors.ShardError: batch must be a whole number of 1 or more, got 2.5.
+    """
+    try:
+        found = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        found = None
+    if found is None or (least is not None and found < least) or (most is not None and found > most):
+        bound = "" if least is None else f" of {least} or more" if found is None or found < least else f" up to {most}"
+        raise ShardError(f"{name} must be a whole number{bound}, got {shown(value)}{f': {why}' if why else ''}.")
+    return found
+
+
+def flag(name: str, value: Any) -> bool:
+    """Raises ShardError if it is not True or False: of a text, "false" would be true."""
+    if value is True or value is False or type(value).__name__ == "bool":  # NumPy's, too
+        return bool(value)
+    raise ShardError(f"{name} must be True or False, got {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def check_room(rows: int, length: int, fields: Collection[str]) -> None:
+    """Raises ShardError if a batch of so many rows of so many tokens cannot be: before anything is allocated for it."""
+    tokens = rows * length
+    needed = bytes_of(tokens, fields)
+    if tokens > COUNTED and "cu_seqlens" in fields:
+        raise ShardError(f"{too_large(rows, length, needed)}, and `cu_seqlens` counts to {COUNTED:,d} tokens. {REMEDY}")
+    memory = machine_memory()
+    if memory is not None and needed > memory:
+        raise ShardError(f"{too_large(rows, length, needed)}; this machine has {memory / 2**30:,.1f} GiB. {REMEDY}")
+
+
+REMEDY = "Set the number of rows, or their length, lower."
+
+
+def too_large(rows: int, length: int, needed: int) -> str:
+    return f"a batch of {rows:,d} rows of {length:,d} tokens needs {needed / 2**30:,.1f} GiB of memory"
+
+
+def bytes_of(tokens: int, fields: Collection[str]) -> int:
+    """Bytes of the columns of a batch, but for the beginnings of pieces."""
+    return tokens * (8 * sum(name == "tokens" or name in fields for name in WIDE) + ("loss_mask" in fields))
+
+
+def machine_memory() -> int | None:
+    """Bytes of memory of this machine; None where the system does not say: on Windows."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
