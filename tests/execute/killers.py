@@ -35,8 +35,11 @@ class Kills:
 
     def reasons(self, docs, signals):
         for text in docs["text"].to_pylist():
-            if "KILLER" in text and self._again():
-                end(text.split()[-1])
+            how = text.split()[-1] if "KILLER" in text else ""
+            if how == "crowd":  # memory is enough for each document alone
+                how = "memory" if len(docs) > 1 else ""
+            if how and self._again():
+                end(how)
         return pa.nulls(len(docs), pa.string())
 
     def _again(self):

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 import corpusmill as mill
-from corpusmill.errors import BudgetError
+from corpusmill.errors import BudgetError, UnitError
 from corpusmill.execute.serial import Serial
 from corpusmill.run_folder import RunFolder
 
@@ -110,6 +110,13 @@ def test_kills_in_a_row_that_are_not_the_documents_fault_lose_nothing(tmp_path, 
     folder, _ = processes(recipe(tmp_path, [f"killers:Kills: {{times: 5, counter: {counter}}}"]), 2)
     assert counter.stat().st_size > 5
     assert not letters(folder) and len(lines(folder)) == DOCUMENTS
+
+
+def test_documents_that_do_no_harm_alone_are_not_set_aside(tmp_path, given):
+    given({7: "crowd"})
+    with pytest.raises(UnitError, match="MemoryError; none of the records at work then, tried alone, ends its worker"):
+        serial(recipe(tmp_path, ["killers:Kills"]))
+    assert not list(tmp_path.glob("run/stages/*/aside/*"))
 
 
 def test_lines_that_their_reader_does_not_survive(tmp_path, given):
