@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
+from corpusmill.units import Care
 
 ROOT = Path(__file__).parent.parent
 RECIPE = ROOT / "recipes" / "demo.yaml"
@@ -92,6 +94,39 @@ def test_any_number_of_workers_gives_the_same_bytes(reference, tmp_path, workers
     assert output(tmp_path / "run") == output(reference)
 
 
+@dataclass
+class Careful:
+    """Carries out units as attempts are made that follow others: 7 documents at a time."""
+
+    places: int = 0
+
+    @classmethod
+    def start(cls, workers, preload):
+        return cls()
+
+    def check(self, checks):
+        Serial().check(checks)
+
+    def close(self):
+        pass
+
+    def run(self, task, units, on_commit, on_aside):
+        for unit in units:
+            on_commit(task.run_unit(unit, Care(rows=7), self.count))
+        return []
+
+    def count(self, at):
+        self.places += 1
+
+
+def test_an_attempt_with_care_gives_the_same_bytes(reference, tmp_path):
+    executor = Careful()
+    corpusmill.run(RECIPE, folder=tmp_path / "run", executor=executor)
+    assert executor.places > 100
+    assert kept_between_stages(tmp_path / "run") == kept_between_stages(reference)
+    assert output(tmp_path / "run") == output(reference)
+
+
 @pytest.mark.parametrize("unit_mb", [2, 64])
 def test_how_the_work_is_cut_does_not_change_the_shards(reference, tmp_path, unit_mb):
     corpusmill.run(RECIPE, overrides=[f"run.unit_mb={unit_mb}"], folder=tmp_path / "run", executor=Serial())
@@ -147,16 +182,24 @@ def test_only_a_worker_is_killed_and_the_run_goes_on(reference, tmp_path):
 
 
 @IN_PROC
-def test_ctrl_c_ends_with_one_line_and_the_run_continues(reference, tmp_path):
+@pytest.mark.parametrize(
+    ("sent", "status", "word"),
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        pytest.param(signal.SIGHUP, 129, "terminated", id="the terminal is closed"),
+    ],
+)
+def test_who_is_asked_to_end_says_one_line_and_the_run_continues(reference, tmp_path, sent, status, word):
     run = start(tmp_path / "run", 2)
     deadline = time.monotonic() + 60
     while not (begun := list(tmp_path.glob("run/stages/*/plans/*"))) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert begun
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the driver, the fork server and the workers
+    os.killpg(run.pid, sent)  # as a terminal does: to the driver, the fork server and the workers
     _, message = run.communicate()
-    assert run.returncode == 130, message
-    assert "interrupted. What is committed is safe: run the same command again to continue." in message
+    assert run.returncode == status, message
+    assert f"{word}. What is committed is safe: run the same command again to continue." in message
     assert "Traceback" not in message
     assert workers_of(run.pid) == []
     run = start(tmp_path / "run", 2)

@@ -33,7 +33,7 @@ from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.inputs import SourceFiles
 from corpusmill.engine.lower import lower_inputs
 from corpusmill.estimate import peak
-from corpusmill.execute import Check, Failure, OnCommit
+from corpusmill.execute import Check, Failure, OnAside, OnCommit
 from corpusmill.read import Piece, ReadCounts, split_bytes
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
@@ -93,7 +93,7 @@ class MadeUp:
     def close(self) -> None:
         pass
 
-    def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
+    def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit, on_aside: OnAside) -> list[Failure]:
         folder = task.run.stage(task.folder)
         commits = task.run.path / folder.name / "commits"
         commits.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@
             commits/KEY.json        a unit is done: its outputs, counts, checksums
             results/PLAN.parquet    all units of a plan are done: their outputs in columns
             failed/KEY.json         a unit failed in every attempt: error and traceback
+            aside/KEY.json          records of a unit that ended every attempt at it: they are left out of it
             docs/ signals/ …        outputs, files named KEY-ATTEMPT; only those that a commit names count
         output/                     what the recipe writes, under lasting names
         waterfall.json report.html  what happened
@@ -42,11 +43,11 @@ from corpusmill import storage
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts, in_order, merge
 from corpusmill.node_cache import NodeCache
-from corpusmill.units import Commit, Files, Results, Unit
+from corpusmill.units import Aside, Commit, Files, Results, Unit
 
 RUN, WATERFALL, REPORT, OUTPUT, STAGES = "run.json", "waterfall.json", "report.html", "output", "stages"
 STAGES_RECORD = "stages.json"
-BOOKS = ("plans", "commits", "results", "failed", "tmp")  # folders of a stage that are not outputs
+BOOKS = ("plans", "commits", "results", "failed", "aside", "tmp")  # folders of a stage that are not outputs
 CHECKSUM = 32  # hexadecimal digits
 
 
@@ -161,6 +162,10 @@ class RunFolder:
     def stage_folders(self) -> list[str]:
         """The names of the folders of all stages that were ever begun here."""
         return storage.list_dir(self.name_of(STAGES))
+
+    def forget_aside(self) -> int:
+        """Have the next run try again what was set aside, in all stages; returns how many units that concerns."""
+        return sum(self.stage(name).forget_aside() for name in self.stage_folders())
 
     # ------------------------------------------------------------- output
 
@@ -344,6 +349,31 @@ class StageFolder:
 
     def forget_failures(self) -> None:
         storage.remove_tree(self._name("failed"))
+
+    def set_aside(self, key: str, records: Sequence[Aside]) -> None:
+        """Record all that attempts at a unit leave out."""
+        record = json.dumps([each.to_json() for each in records], indent=1)
+        storage.write_atomic(self._name(f"aside/{key}.json"), record.encode())
+
+    def aside(self) -> dict[str, tuple[Aside, ...]]:
+        """Unit's key -> what `set_aside` recorded."""
+        names = storage.list_dir(self._name("aside"))
+        records = {name.removesuffix(".json"): self._name(f"aside/{name}") for name in names}
+        return {key: tuple(map(Aside.from_json, json.loads(storage.read_bytes(name)))) for key, name in records.items()}
+
+    def forget_aside(self) -> int:
+        """Have the units whose records were set aside done again, with these; returns how many units these are.
+
+        What is left after a crash in the middle is as good as before: results are made of commits again.
+        """
+        units = self.aside()
+        for name in storage.list_dir(self._name("results")) if units else ():
+            storage.remove(self._name(f"results/{name}"))
+        for key in units:
+            for name in (f"commits/{key}.json", f"aside/{key}.json"):
+                if storage.exists(self._name(name)):
+                    storage.remove(self._name(name))
+        return len(units)
 
     def remove_orphans(self, collected: "Collected") -> None:
         """Remove the files of attempts that no commit names. Only while no worker is at work on the stage.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import corpusmill
-from corpusmill import assets, execute
+from corpusmill import assets, execute, termination
 from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, StageCounts, carry_out
 from corpusmill.engine.changes import changes, in_words
 from corpusmill.engine.earlier_runs import refuse_itself
@@ -119,7 +119,7 @@ def run(
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         executor = execute.find(recipe.run.executor).start(count, preloaded())
-    with closing(executor):
+    with termination.raised(), closing(executor):
         # Here, while the process that workers come from still imports.
         from corpusmill.report.page import prepare, write_page
 
@@ -177,7 +177,10 @@ def warm_kernels(listener: ProgressListener) -> None:
     machine."""
     from corpusmill.text import compile as compiled
 
+    compiled.tidy()
     needed = compiled.imported_kernels()
+    for line in compiled.refused():
+        listener.note(line)
     if not compiled.is_warm(needed):
         listener.compiling()
         compiled.warm(needed)

@@ -5,7 +5,7 @@ import errno
 import json
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,9 +18,23 @@ from numpy.typing import NDArray
 from corpusmill import storage
 from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import RunError, StorageError
-from corpusmill.run_folder import RunFolder
+from corpusmill.run_folder import RunFolder, StageFolder
 from corpusmill.tables import TableWriter
-from corpusmill.units import Commit, Note, Output, Resources, Results, Unit, Work, now, peak_memory
+from corpusmill.units import (
+    USUAL,
+    Aside,
+    At,
+    Care,
+    Commit,
+    Note,
+    Output,
+    Resources,
+    Results,
+    Unit,
+    Work,
+    now,
+    peak_memory,
+)
 
 
 @dataclass(eq=False)
@@ -87,11 +101,15 @@ class UnitIO(Upstream):
     stage   the stage's folder, relative to the run's
     facts   counts, which are summed over the units of the stage
     notes   what must be known of this unit by itself
+    care    how this attempt is made
+    at      is to be told where it is before each step, if `care` has it noted
     """
 
     stage: str = ""
     key: str = ""
     attempt: str = ""
+    care: Care = USUAL
+    at: Callable[[At], None] = lambda _: None
     facts: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Note] = field(default_factory=dict)
     _tables: dict[str, TableWriter] = field(default_factory=dict)
@@ -146,6 +164,13 @@ class UnitIO(Upstream):
             with contextlib.suppress(Exception):
                 writer.close()
 
+    def discard(self) -> None:
+        """Close and remove all that was written, and the scratch."""
+        self.abandon()
+        for path, _ in self._files.values():
+            self.run.new_file(path).unlink(missing_ok=True)
+        self.remove_scratch()
+
     def remove_scratch(self) -> None:
         shutil.rmtree(self.run.new_file(f"{self._scratch}/x").parent, ignore_errors=True)
 
@@ -154,10 +179,11 @@ class UnitIO(Upstream):
 class StageTask:
     """All that is needed to carry out units of a stage, wherever: it is sent to a worker once.
 
-    folder     the name of the stage's folder
-    upstream   earlier stages that the work reads
-    needs      resources of one unit
-    session    see Upstream
+    folder      the name of the stage's folder
+    upstream    earlier stages that the work reads
+    needs       resources of one unit
+    session     see Upstream
+    aside       unit's key -> what is left out of it, because earlier attempts ended there
     """
 
     run: RunFolder
@@ -166,25 +192,27 @@ class StageTask:
     upstream: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needs: Resources = field(default_factory=Resources)
     session: str = ""
+    aside: Mapping[str, tuple[Aside, ...]] = field(default_factory=dict)
 
-    def run_unit(self, unit: Unit) -> Commit:
-        """Carry out one unit and commit it: the one function that every executor calls.
+    def run_unit(self, unit: Unit, care: Care = USUAL, at: Callable[[At], None] = lambda _: None) -> Commit | None:
+        """Carry out one unit and commit it, or try some of its records: the one function that every executor calls.
 
-        If another attempt has committed the unit first, that commit is returned.
+        care   how: see `Care`
+        at     is told where the attempt is, if `care` has it noted
+
+        Returns None if records were tried. If another attempt has committed the unit first, that commit is returned.
         Raises what the work raises; StorageError if the disk is full.
         """
         folder = self.run.stage(self.folder)
-        io = UnitIO(self.run, self.upstream, self.session, folder.name, unit.key, uuid.uuid4().hex[:8])
-        started = now()
+        io = UnitIO(
+            self.run, self.upstream, self.session, folder.name, unit.key, uuid.uuid4().hex[:8], care=care, at=at
+        )
         try:
+            if care.probe is None:
+                return self._committed(unit, io, folder)
             self.work.run(unit.inputs, io)
-            outputs = io.finish()
-            # As they will be read back, order of keys and all.
-            facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))
-            seconds = round(now() - started, 3)
-            commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory())
-            if not folder.commit(commit):
-                commit = folder.committed(unit.key)
+            io.discard()
+            return None
         except OSError as error:
             io.abandon()
             if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
@@ -193,6 +221,17 @@ class StageTask:
         except BaseException:
             io.abandon()
             raise
+
+    def _committed(self, unit: Unit, io: UnitIO, folder: StageFolder) -> Commit:
+        started = now()
+        self.work.run(unit.inputs, io)
+        outputs = io.finish()
+        # As they will be read back, order of keys and all.
+        facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))
+        seconds = round(now() - started, 3)
+        commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory())
+        if not folder.commit(commit):
+            commit = folder.committed(unit.key)
         io.remove_scratch()
         return commit
 

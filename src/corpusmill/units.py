@@ -56,6 +56,74 @@ class Output:
 
 
 @dataclass(frozen=True)
+class At:
+    """Where an attempt at a unit is: a step is about to see some documents, or a reader to go on.
+
+    part         which of the files that the unit reads, from 0
+    first, last  positions of the first and the last of the documents; of a reader, the range of the file that it reads,
+                 without `last`, in the reader's own unit
+    count        documents; 0 of a reader
+    step         the label of the step, or the name of the reader
+    reading      whether it is a reader
+    given        documents that the reader has made of its range so far
+    single       nothing smaller has a name: one document, or a range that the reader cannot cut
+    where        the same for people
+    """
+
+    part: int
+    first: int
+    last: int
+    count: int = 0
+    step: str = ""
+    reading: bool = False
+    given: int = 0
+    single: bool = False
+    where: str = ""
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """Equal for two that are at the same records, whatever the step."""
+        return (self.part, self.first, self.last, self.reading, self.given)
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Records that every attempt ends at: they are set aside as a dead letter.
+
+    kind    of the dead letter: "killed_worker", "out_of_memory", "step_failed", "reader_failed"
+    cause   what happened at them, for people
+    """
+
+    at: At
+    kind: str
+    cause: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "at": vars(self.at)}
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> "Aside":
+        return Aside(At(**record["at"]), record["kind"], record["cause"])
+
+
+@dataclass(frozen=True)
+class Care:
+    """How an attempt is made, by what is known of earlier ones. No byte of what a unit leaves depends on `rows`.
+
+    aside   what the attempt leaves out, see `Aside`
+    rows    at most so many documents at a time, and where it is is noted before each step; None: as many as usual
+    probe   only these records are tried, and nothing is committed
+    """
+
+    aside: tuple[Aside, ...] = ()
+    rows: int | None = None
+    probe: At | None = None
+
+
+USUAL = Care()
+
+
+@dataclass(frozen=True)
 class Commit:
     """The record that makes a unit count.
 

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -21,7 +22,7 @@ from corpusmill.engine import inputs, passes
 from corpusmill.engine.changes import changes
 from corpusmill.engine.lower import lower
 from corpusmill.execute.serial import Serial
-from corpusmill.read import jsonl
+from corpusmill.read import ReadCounts
 from corpusmill.recipe import RunSettings
 from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
@@ -272,7 +273,7 @@ def test_how_batches_and_units_mix_the_sources_makes_no_difference(three, unit, 
     folder, expected, signals = three
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir=folder) as place:
         patch.setattr(inputs, "unit_bytes", lambda found, unit_mb: unit)
-        patch.setattr(jsonl, "BATCH_ROWS", rows_read)
+        patch.setattr(passes, "ReadCounts", partial(ReadCounts, batch_rows=rows_read))
         patch.setattr(passes, "ROWS", rows_kept)
         made = replace(recipe(folder, THREE), write=[Shards()])
         done = corpusmill.run(made, folder=Path(place) / "run", executor=Serial())

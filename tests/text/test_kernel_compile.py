@@ -131,3 +131,33 @@ def test_the_cache_folder_of_other_numba_functions_is_unchanged():
 
     assert twice(21) == 42
     assert before == numba.config.CACHE_DIR
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of folders")
+@pytest.mark.parametrize("owner", [None, 12345])
+def test_a_cache_that_others_can_write_to_is_refused_with_a_reason(tmp_path, owner):
+    chosen, xdg = tmp_path / "chosen", tmp_path / "xdg"
+    chosen.mkdir()
+    if owner is None:
+        chosen.chmod(0o775)
+    elif os.getuid() == 0:
+        os.chown(chosen, owner, -1)
+    else:
+        pytest.skip("only root can give folders away")
+    script = "from corpusmill.text import compile\nprint(compile.cache_folder())\nprint(*compile.refused())"
+    environment = {**os.environ, "CORPUSMILL_CACHE": str(chosen), "XDG_CACHE_HOME": str(xdg)}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    used, why = run.stdout.splitlines()
+    assert used == str(xdg / "corpusmill")
+    assert why.startswith(f"{chosen}: compiled code is not kept here and not taken from here: ")
+    assert ("the folder belongs to another user (12345)" if owner else f"chmod go-w {chosen}") in why
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of folders")
+def test_code_in_a_folder_that_others_can_enter_can_be_written_by_this_user_alone(tmp_path):
+    tmp_path.chmod(0o755)
+    script = USE_A_KERNEL.format(before="import os; os.umask(0)")
+    environment = {**os.environ, "CORPUSMILL_CACHE": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True, stdout=subprocess.DEVNULL)
+    folders = list(tmp_path.iterdir())
+    assert folders and all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from corpusmill import termination
 from corpusmill.errors import CorpusmillError, InputError, RecipeError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -18,6 +19,7 @@ Folder = Annotated[str, typer.Argument(help="The folder of a run, as in runs/dem
 WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
 FAILED = 1  # something ran, and did not complete
 INTERRUPTED = 130
+SAFE = "What is committed is safe: run the same command again to continue."
 
 
 def guarded(app: Callable[..., Any]) -> int:
@@ -29,14 +31,18 @@ def guarded(app: Callable[..., Any]) -> int:
     try:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.
         try:
-            status = app(standalone_mode=False) or 0
+            with termination.raised():
+                status = app(standalone_mode=False) or 0
         except (KeyboardInterrupt, typer.Abort):
             status = INTERRUPTED
         except typer.Exit as end:
             status = end.exit_code
         if status == INTERRUPTED:
-            say("\ninterrupted. What is committed is safe: run the same command again to continue.")
+            say(f"\ninterrupted. {SAFE}")
         return int(status)
+    except termination.Terminated as end:
+        say(f"\nterminated. {SAFE}")
+        return int(end.code or FAILED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE if os.name != "nt" else FAILED

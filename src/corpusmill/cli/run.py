@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Json, print_json
+from corpusmill.cli.common import Json, print_json, say
 from corpusmill.cli.progress import Bars, Plain
 from corpusmill.report.numbers import number
 
@@ -28,6 +28,9 @@ def run(
     folder: Annotated[str | None, typer.Option(help="The run folder, instead of run.folder: a path, or a URL.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes, instead of run.workers.")] = None,
     restart: Annotated[bool, typer.Option(help="Start over: delete everything in the run folder first.")] = False,
+    retry_aside: Annotated[
+        bool, typer.Option("--retry-aside", help="Try again what was set aside because it had ended its worker.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a recipe; resume if it was interrupted."""
@@ -42,6 +45,8 @@ def run(
     place = folder or loaded.folder
     if restart:
         RunFolder(place).forget()
+    if retry_aside and not RunFolder(place).forget_aside():
+        say(f"{place}: nothing is set aside here")
     listener = Plain() if json or not sys.stderr.isatty() else Bars()
     with listener:
         done = carry_out(loaded, folder=place, workers=workers, listener=listener)

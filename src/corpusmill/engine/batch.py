@@ -29,6 +29,7 @@ class Failed:
     """A document that a step could not process."""
 
     document: dict[str, Any]  # id, source, file, position, url
+    row: int  # its place among those that the batch began with
     step: str
     reason: str
 
@@ -309,7 +310,7 @@ class Batch:
                 good[row] = False
                 about = self.docs.select(["id", "source", "file", "position", "url"]).slice(row, 1).to_pylist()[0]
                 reason = str(error) if isinstance(error, DocumentError) else f"{type(error).__name__}: {error}"
-                self.failed.append(Failed(about, label, reason))
+                self.failed.append(Failed(about, int(self.rows[row]), label, reason))
         if good.all():
             raise DocumentError(f"{label}: fails on a batch of {len(self.docs)} documents and on none of them alone")
         self._keep(good)

@@ -9,11 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 from corpusmill.engine.plan import Plan
 from corpusmill.errors import BudgetError, RunError, UnitError
 from corpusmill.execute import Executor
-from corpusmill.facts import Facts
+from corpusmill.facts import Facts, total
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder, StageFolder, stage_folder
 from corpusmill.unit_io import StageTask, Upstream
-from corpusmill.units import Commit, Results, Stage, Unit
+from corpusmill.units import Aside, Commit, Results, Stage, Unit
 
 EARLY = 10_000  # records after which a run that loses too many stops at once, not at the end of the pass
 
@@ -100,11 +100,12 @@ def carry_out(run: RunFolder, plan: Plan, executor: Executor, listener: Progress
             _describe_plan(stage, units, listener)
             progress.counts[stage.name] = StageCounts(len(units), len(units))
         else:
-            task = StageTask(run, recorded[number]["folder"], stage.work, upstream.where, stage.needs, progress.session)
+            where, aside = recorded[number]["folder"], folder.aside()
+            task = StageTask(run, where, stage.work, upstream.where, stage.needs, progress.session, aside)
             results = _do(plan, stage, folder, units, task, executor, listener, progress)
         progress.results[stage.name] = results
-        if stage.name == plan.passes[0].stage:
-            check_budget(plan.recipe, run, results.facts, early=False)
+        if stage.name in _passes(plan):
+            check_budget(plan.recipe, run, _of_passes(plan, progress), early=False)
     return progress
 
 
@@ -128,17 +129,31 @@ def _do(
     counts = progress.counts[stage.name] = StageCounts(len(units), done_before)
     listener.stage(stage, len(units), done_before)
     _describe_plan(stage, units, listener)
-    reads_input = stage.name == plan.passes[0].stage
+    before = _of_passes(plan, progress)
+    pending = [key for key in keys for _ in task.aside.get(key, ())]  # of the units of records that were set aside
 
     def on_commit(commit: Commit) -> None:
         collected.add(commit)
         counts.done_now = len(collected) - done_before
         listener.commit(stage, commit)
-        if reads_input:
-            check_budget(plan.recipe, folder.run, collected.facts, early=True)
+        if stage.name in _passes(plan):
+            check_budget(plan.recipe, folder.run, total([before, _of_records(collected.facts)]), early=True)
+
+    def on_aside(unit: Unit, aside: Aside) -> None:
+        pending.append(unit.key)
+        what = f"{aside.at.where}, at {aside.at.step}: {aside.cause}"
+        listener.note(f"{stage.name}: unit {unit.number}: set aside as {aside.kind}: {what}")
+        budget = plan.recipe.run.error_budget
+        bad = bad_records(total([before, _of_records(collected.facts)]))[1]
+        bad += sum(key not in collected.units for key in pending)
+        if isinstance(budget, int) and bad > budget:
+            raise BudgetError(
+                f"records that could not be processed: {bad}; run.error_budget allows {budget}. The last: {what}. "
+                f"If the loss is acceptable, run again with --set run.error_budget={bad}."
+            )
 
     missing = {unit.key: unit for unit in units if unit.key not in collected.units}
-    failures = executor.run(task, list(missing.values()), on_commit)
+    failures = executor.run(task, list(missing.values()), on_commit, on_aside)
     if failures:
         for failure in failures:
             folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
@@ -154,6 +169,20 @@ def _do(
     results = folder.finish(progress.plans[stage.name], collected, keys)
     folder.remove_orphans(collected)
     return results
+
+
+def _passes(plan: Plan) -> list[str]:
+    return [info.stage for info in plan.passes]
+
+
+def _of_passes(plan: Plan, progress: Progress) -> Facts:
+    """`_of_records` of the passes that are done."""
+    return total(_of_records(progress.results[name].facts) for name in _passes(plan) if name in progress.results)
+
+
+def _of_records(facts: Facts) -> Facts:
+    """What `bad_records` looks at."""
+    return {name: facts[name] for name in ("read", "failed") if name in facts}
 
 
 def _describe_plan(stage: Stage, units: Sequence[Unit], listener: ProgressListener) -> None:

@@ -21,7 +21,7 @@ what the report says of its documents (see `pass_facts`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
+from corpusmill.engine.careful import Careful, letters, positions_of
 from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_facts import PassFacts
@@ -55,11 +56,12 @@ from corpusmill.text.buckets import scatter
 from corpusmill.text.integrity import integrity
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.unit_io import UnitIO
-from corpusmill.units import Results
+from corpusmill.units import Aside, Results
 
 LOOKED_AT = 256  # documents of a source in a unit that are searched for HTML: all would take a third of the pass
 ROWS = 1024  # documents that a later pass has in memory at a time
 ROWS_WITHOUT_TEXT = 16 * ROWS
+TOKENS = "tokens"  # what is done after the steps, as a dead letter has it
 
 
 @dataclass(frozen=True)
@@ -164,12 +166,14 @@ class Pass:
         texts, counted = self._text_facts(), self._pass_facts()
         chosen = ChosenTexts(self.dropped_text)
         ids = TokenIds(self.tokenizer, self.split_at, io) if self.encodes and self.tokenizer else None
-        for batch in self._read(inputs, io):
-            self._put_through(batch, types)
+        careful = Careful(io)
+        for batch in self._read(inputs, io, careful):
+            self._put_through(batch, types, careful)
             types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
             parts = [batch, *batch.left]
             measured, of_texts, stored, verdicts = [], [], [], []
+            careful.before(TOKENS)
             for part in parts:
                 tokens = self._count(part, ids)
                 self._count_flow(part, tokens, io.facts)
@@ -187,6 +191,7 @@ class Pass:
             if self._writes_last:
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
+                careful.before(request.label)
                 keys[request.label].append((self._keys(request, batch, kept, is_kept), len(kept)))
         for request in self.requests:
             write_keys(io, request, keys[request.label])
@@ -214,14 +219,15 @@ class Pass:
         """No documents, put through the steps."""
         verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
         batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
-        self._put_through(batch, {})
+        self._put_through(batch, {}, Careful())
         return batch
 
-    def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType]) -> None:
+    def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType], careful: Careful) -> None:
         only = dict(self.only)
         self._let_dropped_leave(batch)
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
             if _is_for(only.get(label), batch.docs):
+                careful.before(label)
                 batch.apply(index, label, step)
             else:
                 batch.pass_by({name: type for name, type in types.items() if name.startswith(f"{label}.")})
@@ -256,31 +262,40 @@ class Pass:
             kept, columns = kept.slice(0, 0), {name: column.slice(0, 0) for name, column in columns.items()}
         return of_some(request.step.keys(kept, columns), applies)
 
-    def _read(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> Iterator[Batch]:
+    def _read(self, inputs: InputPieces | UnitOfPass, io: UnitIO, careful: Careful) -> Iterator[Batch]:
         """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
-        yield from self._read_pieces(inputs, io) if isinstance(inputs, InputPieces) else self._read_judged(inputs, io)
+        read = self._read_pieces if isinstance(inputs, InputPieces) else self._read_judged
+        yield from read(inputs, io, careful)  # type: ignore[arg-type]
 
-    def _read_pieces(self, inputs: InputPieces, io: UnitIO) -> Iterator[Batch]:
+    def _read_pieces(self, inputs: InputPieces, io: UnitIO, careful: Careful) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
-        for index, piece in ((part.source, piece) for part in inputs.sources for piece in part.pieces):
+        pieces = ((part.source, piece) for part in inputs.sources for piece in part.pieces)
+        for part, (index, piece) in enumerate(pieces):
             source, reader = self.readers[index]
             counts = ReadCounts()
-            for docs in reader.read(piece, source, counts):
-                add(io.facts, "read", source, "documents", count=len(docs))
-                _write_dead(io, source, counts)
-                yield from map(Batch, self._cut(docs))
-            _write_dead(io, source, counts)
+            for docs in careful.read(part, reader, piece, source, counts):
+                at = positions_of(docs)
+                gone = careful.left_out(part, at)
+                add(io.facts, "read", source, "documents", count=len(docs) - len(gone))
+                _write_dead(io, source, counts.drain())
+                _write_dead(io, source, letters(docs, gone))
+                row = 0
+                for same in self._cut(docs):
+                    for start, stop in careful.cut(part, same, at[row : row + len(same)]):
+                        yield Batch(same.slice(start, stop - start))
+                    row += len(same)
+            _write_dead(io, source, counts.drain())
             for kind, count in sorted(counts.skipped.items()):
                 add(io.facts, "read", source, "skipped", kind, count=count)
             add(io.facts, "read", source, "records", count=counts.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 
-    def _read_judged(self, inputs: UnitOfPass, io: UnitIO) -> Iterator[Batch]:
+    def _read_judged(self, inputs: UnitOfPass, io: UnitIO, careful: Careful) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         verdicts = [_verdicts_on(inputs.number, judge, io.results(judge.stage), io) for judge in self.judged]
         yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
-        first = 0
+        begin = 0
         file = io.parquet(io.results(self.before)["docs"].path(inputs.number))
         reads_texts = bool(self.steps) or not self.in_place
         names = [name for name in COUNTED.names if reads_texts or name not in ("text", "metadata")]
@@ -291,18 +306,33 @@ class Pass:
             docs = stored
             for field in absent:
                 docs = docs.append_column(field, pa.nulls(len(docs), field.type))
+            docs = docs.select(DOCUMENT.names).cast(DOCUMENT)
+            at = np.arange(begin, begin + len(docs))
+            self._note_left_out(docs, careful.left_out(0, at), io)
             row = 0
-            for part in self._cut(docs.select(DOCUMENT.names).cast(DOCUMENT)):
-                here = stored.slice(row, len(part))
-                beside = None
-                if self.in_place:
-                    at = pa.array(np.arange(first, first + len(part)))
-                    beside = here.select(IN_PLACE.names).append_column(ROW, at)
-                batch = self._judged(part, first, verdicts, beside)
-                batch.tokens = here["tokens"]
-                yield batch
-                row += len(part)
-                first += len(part)
+            for same in self._cut(docs):
+                for start, stop in careful.cut(0, same, at[row : row + len(same)]):
+                    here, first = stored.slice(row + start, stop - start), begin + row + start
+                    beside = None
+                    if self.in_place:
+                        numbers = pa.array(np.arange(first, first + len(here)))
+                        beside = here.select(IN_PLACE.names).append_column(ROW, numbers)
+                    batch = self._judged(same.slice(start, stop - start), first, verdicts, beside)
+                    batch.tokens = here["tokens"]
+                    yield batch
+                row += len(same)
+            begin += len(docs)
+            if careful.passed:
+                return
+
+    def _note_left_out(self, docs: pa.RecordBatch, gone: Sequence[tuple[int, Aside]], io: UnitIO) -> None:
+        """Documents that came from another pass and were set aside have failed at the step that was at work."""
+        if not gone:
+            return
+        io.write("dead", letters(docs, gone))
+        for row, aside in gone:
+            label = aside.at.step if aside.at.step in self._labels() else self._labels()[-1]
+            add(io.facts, "failed", label, docs["source"][row].as_py())
 
     def _cut(self, docs: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The documents in batches of one source each, if there are steps for some sources only."""
@@ -466,7 +496,7 @@ class Pass:
         return kept
 
     def _note_failures(self, batch: Batch, io: UnitIO) -> None:
-        for failed in batch.failed:
+        for failed in sorted(batch.failed, key=lambda failed: failed.row):
             row = {
                 **failed.document,
                 "step": failed.step,
@@ -529,9 +559,8 @@ def _within(cuts: pa.Table, number: int, documents: int) -> NDArray[np.int64]:
     return np.stack([columns[0][first:stop] - number, columns[1][first:stop], columns[2][first:stop]], axis=1)
 
 
-def _write_dead(io: UnitIO, source: str, counts: ReadCounts) -> None:
-    """The records that a reader could not make documents of, since it was last asked."""
-    dead = counts.drain()
+def _write_dead(io: UnitIO, source: str, dead: pa.RecordBatch) -> None:
+    """Dead letters of records that are no documents of this pass."""
     if len(dead):
         io.write("dead", dead)
         for kind, expected in zip(dead["kind"].to_pylist(), dead["expected"].to_pylist()):

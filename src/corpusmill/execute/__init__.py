@@ -13,7 +13,7 @@ from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeE
 
 if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
     from corpusmill.unit_io import StageTask
-    from corpusmill.units import Commit, Unit
+    from corpusmill.units import Aside, Commit, Unit
 
 # A second attempt would fail the same way.
 PERMANENT_ERRORS = (RecipeError, InputError, AssetError, MissingExtraError, StorageError)
@@ -29,11 +29,13 @@ class Failure:
 
 
 OnCommit = Callable[["Commit"], None]
+OnAside = Callable[["Unit", "Aside"], None]
 Check = Callable[[], None]  # raises where a plan cannot be carried out
 
 
 class Executor(Protocol):
-    """Carries out units. `on_commit` is called in the driver after each commit, in any order.
+    """Carries out units. `on_commit` is called in the driver after each commit, in any order, and `on_aside` where a
+    record that ends every attempt at a unit has been set aside, see `attempts`.
 
     Returns the units that failed in every attempt; the others are committed. A permanent error (a wrong recipe, a
     missing asset, a full disk) is raised at once. `check` calls each of these where units will run, and raises what
@@ -47,12 +49,18 @@ class Executor(Protocol):
 
     def check(self, checks: Sequence[Check]) -> None: ...
 
-    def run(self, task: "StageTask", units: Sequence["Unit"], on_commit: OnCommit) -> list[Failure]: ...
+    def run(
+        self, task: "StageTask", units: Sequence["Unit"], on_commit: OnCommit, on_aside: OnAside
+    ) -> list[Failure]: ...
 
     def close(self) -> None: ...
 
 
-HELPERS = ("failures", "memory", "warm_start")  # modules of this folder that are not executors
+HELPERS = ("attempts", "failures", "memory", "warm_start")  # modules of this folder that are not executors
+
+
+def ignored(unit: "Unit", aside: "Aside") -> None:
+    """An `on_aside` for callers that do not listen."""
 
 
 def names() -> list[str]:

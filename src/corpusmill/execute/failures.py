@@ -1,8 +1,73 @@
 """How failures are put into words."""
 
+import signal
 import traceback
+from dataclasses import dataclass
+
+from corpusmill.errors import CorpusmillError
+from corpusmill.units import At
+
+KILLED, OUT_OF_MEMORY, STEP_FAILED, READER_FAILED = "killed_worker", "out_of_memory", "step_failed", "reader_failed"
+FROM_OUTSIDE = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")  # what people and systems end processes with
+CRASHES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE", "SIGTRAP")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an attempt ended that made no commit.
+
+    error, traceback   as in `Failure`
+    kind      of the dead letters of records that end attempts so; "" if it says nothing about records
+    cause     the same as the error, for such a dead letter
+    is_kill   whether it may as well have been somebody
+    """
+
+    error: str
+    traceback: str = ""
+    kind: str = ""
+    cause: str = ""
+    is_kill: bool = False
+
+    def kind_at(self, at: At) -> str:
+        return READER_FAILED if self.kind == STEP_FAILED and at.reading else self.kind
+
+
+def of_error(error: Exception) -> Ended:
+    """An attempt that raised an error. One about files, or on purpose, says nothing about records."""
+    said, trace = last_line(error), "".join(traceback.format_exception(error))
+    if isinstance(error, MemoryError):
+        return Ended(said or "MemoryError", trace, OUT_OF_MEMORY, f"memory ran out ({said})")
+    if isinstance(error, OSError | CorpusmillError):
+        return Ended(said, trace)
+    return Ended(said, trace, STEP_FAILED, said)
+
+
+def of_exit(code: int | None) -> Ended:
+    """An attempt whose worker ended.
+
+    >>> of_exit(-11).error
+    'its worker died with exit status -11 (SIGSEGV: native code crashed)'
+    """
+    name = _signal(code)
+    said = f"its worker died with exit status {code}"
+    kind = "" if code is None or name in FROM_OUTSIDE else KILLED
+    if name == "SIGKILL":
+        often = "killed; often because memory ran out"
+        advice = "try fewer workers, or a smaller unit_mb"
+        return Ended(f"{said} ({often}: {advice})", "", kind, f"{said} ({often})", is_kill=True)
+    why = f" ({name}: native code crashed)" if name in CRASHES else f" ({name})" if name else ""
+    return Ended(said + why, "", kind, said + why)
 
 
 def last_line(error: BaseException) -> str:
     """`ValueError: …`, as the end of a traceback says it; of a longer message, its first line."""
     return traceback.format_exception_only(error)[-1].strip().partition("\n")[0]
+
+
+def _signal(code: int | None) -> str:
+    if code is None or code >= 0:
+        return ""
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

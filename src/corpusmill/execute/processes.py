@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import threading
-import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -17,12 +16,13 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Self
 
 from corpusmill.errors import RunError
-from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnCommit, warm_start
-from corpusmill.execute.failures import last_line
+from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnAside, OnCommit, ignored, warm_start
+from corpusmill.execute.attempts import Attempts
+from corpusmill.execute.failures import OUT_OF_MEMORY, Ended, of_error, of_exit
 from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory
 from corpusmill.execute.serial import Serial
 from corpusmill.unit_io import StageTask
-from corpusmill.units import Commit, Unit
+from corpusmill.units import At, Commit, Unit
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     task: StageTask | None = None  # as last sent
-    job: tuple[Unit, int] | None = None  # the unit and which attempt it is
+    job: Attempts | None = None
+    at: At | None = None  # where it said last that it is, in this attempt
 
 
 class Processes:
@@ -84,13 +85,17 @@ class Processes:
                     'Put what the script does under `if __name__ == "__main__":`, or the step into a module of its own.'
                 )
 
-    def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
+    def run(
+        self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit, on_aside: OnAside = ignored
+    ) -> list[Failure]:
         self._import_script_for(task)
-        todo = [(unit, 1) for unit in reversed(units)]
+        todo: list[Unit | Attempts] = [*reversed(units)]
         failures: list[Failure] = []
 
         def assign(worker: _Worker) -> None:
-            worker.job = todo.pop() if todo else None
+            job = todo.pop() if todo else None
+            worker.job = Attempts(task, job, self.attempts) if isinstance(job, Unit) else job
+            worker.at = None
             if worker.job is None:
                 with contextlib.suppress(OSError):
                     worker.pipe.send(None)
@@ -99,7 +104,7 @@ class Processes:
                 if worker.task is not task:
                     worker.pipe.send(task)
                     worker.task = task
-                worker.pipe.send(worker.job[0])
+                worker.pipe.send((worker.job.unit, worker.job.care))
             except OSError:  # it died while idle: what is read from its pipe next will say so
                 pass
 
@@ -113,16 +118,25 @@ class Processes:
                     assert isinstance(pipe, Connection)
                     worker = self._workers[pipe]
                     assert worker.job
-                    unit, attempt = worker.job
-                    answer = self._answer(worker)
+                    job, answer = worker.job, self._answer(worker)
+                    if isinstance(answer, At):
+                        worker.at = answer
+                        continue
                     if isinstance(answer, Commit):
                         on_commit(answer)
                     elif isinstance(answer, BaseException):
                         raise answer
-                    elif attempt < self.attempts:
-                        todo.append((unit, attempt + 1))
                     else:
-                        failures.append(Failure(unit, *answer))
+                        if answer is None:
+                            job.tried()
+                        elif aside := job.ended(answer, worker.at):
+                            on_aside(job.unit, aside)
+                        if job.failure:
+                            failures.append(job.failure)
+                        else:
+                            todo.append(job)
+                        if isinstance(answer, Ended) and answer.kind == OUT_OF_MEMORY:
+                            self._retire(worker)
                     if pipe in self._workers:
                         assign(worker)
                     if todo and len(self._workers) < self.workers:
@@ -166,14 +180,20 @@ class Processes:
         return self._workers[here]
 
     def _answer(self, worker: _Worker) -> Any:
-        """A commit, an error to raise, or why the attempt failed, with a traceback."""
+        """A commit, None if records were tried, where it is, an error to raise, or how the attempt ended without."""
         try:
             return worker.pipe.recv()
         except (EOFError, OSError):
+            self._retire(worker)
+            return of_exit(worker.process.exitcode)
+
+    def _retire(self, worker: _Worker) -> None:
+        """Forget a worker that has ended, or is about to."""
+        worker.process.join(5)
+        if worker.process.is_alive():
+            worker.process.kill()
             worker.process.join()
-            del self._workers[worker.pipe]
-            code = worker.process.exitcode
-            return (f"its worker died with exit status {code}{_why(code)}", "")
+        self._workers.pop(worker.pipe, None)
 
 
 @contextlib.contextmanager
@@ -187,12 +207,6 @@ def _sigint_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _why(code: int | None) -> str:
-    if code == -signal.SIGKILL:
-        return " (killed; often because memory ran out: try fewer workers, or a smaller unit_mb)"
-    return ""
 
 
 def _serve(pipe: Connection, lifeline: Connection) -> None:
@@ -217,18 +231,21 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
             task = message
             continue
         assert task
+        unit, care = message
         forget_peak()
         try:
             with low_memory() if task.needs.grows else contextlib.nullcontext():
-                answer: Any = task.run_unit(message)
+                answer: Any = task.run_unit(unit, care, pipe.send)
         except PERMANENT_ERRORS as error:
             answer = error
         except Exception as error:
-            answer = (last_line(error), traceback.format_exc())
+            answer = of_error(error)
         try:
             pipe.send(answer)
         except OSError:
             return
+        if isinstance(answer, Ended) and answer.kind == OUT_OF_MEMORY:
+            return  # what it holds, and how it lies in memory, is left to nobody
 
 
 def _die_with(lifeline: Connection) -> None:

@@ -1,14 +1,15 @@
 """Units one after another in this process: the reference that every other executor must agree with."""
 
-import traceback
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnCommit
-from corpusmill.execute.failures import last_line
+from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnAside, OnCommit, ignored
+from corpusmill.execute.attempts import Attempts
+from corpusmill.execute.failures import of_error
 from corpusmill.unit_io import StageTask
-from corpusmill.units import Unit
+from corpusmill.units import At, Unit
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,28 @@ class Serial:
         for check in checks:
             check()
 
-    def run(self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit) -> list[Failure]:
+    def run(
+        self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit, on_aside: OnAside = ignored
+    ) -> list[Failure]:
         failures = []
         for unit in units:
-            for attempt in range(1, self.attempts + 1):
+            attempts = Attempts(task, unit, self.attempts)
+            while attempts.failure is None:
+                places: deque[At] = deque(maxlen=1)
                 try:
-                    on_commit(task.run_unit(unit))
-                    break
+                    commit = task.run_unit(unit, attempts.care, places.append)
                 except PERMANENT_ERRORS:
                     raise
                 except Exception as error:
-                    if attempt == self.attempts:
-                        failures.append(Failure(unit, last_line(error), traceback.format_exc()))
+                    if aside := attempts.ended(of_error(error), places[0] if places else None):
+                        on_aside(unit, aside)
+                    continue
+                if commit:
+                    on_commit(commit)
+                    break
+                attempts.tried()
+            else:
+                failures.append(attempts.failure)
         return failures
 
     def close(self) -> None:

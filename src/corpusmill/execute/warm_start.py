@@ -8,8 +8,11 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from corpusmill import leftovers
 
 PACKAGE = Path(__file__).parent.parent
 ENGINE = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
@@ -35,6 +38,19 @@ def start(preload: Sequence[str]) -> None:
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    _hold_sockets()
+
+
+@cache
+def _hold_sockets() -> Any:
+    """Mark the folder with this process's sockets, so that others can remove it if this one is killed; and remove those
+    of others that were."""
+    from multiprocessing import util
+
+    folder = Path(util.get_temp_dir())
+    held = leftovers.hold(folder)
+    leftovers.tidy(folder.parent, "pymp-*")
+    return held
 
 
 def is_of_script(work: Any) -> bool:

@@ -68,6 +68,7 @@ class ReadCounts:
     letters: list[dict[str, Any]] = field(default_factory=list)  # dead letters not yet drained, columns of DEAD
     dead_letters: int = 0  # all, drained or not
     faults: int = 0  # dead letters that were not expected: what the error budget counts
+    batch_rows: int = BATCH_ROWS  # documents in the next batch at most; lowered where a record must be found
 
     def dead(self, *, kind: str, reason: str, expected: bool = False, **address: Any) -> None:
         """Add a dead letter: a record that should have been a document, and is not.
@@ -121,7 +122,7 @@ class Reader(Protocol):
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         """The documents of a piece, with the columns of DOCUMENT, in the order of the file.
 
-        A batch holds at most BATCH_ROWS documents and stops growing at BATCH_BYTES of text and raw.
+        A batch holds at most `counts.batch_rows` documents and stops growing at BATCH_BYTES of text and raw.
         """
         ...
 

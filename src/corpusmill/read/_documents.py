@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
+from corpusmill.read import BATCH_BYTES, Piece, ReadCounts
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.storage import printable
 
@@ -84,7 +84,7 @@ class Documents:
 
     def full(self) -> Iterator[pa.RecordBatch]:
         """The batch, if it is full."""
-        if self.rows >= BATCH_ROWS or self.bytes >= BATCH_BYTES:
+        if self.rows >= self.counts.batch_rows or self.bytes >= BATCH_BYTES:
             yield self._take()
 
     def rest(self) -> Iterator[pa.RecordBatch]:

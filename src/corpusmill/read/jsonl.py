@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
+from corpusmill.read import BATCH_BYTES, Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, sniff
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents, Unfit
@@ -104,7 +104,7 @@ class Jsonl:
                 docs.dead(position, "bad_json", f"the line is not a JSON object: {shown(line)}")
                 continue
             rows.add(position, row)
-            if docs.rows >= BATCH_ROWS or docs.bytes >= BATCH_BYTES:
+            if docs.rows >= counts.batch_rows or docs.bytes >= BATCH_BYTES:
                 yield from docs.full()
         yield from docs.rest()
 

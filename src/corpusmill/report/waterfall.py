@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
     from corpusmill.engine.plan import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
+NOTHING = dict.fromkeys(FLOW, 0)  # of a source all of whose documents a step failed on
 UNCOUNTED = ("uncounted_in", "uncounted_out")
 PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
 
@@ -165,7 +166,8 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
     for label in reversed(labels):
         failed = facts.get("failed", {}).get(label, {})
         sources = {}
-        for source, flow in sorted(facts.get("steps", {}).get(label, {}).items()):
+        flows = dict.fromkeys((*later, *failed), NOTHING) | facts.get("steps", {}).get(label, {})
+        for source, flow in sorted(flows.items()):
             after = later.get(source, 0)
             here = after + failed.get(source, 0)
             sources[source] = flow | {

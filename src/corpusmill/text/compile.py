@@ -7,8 +7,9 @@ fails at import if neither the package nor the home folder is writable. So machi
     or not, and numba's version>
 
 where root is the first writable one of $CORPUSMILL_CACHE, $XDG_CACHE_HOME/corpusmill (else ~/.cache/corpusmill), and a
-private folder in the system's temporary one. If none is writable, every process compiles for itself. Numba
-distinguishes Python versions and CPUs within a folder, so machines can share a root.
+private folder in the system's temporary one. Code that is loaded is executed, so a root that belongs to another user,
+or that others can write to, is passed over. If none is left, every process compiles for itself. Numba distinguishes
+Python versions and CPUs within a folder, so machines can share a root.
 """
 
 import contextlib
@@ -33,10 +34,13 @@ import numba.extending
 from llvmlite import binding
 from numba.core import entrypoints
 
+from corpusmill import leftovers
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent.parent
 IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+_refused: dict[Path, str] = {}  # folder -> why
 _numba_settings = threading.RLock()  # a first call may make kernels, and call others first
 
 
@@ -84,22 +88,62 @@ def intrinsic(function: Callable[..., Any]) -> Any:
     return numba.extending.intrinsic(function)
 
 
+@cache
 def _folder(module: str) -> Path | None:
     root = cache_folder()
-    return root and root / f"{module.rsplit('.', 1)[-1]}-{fingerprint(module)}"
+    if root is None:
+        return None
+    folder = root / f"{module.rsplit('.', 1)[-1]}-{fingerprint(module)}"
+    if hasattr(os, "getuid") and root.stat().st_mode & 0o077:
+        # Others can enter the root: what is made there must be ours alone, whatever new files are open to.
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if why := _not_trusted(folder):
+            _refused[folder] = why
+            return None
+    return folder
 
 
 @cache
 def cache_folder() -> Path | None:
-    """Where machine code is kept; None if no root is writable."""
+    """Where machine code is kept; None if no root is writable, and by this user alone."""
     for folder in _roots():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:
             continue
-        return folder
+        why = _not_trusted(folder)
+        if not why:
+            return folder
+        _refused[folder] = why
     return None
+
+
+def refused() -> list[str]:
+    """Folders that could have been used for machine code and are not, because others could have put code there."""
+    return [
+        f"{folder}: compiled code is not kept here and not taken from here: {why}" for folder, why in _refused.items()
+    ]
+
+
+def _not_trusted(folder: Path) -> str:
+    """Why a folder's code must not be executed, and the pickles in which numba keeps its index not be loaded; "" if
+    nobody else can write there."""
+    if not hasattr(os, "getuid"):
+        return ""
+    status = folder.stat()
+    if status.st_uid != os.getuid():
+        return f"the folder belongs to another user ({status.st_uid}). Set CORPUSMILL_CACHE to one of your own"
+    if status.st_mode & 0o022:
+        mode = f"{status.st_mode & 0o777:o}"
+        return f"others can write to it (mode {mode}). Empty it if you do not trust them, then: chmod go-w {folder}"
+    return ""
+
+
+def tidy() -> None:
+    """Remove what processes left half done that were killed."""
+    if root := cache_folder():
+        leftovers.tidy(root, "half-*")
 
 
 def _roots() -> Iterator[Path]:
@@ -110,16 +154,9 @@ def _roots() -> Iterator[Path]:
     else:
         with contextlib.suppress(RuntimeError):  # without a home folder
             yield Path.home() / ".cache" / "corpusmill"
-    # Cached code is executed, so a folder that someone else could have written to must not be used.
     shared = Path(tempfile.gettempdir()) / f"corpusmill-cache-{getattr(os, 'getuid', int)()}"
-    try:
-        shared.mkdir(mode=0o700, exist_ok=True)
-        status = shared.lstat()
-        private = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
-        if private and not shared.is_symlink():
-            yield shared
-    except OSError:
-        pass
+    if not shared.is_symlink():
+        yield shared
 
 
 @cache
@@ -232,6 +269,7 @@ def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
     ends = list(accumulate(sizes.get(_file_of(name) or Path(), 0) for name in modules))
     half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
     with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
+        held = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
         script = f"from corpusmill.text import compile\nfor name in {half!r}: compile._warm_up(name)"
         helper = subprocess.Popen(
             [sys.executable, "-c", script], env=os.environ | {"CORPUSMILL_CACHE": folder}, stderr=subprocess.DEVNULL
@@ -241,6 +279,8 @@ def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
             helper.wait()
         finally:
             helper.kill()
+            if held is not None:
+                os.close(held)
         _move_over(Path(folder), root)
 
 
