@@ -20,6 +20,7 @@ class Documents:
         self.source = source
         self.step = step
         self.counts = counts
+        self.told = 0  # dead letters of which whoever takes the batches has been given the chance to take them away
         self._start()
 
     def _start(self) -> None:
@@ -50,7 +51,7 @@ class Documents:
         columns["charset"].append(charset)
         columns["metadata"].append(metadata)
         self.rows += 1
-        self.bytes += len(text or b"") + len(raw or b"")
+        self.bytes += len(text or b"") + len(raw or b"") + len(metadata or b"") + len(url or b"")
 
     def dead(self, position: int, kind: str, reason: str, *, url: str | None = None, expected: bool = False) -> None:
         """Record why the record at `position` is not a document."""
@@ -71,8 +72,9 @@ class Documents:
         return document_id(self.source, given if given is not None else f"{self.piece.file.name}:{position}")
 
     def full(self) -> Iterator[pa.RecordBatch]:
-        """The batch, if it is full."""
-        if self.rows >= BATCH_ROWS or self.bytes >= BATCH_BYTES:
+        """The batch, if it is full; as it is, even an empty one, if there are many dead letters, which are taken away
+        with batches."""
+        if self.rows >= BATCH_ROWS or self.bytes >= BATCH_BYTES or self.counts.dead_letters - self.told >= BATCH_ROWS:
             yield self._take()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
@@ -87,6 +89,7 @@ class Documents:
         batch = pa.record_batch([pa.array(columns[field.name], field.type) for field in DOCUMENT], schema=DOCUMENT)
         self.counts.records += rows
         self.counts.documents += rows
+        self.told = self.counts.dead_letters
         self._start()
         return batch
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
-from corpusmill.read._bytes import Damaged, Truncated, sniff
+from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._lines import TooLong, lines
@@ -19,7 +19,9 @@ from corpusmill.storage import FileInfo
 
 STEP = "read/jsonl"
 SURROGATE = re.compile("[\ud800-\udfff]")
-KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged"}
+KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+LONG = 4_000_000  # bytes of a line whose values are counted before it is parsed
+VALUES = 256_000_000  # bytes of memory that the values of a long line may take, beside their characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +35,12 @@ class Jsonl:
 
     A document's position is the offset of its line in decompressed bytes. Beyond the standard, NaN and Infinity are
     read (and kept as null), and bytes that are not UTF-8 and lone surrogates become U+FFFD. Faults: `bad_json`,
-    `no_text` or `no_page` (missing or not a string), `too_long`, `truncated`, `damaged`; `empty_text` and `empty_page`
-    are expected. Blank lines are counted as `blank_line`. Uncompressed files are split at lines.
+    `no_text` or `no_page` (missing or not a string), `too_long`, `too_many_values`, `truncated`, `damaged`,
+    `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are counted as `blank_line`.
+    Uncompressed files are split at lines.
+
+    A line of L bytes takes up to six times L of memory while it is parsed and becomes a batch, a file compressed by
+    `zstd --long` up to `max_window_mb` beside that.
     """
 
     text: str | None = None
@@ -43,7 +49,8 @@ class Jsonl:
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
-    max_line_mb: float = 256.0
+    max_line_mb: float = 32.0
+    max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
     suffixes = tuple(
         f".{name}{packed}"
         for name in ("jsonl", "json", "ndjson")
@@ -54,6 +61,8 @@ class Jsonl:
         one_content(self.text, self.html)
         if self.max_line_mb <= 0:
             raise RecipeError(f"need max_line_mb > 0, got {self.max_line_mb}")
+        if not 1 <= self.max_window_mb <= 2148:
+            raise RecipeError(f"need 1 <= max_window_mb <= 2148, got {self.max_window_mb:g}")
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
@@ -70,9 +79,15 @@ class Jsonl:
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         loads = orjson.loads
-        for position, line in lines(piece, int(self.max_line_mb * 1e6)):
+        for position, line in self._lines(piece):
+            if counts.dead_letters - docs.told >= BATCH_ROWS:
+                yield from docs.full()
             if isinstance(line, RecordError):
                 docs.dead(position, KINDS[type(line)], str(line))
+                continue
+            if has_too_many_values(line):
+                reason = f"the values of the line may take more than {VALUES / 1e6:.0f} MB of memory: {shown(line)}"
+                docs.dead(position, "too_many_values", reason)
                 continue
             try:
                 row = loads(line)
@@ -89,17 +104,21 @@ class Jsonl:
                 continue
             rows.add(position, row)
             if docs.rows >= BATCH_ROWS or docs.bytes >= BATCH_BYTES:
+                del line, row  # so that a long one is not kept while the batch is in use
                 yield from docs.full()
         yield from docs.rest()
 
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
+    def _lines(self, piece: Piece) -> Iterator[tuple[int, bytes | RecordError]]:
+        return lines(piece, int(self.max_line_mb * 1e6), window=int(self.max_window_mb * 1e6))
+
     def _check(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""
-        given = (line for _, line in lines(whole(file), int(self.max_line_mb * 1e6))) if file else iter(())
+        given = (line for _, line in self._lines(whole(file))) if file else iter(())
         first = next((line for line in given if not isinstance(line, bytes) or line.strip()), None)
-        if file is None or not isinstance(first, bytes):
+        if file is None or not isinstance(first, bytes) or has_too_many_values(first):
             return
         if first.lstrip().startswith(b"["):
             raise InputError(
@@ -111,6 +130,15 @@ class Jsonl:
             row = parse_leniently(first)
         if isinstance(row, dict):
             self._roles().check(row, f"{file.path}, first record", row)
+
+
+def has_too_many_values(line: bytes) -> bool:
+    """Whether the values of a long line of JSON may take more than VALUES bytes in Python, beside their characters: 240
+    an object, 80 a list or a string. What looks like one of these inside a string is counted, too."""
+    if len(line) <= LONG:
+        return False
+    strings = (line.count(b'"') - line.count(b'\\"')) // 2
+    return 240 * line.count(b"{") + 80 * (line.count(b"[") + strings) > VALUES
 
 
 def parse_leniently(line: bytes) -> Any:
