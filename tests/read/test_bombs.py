@@ -48,13 +48,9 @@ def compressed(data: bytes, how: str) -> bytes:
         with Lz4Writer(out) as writer:
             writer.write(data)
         return out.getvalue()
-    pack = {
-        "gz": gzip.compress,
-        "zst": zstandard.compress,
-        "bz2": bz2.compress,
-        "xz": lambda d: lzma.compress(d, preset=0),
-    }
-    return pack[how](data)
+    if how == "xz":
+        return lzma.compress(data, preset=0)
+    return gzip.compress(data) if how == "gz" else bz2.compress(data) if how == "bz2" else zstandard.compress(data)
 
 
 def frame(size: int, window: int = 0x38) -> bytes:
