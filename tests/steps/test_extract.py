@@ -152,6 +152,18 @@ def test_deep_pages_give_all_their_text_in_time():
     assert text(Resiliparse(), deep) == "menu\ndeep"
 
 
+def test_end_tags_of_nothing_do_not_hide_how_deep_a_page_is():
+    assert text(Resiliparse(), "<html><body>" + "<b></i>" * 4_500 + "deep") == "deep"
+    for stray in ("</i>", "<hr>", "</h1>"):
+        with pytest.raises(DocumentError, match="the page nests 20002 elements deep"):
+            Resiliparse().page_text(b"<html><body>" + b"<span>" * 20_000 + stray.encode() * 20_000, None)
+
+
+def test_a_page_of_very_many_tags_is_refused():
+    with pytest.raises(DocumentError, match="the page has 500003 tags, more than 500000"):
+        Resiliparse().page_text(b"<html><body><p>" + b"<b>" * 500_000, None)
+
+
 def test_forms_with_thousands_of_choices_do_not_matter():
     form = "<select>" + "<option>x</option>" * 30_000 + "</select>"
     assert text(Resiliparse(), PAGE.replace("<footer>", form + "<footer>")) == text(Resiliparse(), PAGE)
@@ -161,7 +173,15 @@ def test_forms_with_thousands_of_choices_do_not_matter():
     ("page", "message"),
     [
         ("x" * 1_000_001, r"the page has 1\.0 MB, more than max_mb=1"),
-        ("<div " + " ".join(f'a{i}="v"' for i in range(9000)) + ">x", "one tag of the page has 9001 attributes"),
+        ("<div " + " ".join(f'a{i}="v"' for i in range(9000)) + ">x", "one tag of the page has 9000 attributes"),
+        ("<div " + "/".join(f"a{i}" for i in range(9000)) + ">x", "one tag of the page has 9000 attributes"),
+        ("<div " + "".join(f'a{i}=">"' for i in range(9000)) + ">x", "one tag of the page has 9000 attributes"),
+        ("".join(f"<body a{i}>" for i in range(9000)) + ">x", "one tag of the page has 9000 attributes"),
+        (
+            ("<p " + " ".join(f"a{i}" for i in range(3000)) + ">") * 3,
+            "the tags of the page have so many attributes, up to",
+        ),
+        ("<p>" + "".join(f"<i a{i}>" for i in range(1200)) + "</p><p>x" * 1000, "the page leaves so many formatting"),
         ("<select>" + "<option>x" * 9000, "the page has 9000 <option> tags outside a closed <select>"),
     ],
 )
@@ -174,7 +194,16 @@ def test_a_page_beyond_the_limits_is_a_document_error_that_names_it(step, page, 
 
 @pytest.mark.parametrize(
     ("html", "most"),
-    [("", 0), ("<p><p><p>", 0), ("<div><DIV></div><b>", 2), ("</div></div><a>", 1), ("<br>" * 9, 0), ("<a/><a/>", 2)],
+    [
+        ("", 0),
+        ("<p><p><p>", 0),
+        ("<div><DIV></div><b>", 2),
+        ("</div></div><a>", 1),
+        ("<b></i>" * 3, 3),
+        ("<b><i></b></i>", 2),
+        ("<br>" * 9, 0),
+        ("<a/><a/>", 2),
+    ],
 )
 def test_depth_is_an_upper_bound_read_from_the_tags(html, most):
     assert depth(html) == most

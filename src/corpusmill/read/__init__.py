@@ -43,7 +43,7 @@ __all__ = [
     "whole",
 ]
 
-BATCH_BYTES = 8 << 20  # of text and raw: a batch, its copies and its measures stay within a few times this
+BATCH_BYTES = 8 << 20  # of text, raw, metadata, URLs: a batch, its copies and measures stay within a few times this
 BATCH_ROWS = 2048
 END = 1 << 62  # as the stop of a piece: to the end of the file
 
@@ -122,7 +122,8 @@ class Reader(Protocol):
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         """The documents of a piece, with the columns of DOCUMENT, in the order of the file.
 
-        A batch holds at most `counts.batch_rows` documents and stops growing at BATCH_BYTES of text and raw.
+        A batch holds at most `counts.batch_rows` documents and stops growing at BATCH_BYTES, or when there are
+        BATCH_ROWS dead letters; it may be empty.
         """
         ...
 

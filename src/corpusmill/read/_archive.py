@@ -1,5 +1,8 @@
 """The records of web archives: WARC 0.17 to 1.1 and ARC 1, plain or compressed, split, cut off or damaged.
 
+A record whose length is a lie costs itself: where its body should end neither the file ends nor a record begins, and
+the next one is looked for within it. A body that contains records is one record as long as its length is right.
+
 An archive is compressed record by record: each record is a gzip member or zstd frame of its own. So a reader can begin
 at the start of any member, and an archive can be split into pieces. Members that hold part of a record, or many
 records, are read too: a *run* is a member that begins with a record, and the members after it that do not. A run
@@ -7,7 +10,7 @@ belongs to the piece that it starts in.
 
 The offset of a record is where it begins in the file as stored. In a run, the first record has the offset of the run
 and the i-th that offset plus i, so that offsets are distinct and in order. In a file of another compression (bz2, xz,
-lz4) offsets count decompressed bytes, and the file is one piece.
+lz4, or compressed twice) offsets count decompressed bytes, and the file is one piece.
 
 The first bytes of a piece that look like a record may be inside one, because archives contain archives. So reading
 starts LOOK_BACK bytes earlier and follows the chain of records from there; an archive inside a record ends with that
@@ -16,7 +19,7 @@ record, where the chain breaks and is picked up again.
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import IO, Literal
@@ -26,12 +29,15 @@ from corpusmill.read import END, Piece
 from corpusmill.read._bytes import (
     ERRORS,
     FEED,
-    Damaged,
+    SLICE,
     Inflater,
     Stream,
     Truncated,
+    WindowTooLarge,
     blocks,
+    inflated,
     inflater,
+    kind_of,
     sniff,
     zstd_dictionary,
 )
@@ -39,16 +45,21 @@ from corpusmill.storage import open_read, read_range
 
 LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 40 ms per piece
 MAX_HEAD = 64 << 10  # bytes of a record's header
+LONGEST_NUMBER = 18  # digits of a length
 HEAD_END = re.compile(rb"\r?\n\r?\n")
 LINE_END = re.compile(rb"\n")
 FIELD_NAME = rb"[A-Za-z][A-Za-z0-9_-]*:"
 WARC_HEAD = rb"WARC/\d\.\d{1,2}\r?\n" + FIELD_NAME
 ARC_HEAD = rb"[A-Za-z][A-Za-z0-9+.-]{0,15}:[^\r\n]{0,4000} [0-9A-Fa-f.:]{3,45} \d{14} [^\r\n]{0,200} \d{1,12}\r?\n"
-RECORD = re.compile(rb"[\r\n\0]*(?:" + WARC_HEAD + rb"|" + ARC_HEAD + rb")")
+RECORD = re.compile(rb"[\r\n\0]*+(?:" + WARC_HEAD + rb"|" + ARC_HEAD + rb")")
 NEXT = re.compile(rb"(?<=\n)(?:" + WARC_HEAD + rb"|" + ARC_HEAD + rb")")
 ARC_LINE = re.compile(rb"(.*) (\S+) (\d{14}) (.*) (\d+)\r?\n")
 PROBE = 5120  # bytes that show whether a record begins here: longer than RECORD
+PADDING = re.compile(rb"[\r\n\0]*+")
 MEMBER = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd"}
+# Bytes of a member within which a record must be seen to begin: deflate gives it at once, zstd a block at a time.
+BEGINS_WITHIN = {"gzip": 8 << 10, "zstd": 256 << 10}
+TWICE = "compressed twice"
 
 
 @dataclass(slots=True)
@@ -67,7 +78,7 @@ class Damage:
     """A place where records are lost."""
 
     offset: int
-    kind: Literal["truncated", "damaged"]
+    kind: Literal["truncated", "damaged", "window_too_large"]
     reason: str
     url: str | None = None
 
@@ -80,27 +91,65 @@ def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Re
     path = piece.file.path
     kind = packing(path)
     if kind in MEMBER:
+        try:
+            dictionary = zstd_dictionary(path) if kind == "zstd" else b""
+        except RecordError as error:
+            yield from [_damage(0, error)] if piece.start == 0 else []
+            return
         with open_read(path) as file:
-            members = Members(file, kind, zstd_dictionary(path))
-            yield from _compressed(members, piece.start, piece.stop, limit, look_back)
+            yield from _compressed(Members(file, kind, dictionary), piece.start, piece.stop, limit, look_back)
     elif kind:
-        yield from _records(Stream(blocks(path)), limit) if piece.start == 0 else ()
+        stream = Stream(blocks(path), again=lambda position: _from(blocks(path), position))
+        yield from _records(stream, limit) if piece.start == 0 else ()
     else:
         begin = max(0, piece.start - look_back - 1)  # one more, to see the line end before a record
         with open_read(path, begin) as file:
-            stream = Stream(iter(lambda: file.read(1 << 20), b""), begin)
+            end = file.seek(0, 2)
+            stream = Stream(_read(file, begin), begin, lambda position: _read(file, position), end, is_cheap=True)
             if begin == 0 or stream.search(NEXT, PROBE):
                 items = _records(stream, limit, piece.stop)
                 yield from (item for item in items if item.offset >= piece.start)
 
 
+def _read(file: IO[bytes], position: int) -> Iterator[bytes]:
+    """A file from a position on. Two may take turns."""
+    size = FEED  # a look at what is there should cost little
+    while True:
+        file.seek(position)
+        if not (block := file.read(size)):
+            return
+        position += len(block)
+        yield block
+        size = SLICE
+
+
+def _from(more: Iterator[bytes], position: int) -> Iterator[bytes]:
+    """Blocks without their first bytes."""
+    for block in more:
+        if position < len(block):
+            yield block[position:]
+        position = max(0, position - len(block))
+
+
 def packing(path: str) -> str:
     """The compression of an archive, by its content; by its name if the content is neither compressed nor an
-    archive."""
+    archive. TWICE, if what is compressed is compressed again."""
     kind = sniff(path)
     if not kind and path.endswith((".gz", ".zst")) and not RECORD.match(read_range(path, 0, PROBE)):
         return "gzip" if path.endswith(".gz") else "zstd"
-    return kind
+    return TWICE if kind in MEMBER and _holds_compressed(path, kind) else kind
+
+
+def _holds_compressed(path: str, kind: str) -> bool:
+    """Whether the first member of a file begins as a compressed file does."""
+    with contextlib.suppress(*ERRORS, RecordError), open_read(path) as file:
+        member = inflater(kind)
+        head, bite = b"", 64
+        while len(head) < 8 and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite)):
+            head += member.decompress(data, 8)
+            bite *= 2
+        return bool(kind_of(head))
+    return False
 
 
 def _compressed(members: "Members", start: int, stop: int, limit: int, look_back: int) -> Iterator[Record | Damage]:
@@ -112,15 +161,15 @@ def _compressed(members: "Members", start: int, stop: int, limit: int, look_back
         if members.trouble:
             if first >= start:
                 yield _damage(first, members.trouble)
-            opened = isinstance(members.trouble, Damaged) and members.search(first + 1, stop)
+            opened = not isinstance(members.trouble, Truncated) and members.search(first + 1, stop)
             continue
-        stream = Stream(members.run())
+        stream = Stream(members.run(), again=members.run_again(first))
         if first >= start:
             yield from _records(stream, limit, offsets=count(first))
         while stream.drop(FEED):
             pass
         if stream.error:
-            opened = isinstance(stream.error, Damaged) and members.search(members.start + 1, stop)
+            opened = not isinstance(stream.error, Truncated) and members.search(members.start + 1, stop)
         else:
             opened = members.opened
 
@@ -162,7 +211,7 @@ class Members:
         try:
             while len(self.head) < PROBE and (more := self.inflate()):
                 self.head += more
-        except (Damaged, Truncated) as error:
+        except RecordError as error:
             # If a record has begun, the loss is reported for that record; otherwise for the member.
             if not RECORD.match(self.head):
                 self.trouble = error
@@ -178,19 +227,27 @@ class Members:
             if not self.open() or self.trouble or not self.head or RECORD.match(self.head):
                 return
 
+    def run_again(self, first: int) -> Callable[[int], Iterator[bytes]]:
+        """Gives the bytes of the run that begins at `first`, from a position in them on."""
+
+        def again(position: int) -> Iterator[bytes]:
+            self.seek(first)
+            return _from(self.run(), position)
+
+        return again
+
     def inflate(self) -> bytes:
-        """The next bytes of the open member, b"" at its end. Raises Truncated or Damaged."""
+        """The next bytes of the open member, at most SLICE, b"" at its end. Raises a RecordError for damage."""
         while not self.member.eof:
-            data = self._compressed()
-            if not data:
-                raise Truncated(f"the file ends inside its {self.kind} data")
-            self.data = b""
-            try:
-                out = self.member.decompress(data)
-            except ERRORS as error:
-                raise Damaged(f"the {self.kind} data is damaged: {error}") from error
+            data = b""
+            if self.member.needs_input:
+                data, self.data = self._compressed(), b""
+                if not data:
+                    raise Truncated(f"the file ends inside its {self.kind} data")
+            self.offset += len(data)
+            out = inflated(self.member, data, self.kind)
             self.data = self.member.unused_data
-            self.offset += len(data) - len(self.data)
+            self.offset -= len(self.data)
             if out:
                 return out
         return b""
@@ -214,13 +271,15 @@ class Members:
     def _begins_record(self, offset: int) -> bool:
         self.file.seek(offset)
         member = inflater(self.kind, self.dictionary)
-        head = b""
+        head, bite, left = b"", 64, BEGINS_WITHIN[self.kind]
         # A few bytes at a time, because damage further on does not matter here.
-        with contextlib.suppress(*ERRORS):
-            while len(head) < PROBE and not member.eof and (bite := self.file.read(64)):
-                head += member.decompress(bite)
+        with contextlib.suppress(*ERRORS, RecordError):
+            while len(head) < PROBE and left > 0 and not member.eof and (data := self.file.read(bite)):
+                head += member.decompress(data, PROBE)
                 if RECORD.match(head):
                     return True
+                left -= bite
+                bite = min(2 * bite, left) if head else 2 * bite
         return False
 
     def _compressed(self) -> bytes:
@@ -239,7 +298,7 @@ def _records(
     """The records of a stream of decompressed bytes that begin before `stop`, and the places where records are lost."""
     lost = False
     while True:
-        stream.skip_any(b"\r\n\0")
+        stream.skip(PADDING)
         if not stream.peek(1) or (offsets is None and stream.position >= stop):
             break
         offset = stream.position if offsets is None else next(offsets)
@@ -258,28 +317,75 @@ def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
             stream.search(NEXT, PROBE)
         return _damage(offset, stream.error) if stream.error else Damage(offset, "damaged", head)
     kind, fields, length = head
-    url = fields.get("warc-target-uri")
-    body = stream.take(min(length, limit))
-    got = len(body) + stream.drop(length - len(body))
-    after = stream.peek(PROBE)
-    follows = not after.strip(b"\r\n\0") or RECORD.match(after) is not None
-    if got < length or not follows:
-        # A wrong length: either the next record begins inside what was taken for this one, or junk follows.
-        inside = NEXT.search(body) if length <= limit else None
-        if inside:
-            stream.back(body[inside.start() :])
-            reason = (
-                f"the record is cut off: its length is {length} bytes, but another record begins after {inside.start()}"
+    body = _body(stream, limit, length)
+    if isinstance(body, bytes):
+        return Record(offset, kind, fields, body, length)
+    lost, reason = body
+    return Damage(offset, lost, reason, fields.get("warc-target-uri"))
+
+
+def _body(stream: Stream, limit: int, length: int) -> bytes | tuple[Literal["truncated", "damaged"], str]:
+    """The first `limit` bytes of a body that has `length`; what is wrong, and why, if it cannot have so many. Leaves
+    the stream behind the body, or where the next record begins inside it."""
+    begin, body = stream.position, b""
+    if length <= limit:
+        after = stream.peek(PROBE, length)
+        if stream.holds(length) and _may_follow(after):
+            return _unless_damaged(stream, stream.take(length), after)
+        # A wrong length: either the next record begins inside what should be this one's body, or junk follows.
+        inside = stream.find(NEXT, PROBE, length)
+        if inside is None and stream.holds(length):
+            return _unless_damaged(stream, stream.take(length), after)
+        stream.drop(length if inside is None else inside)
+        return _cut_off(stream, begin, length, inside is not None)
+    if stream.is_cheap:
+        if stream.holds(length) and _may_follow(stream.probe(PROBE, length)):
+            body = stream.take(limit)
+            stream.drop(length - limit)
+            return body
+    elif stream.end is None or stream.holds(length):
+        body = stream.take(limit)
+        stream.drop(length - limit)
+        after = stream.peek(PROBE)
+        if stream.position == begin + length and _may_follow(after):
+            return _unless_damaged(stream, body, after)
+        if not stream.back_to(begin):
+            return "truncated", (
+                f"no record follows the {length} bytes that the record is said to have. Records within them are not "
+                "looked for: too many lengths are wrong to read the file again for each"
             )
-            return Damage(offset, "truncated", reason, url)
-        if got < length:
-            where = f"the record is cut off: its length is {length} bytes, but only {got} follow"
-            if isinstance(stream.error, Damaged):
-                return Damage(offset, "damaged", str(stream.error), url)
-            return Damage(offset, "truncated", where, url)
-    if not after and isinstance(stream.error, Damaged):
-        return Damage(offset, "damaged", f"{stream.error}: the record cannot be trusted", url)
-    return Record(offset, kind, fields, body, length)
+    if stream.search(NEXT, PROBE, length):
+        return _cut_off(stream, begin, length, True)
+    if stream.position < begin + length:
+        return _cut_off(stream, begin, length, False)
+    if stream.is_cheap and stream.back_to(begin):
+        body = stream.take(limit)
+        stream.drop(length - limit)
+    return body
+
+
+def _cut_off(stream: Stream, begin: int, length: int, is_next: bool) -> tuple[Literal["truncated", "damaged"], str]:
+    """What is wrong with a record of another length than its header says, whose body begins at `begin`.
+
+    is_next   the stream stands at the next record, not at its end
+    """
+    said = f"the record is cut off: its length is {length} bytes, but"
+    if is_next:
+        return "truncated", f"{said} another record begins after {stream.position - begin}"
+    if stream.error and not isinstance(stream.error, Truncated):
+        return "damaged", str(stream.error)
+    return "truncated", f"{said} only {stream.position - begin} follow"
+
+
+def _may_follow(after: bytes) -> bool:
+    """Whether a body may end before these bytes: a record begins, or the file ends."""
+    return not after.strip(b"\r\n\0") or RECORD.match(after) is not None
+
+
+def _unless_damaged(stream: Stream, body: bytes, after: bytes) -> bytes | tuple[Literal["damaged"], str]:
+    if not after and stream.error and not isinstance(stream.error, Truncated):
+        return "damaged", f"{stream.error}: the record cannot be trusted"
+    return body
 
 
 def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
@@ -289,16 +395,19 @@ def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
         stream.drop(5)  # of "WARC/", so that it is not found again
         return "the record's header has no end"
     fields: dict[str, str] = {}
+    folded: dict[str, list[str]] = {}  # values that go on in further lines
     name = ""
     for line in head.decode("utf-8", "replace").splitlines()[1:]:
         if line[:1] in (" ", "\t") and name:
-            fields[name] += " " + line.strip()
+            folded.setdefault(name, [fields[name]]).append(line.strip())
         elif line:
             name, _, value = line.partition(":")
             name = name.strip().lower()
             fields[name] = value.strip()
+            folded.pop(name, None)
+    fields.update((name, " ".join(parts)) for name, parts in folded.items())
     length = fields.get("content-length", "")
-    if not (length.isascii() and length.isdigit()):
+    if not (length.isascii() and length.isdigit() and len(length) <= LONGEST_NUMBER):
         return f'the record has no Content-Length that is a number: "{length}"'
     if url := fields.get("warc-target-uri"):
         fields["warc-target-uri"] = url.strip("<>")  # WARC 1.0 writes <uri> in its grammar, and wget follows it
@@ -324,4 +433,6 @@ def _arc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
 
 
 def _damage(offset: int, error: RecordError) -> Damage:
+    if isinstance(error, WindowTooLarge):
+        return Damage(offset, "window_too_large", str(error))
     return Damage(offset, "truncated" if isinstance(error, Truncated) else "damaged", str(error))

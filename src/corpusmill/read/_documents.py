@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import RecordError
-from corpusmill.read import BATCH_BYTES, Piece, ReadCounts
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.storage import printable
 
@@ -32,6 +32,7 @@ class Documents:
         self.source = source
         self.step = step
         self.counts = counts
+        self.told = 0  # dead letters of which whoever takes the batches has been given the chance to take them away
         self._start()
 
     def _start(self) -> None:
@@ -62,7 +63,7 @@ class Documents:
         columns["charset"].append(charset)
         columns["metadata"].append(metadata)
         self.rows += 1
-        self.bytes += len(text or b"") + len(raw or b"")
+        self.bytes += len(text or b"") + len(raw or b"") + len(metadata or b"") + len(url or b"")
 
     def dead(self, position: int, kind: str, reason: str, *, url: str | None = None, expected: bool = False) -> None:
         """Record why the record at `position` is not a document."""
@@ -83,8 +84,10 @@ class Documents:
         return document_id(self.source, given if given is not None else f"{self.piece.file.name}:{position}")
 
     def full(self) -> Iterator[pa.RecordBatch]:
-        """The batch, if it is full."""
-        if self.rows >= self.counts.batch_rows or self.bytes >= BATCH_BYTES:
+        """The batch, if it is full; as it is, even an empty one, if there are many dead letters, which are taken away
+        with batches."""
+        many = self.counts.dead_letters - self.told >= BATCH_ROWS
+        if self.rows >= self.counts.batch_rows or self.bytes >= BATCH_BYTES or many:
             yield self._take()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
@@ -99,6 +102,7 @@ class Documents:
         batch = pa.record_batch([pa.array(columns[field.name], field.type) for field in DOCUMENT], schema=DOCUMENT)
         self.counts.records += rows
         self.counts.documents += rows
+        self.told = self.counts.dead_letters
         self._start()
         return batch
 

@@ -1,12 +1,13 @@
 """How much text a byte of a file gives, from a look at its beginning."""
 
 from corpusmill.errors import RecordError
-from corpusmill.read._bytes import ERRORS, inflater, sniff, zstd_dictionary
+from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, inflater, sniff, zstd_dictionary
 from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
 HEAD = 1 << 18  # bytes of the file that are looked at
-MOST = 8 << 20  # bytes that are inflated at most
+MOST = 8 << 20  # bytes that are inflated at most, and a block
+FAILS: tuple[type[Exception], ...] = (*ERRORS, RecordError)
 TYPICAL = 4.0  # where a look tells nothing
 
 
@@ -28,17 +29,19 @@ def expansion(file: FileInfo) -> float:
 
 
 def _inflated(head: bytes, kind: str, path: str) -> float:
-    dictionary = zstd_dictionary(path) if kind == "zstd" else b""
     data, read, out = head, 0, 0
     try:
+        # However large a window is, only the bytes that are written to it take memory: MOST.
+        dictionary = zstd_dictionary(path) if kind == "zstd" else b""
         while data and out < MOST:
-            member = inflater(kind, dictionary)
-            while not member.eof and data and out < MOST:
-                out += len(member.decompress(data[:1024]))
-                data = data[1024:]
+            member = inflater(kind, dictionary, LARGEST_WINDOW)
+            while not member.eof and out < MOST and (data or not member.needs_input):
+                fed = data[:1024] if member.needs_input else b""
+                data = data[len(fed) :]
+                out += len(member.decompress(fed, SLICE))
             if member.eof:
                 data = member.unused_data + data
-    except ERRORS:
+    except FAILS:
         pass
     read = len(head) - len(data)
     return max(out / read, 1.0) if read and out else TYPICAL

@@ -13,12 +13,14 @@ import zstandard
 from isal import isal_zlib
 
 from corpusmill.errors import RecordError
-from corpusmill.read._bytes import ERRORS
+from corpusmill.read._bytes import ERRORS, FEED
 
 STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
 HEAD_END = re.compile(rb"\r?\n\r?\n")
 CHUNK = re.compile(rb"\s{0,4}([0-9A-Fa-f]{1,15})[^\r\n]{0,200}\r?\n")
-CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^"'\s;,]+)""", re.I)
+CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([^"'\s;,]+)""", re.I)
+MAX_HEAD = 256 << 10  # bytes of a header; browsers take no more
+MAX_CODINGS = 10
 
 
 class BadEncoding(RecordError):
@@ -43,14 +45,19 @@ def parse(record: bytes) -> Response | None:
     status = STATUS.match(record)
     if status is None:
         return None
-    end = HEAD_END.search(record)
-    head, body = (record[: end.start()], record[end.end() :]) if end else (record, b"")
+    end = HEAD_END.search(record, 0, MAX_HEAD)
+    head, body = (record[: end.start()], record[end.end() :]) if end else (record[:MAX_HEAD], b"")
     fields: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
     for line in head.decode("utf-8", "replace").split("\n")[1:]:
         name, colon, value = line.partition(":")
         if colon:
             name = name.strip().lower()
-            fields[name] = f"{fields[name]}, {value.strip()}" if name in fields else value.strip()
+            if name in fields:
+                repeated.setdefault(name, [fields[name]]).append(value.strip())
+            else:
+                fields[name] = value.strip()
+    fields.update((name, ", ".join(values)) for name, values in repeated.items())
     return Response(int(status[1]), fields, body)
 
 
@@ -63,6 +70,8 @@ def content(response: Response, limit: int) -> bytes:
     if "chunked" in response.fields.get("transfer-encoding", "").lower():
         body = dechunk(body)
     codings = [part.strip().lower() for part in response.fields.get("content-encoding", "").split(",")]
+    if len(codings) > MAX_CODINGS:
+        raise BadEncoding(f"the body has {len(codings)} content codings, more than {MAX_CODINGS}")
     for coding in reversed(codings):
         body = _undo(body, coding, limit)
     if len(body) > limit:
@@ -121,20 +130,22 @@ def _undo(body: bytes, coding: str, limit: int) -> bytes:
 def _inflate(body: bytes, wbits: int, limit: int) -> bytes:
     """All members of a gzip or deflate body, as far as it goes if it was cut off."""
     parts: list[bytes] = []
-    size = 0
-    while body:
+    size = at = 0
+    while at < len(body):
         member = isal_zlib.decompressobj(wbits)
+        begun, start = len(parts), at
         try:
-            part = member.decompress(body, limit + 1 - size)
+            while at < len(body) and not member.eof:
+                fed = body[at : at + FEED]
+                parts.append(member.decompress(fed, limit + 1 - size))
+                size += len(parts[-1])
+                if size > limit:
+                    raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+                at = max(start + 1, at + len(fed) - len(member.unused_data))
         except ERRORS as error:
-            if parts:
-                break  # bytes after the last member
+            if begun:
+                return b"".join(parts[:begun])  # bytes after the last member
             raise BadEncoding(f"the compressed body is damaged: {error}") from error
-        parts.append(part)
-        size += len(part)
-        if size > limit:
-            raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
-        body = member.unused_data
     return b"".join(parts)
 
 

@@ -1,11 +1,12 @@
 """Lines of files, compressed or not, with their offsets."""
 
+import io
 from collections.abc import Iterator
 from typing import IO
 
 from corpusmill.errors import RecordError
 from corpusmill.read import Piece
-from corpusmill.read._bytes import blocks, sniff
+from corpusmill.read._bytes import WINDOW, blocks, sniff
 from corpusmill.storage import open_read
 
 READ = 4 << 20  # bytes at a time of an uncompressed file
@@ -15,18 +16,21 @@ class TooLong(RecordError):
     """A line is longer than allowed."""
 
 
-def lines(piece: Piece, limit: int, end: bytes = b"\n") -> Iterator[tuple[int, bytes | RecordError]]:
+def lines(
+    piece: Piece, limit: int, end: bytes = b"\n", window: int = WINDOW
+) -> Iterator[tuple[int, bytes | RecordError]]:
     """(offset, line without its end) of the lines that begin in a piece.
 
-    end   terminates a line. In pieces that do not begin at 0 it must not overlap itself, as "\\n\\n" does.
+    end      terminates a line. In pieces that do not begin at 0 it must not overlap itself, as "\\n\\n" does.
+    window   bytes that a decompressor may have to remember
 
     Offsets count decompressed bytes. A line of more than `limit` bytes is replaced by a TooLong, and the rest of a
     damaged or truncated file by the error. There is no empty line after the last `end`. "\\r" before "\\n" is kept; a
-    byte order mark at the beginning of the file is removed.
+    byte order mark at the beginning of the file is removed. Memory: a block, and a line of up to `limit` bytes once.
     """
     if sniff(piece.file.path):
         if piece.start == 0:  # compressed files are one piece
-            yield from _lines(blocks(piece.file.path), 0, piece.stop, limit, end)
+            yield from _lines(blocks(piece.file.path, window), 0, piece.stop, limit, end)
         return
     # The line that holds the byte before the piece belongs to the previous piece, even if that byte ends it.
     begin = max(0, piece.start - len(end))
@@ -45,7 +49,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
 def _lines(
     more: Iterator[bytes], position: int, stop: int, limit: int, end: bytes
 ) -> Iterator[tuple[int, bytes | RecordError]]:
-    begun: list[bytes] = []  # the parts of a line that has not ended yet
+    begun = _Begun(limit)
     size = 0  # of that line so far; its bytes beyond the limit are not kept
     held = b""  # its last bytes, which may be the beginning of `end`
     mark = position == 0  # a byte order mark may follow
@@ -58,8 +62,7 @@ def _lines(
                 if position >= stop:
                     return
                 size += len(head)
-                first: bytes | RecordError = b"".join([*begun, head]) if size <= limit else _too_long(size, limit)
-                yield position, _unmarked(first) if mark else first
+                yield position, begun.whole(head, size, mark)  # nothing here holds a long line while it is in use
                 mark = False
                 position += size + len(end)
                 for line in complete:
@@ -67,23 +70,42 @@ def _lines(
                         return
                     yield position, line if len(line) <= limit else _too_long(len(line), limit)
                     position += len(line) + len(end)
-                begun, size, head = [], 0, last
+                size, head = 0, last
             if len(end) > 1:
                 head, held = head[: 1 - len(end)], head[1 - len(end) :]
             size += len(head)
-            if size <= limit:
-                begun.append(head)
+            begun.add(head, size)
     except RecordError as error:
         yield position, error
         return
     size += len(held)
     if size and position < stop:
-        rest: bytes | RecordError = b"".join([*begun, held]) if size <= limit else _too_long(size, limit)
-        yield position, _unmarked(rest) if mark else rest
+        yield position, begun.whole(held, size, mark)
 
 
-def _unmarked(line: bytes | RecordError) -> bytes | RecordError:
-    return line.removeprefix(b"\xef\xbb\xbf") if isinstance(line, bytes) else line
+class _Begun:
+    """A line that has not ended yet. What its buffer gives as one string is not copied."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._buffer = io.BytesIO()
+
+    def add(self, part: bytes, size: int) -> None:
+        """The line goes on, and has `size` bytes with this part. Beyond the limit nothing is kept."""
+        if size > self._limit:
+            self._buffer = io.BytesIO()
+        else:
+            self._buffer.write(part)
+
+    def whole(self, rest: bytes, size: int, is_first: bool) -> bytes | RecordError:
+        """The line of `size` bytes that ends with `rest`. The first of a file loses its byte order mark."""
+        buffer, self._buffer = self._buffer, io.BytesIO()
+        if size > self._limit:
+            return _too_long(size, self._limit)
+        if buffer.tell():
+            buffer.write(rest)
+            rest = buffer.getvalue()
+        return rest.removeprefix(b"\xef\xbb\xbf") if is_first else rest
 
 
 def _too_long(size: int, limit: int) -> TooLong:

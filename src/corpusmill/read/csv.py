@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._bytes import blocks
+from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents
 from corpusmill.read._encoding import advice, decoded, looks_like_utf16, marked
@@ -19,7 +19,9 @@ from corpusmill.read._values import numbered
 from corpusmill.storage import FileInfo
 
 STEP = "read/csv"
-MAX_LINE = 256_000_000  # bytes
+KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+MAX_ROW = 32_000_000  # bytes of a row, and so of a line
+MAX_FIELDS = 2_000_000  # delimiters in a line
 HEAD = 1 << 16  # bytes in which a header ends whose lines end with carriage returns
 # Lone surrogates, which no text holds that is decoded: see _Text.
 MARK, RETURN = "\udc00", "\udc0d"
@@ -34,8 +36,9 @@ class Csv:
     header. Lines may end with carriage returns alone, as once on the Macintosh, if the header does. A second column of
     a name is called NAME_1. Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte order mark is read. Faults:
     `bad_row` (not as many fields as the header, or a quotation mark that is not closed: then the rest of the file is
-    lost), `bad_encoding` (UTF-16 without a mark), `truncated`, `damaged`; `empty_text` and `empty_page` are expected.
-    Blank lines are counted as `blank_line`.
+    lost), `too_long` (a row of more than 32 MB, or a line of more than 2 million fields: the rest of the file is lost),
+    `bad_encoding` (UTF-16 without a mark), `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page`
+    are expected. Blank lines are counted as `blank_line`.
     """
 
     text: str | None = None
@@ -61,7 +64,9 @@ class Csv:
             text = _Text(whole(first), self._delimiter(first))
             if text.encoding:
                 raise InputError(f"{first.path}: {advice(text.encoding, first.path)}")
-            self._roles().check(self._header(text, first.path), f"{first.path}, header")
+            header = self._header(text, first.path)
+            if header or text.error is None:
+                self._roles().check(header, f"{first.path}, header")
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
@@ -83,10 +88,13 @@ class Csv:
         for fields in text.rows:
             if text.ended:
                 break
+            text.size = 0
             if not fields:
                 counts.skip("blank_line")
             elif len(fields) != len(names):
-                reason = f"the row has {len(fields)} fields, the header {len(names)}: {str(fields)[:80]}"
+                reason = (
+                    f"the row has {len(fields)} fields, the header {len(names)}: {str(text.restored(fields[:20]))[:80]}"
+                )
                 docs.dead(position, "bad_row", reason)
             else:
                 rows.add(position, dict(zip(names, text.restored(fields), strict=True)))
@@ -94,8 +102,7 @@ class Csv:
             position += 1
             before = text.rows.line_num
         if text.error:
-            kind = "too_long" if isinstance(text.error, TooLong) else type(text.error).__name__.lower()
-            docs.dead(position, kind, f"{text.error}; the rows from here on are lost")
+            docs.dead(position, KINDS[type(text.error)], f"{text.error}; the rows from here on are lost")
         elif lost := text.rows.line_num - before - 1:  # one is the mark of the end
             reason = f"a quotation mark opens a field in line {before + 1} of the file, and none closes it"
             docs.dead(position, "bad_row", f"{reason}: {'that line is' if lost == 1 else f'{lost} lines are'} lost")
@@ -124,12 +131,15 @@ class _Text:
     rows       what the parser makes of them
     ended      whether the last of `rows` holds the line more: all of it, or a field that is not closed
     error      why the lines ended early, if they did
+    size       bytes of the lines since it was set to 0
     encoding   another than UTF-8 that the file seems to have, else ""
     """
 
     def __init__(self, piece: Piece, delimiter: str) -> None:
         self.error: RecordError | None = None
         self.ended = False
+        self.size = 0
+        self._delimiter = delimiter.encode()
         self._replaced = False
         self._lines, self._end, self.encoding = _lines(piece, delimiter)
         self._more: list[str] = []  # lines to be given, the last first
@@ -142,7 +152,9 @@ class _Text:
     def __next__(self) -> str:
         if self._more:
             return self._more.pop()
-        _, line = next(self._lines, (0, None))
+        _, line = next(self._lines, (0, None)) if self.error is None else (0, None)
+        if isinstance(line, bytes):
+            line = self._bounded(line)
         if not isinstance(line, bytes):
             if self.ended:
                 raise StopIteration
@@ -158,6 +170,14 @@ class _Text:
             return text[:-2].replace("\r", RETURN) + text[-2:]
         return text
 
+    def _bounded(self, line: bytes) -> bytes | TooLong:
+        self.size += len(line) + 1
+        if self.size > MAX_ROW:
+            return TooLong(f"a row has more than {MAX_ROW} bytes; a quotation mark may be missing")
+        if len(line) > MAX_FIELDS and line.count(self._delimiter) > MAX_FIELDS:
+            return TooLong(f"a line has more than {MAX_FIELDS} fields")
+        return line
+
     def restored(self, fields: list[str]) -> list[str]:
         """Fields as they are in the file."""
         return [field.replace(RETURN, "\r") for field in fields] if self._replaced else fields
@@ -165,7 +185,7 @@ class _Text:
 
 def _lines(piece: Piece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
     """The lines of a file, what ends them, and the encoding that they seem to have if it is not UTF-8."""
-    found = decoded(lines(piece, MAX_LINE), piece, MAX_LINE)
+    found = decoded(lines(piece, MAX_ROW), piece, MAX_ROW)
     first = next(found, None)
     if first is None:
         return iter(()), "\n", ""
@@ -173,7 +193,7 @@ def _lines(piece: Piece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | Re
     if isinstance(line, TooLong) or (isinstance(line, bytes) and b"\r" in line[:-1]):
         head = _head(piece.file.path)
         if _first_end(head, delimiter) == "\r":
-            return decoded(lines(piece, MAX_LINE, b"\r"), piece, MAX_LINE, b"\r"), "\r", ""
+            return decoded(lines(piece, MAX_ROW, b"\r"), piece, MAX_ROW, b"\r"), "\r", ""
     return chain([first], found), "\n", looks_like_utf16(line) if isinstance(line, bytes) else ""
 
 

@@ -18,7 +18,7 @@ STEP = "read/html"
 class Html:
     """One page per file: `raw` holds its bytes, decompressed, and an `extract/…` step makes the text.
 
-    Faults: `truncated`, `damaged`; `too_large` and `empty_page` are expected.
+    Faults: `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_page` are expected.
     """
 
     max_mb: float = 16.0  # of a page

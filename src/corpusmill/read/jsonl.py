@@ -11,8 +11,8 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import BATCH_BYTES, Piece, ReadCounts, split_bytes, whole
-from corpusmill.read._bytes import Damaged, Truncated, sniff
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
+from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
 from corpusmill.read._columns import Roles, Rows, one_content
 from corpusmill.read._documents import Documents, Unfit
 from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
@@ -24,7 +24,9 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 250  # as deep as metadata can be kept
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+["\\]?|[\[\]{}]', re.DOTALL)
-KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged"}
+KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+LONG = 4_000_000  # bytes of a line whose values are counted before it is parsed
+VALUES = 256_000_000  # bytes of memory that the values of a long line may take, beside their characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +44,11 @@ class Jsonl:
     surrogates become U+FFFD.
     Of a name given twice the last value counts. Faults: `bad_json`, `bad_encoding` (UTF-16 without a mark: the file is
     not read), `too_deep` (lists and objects nested more than 250 deep in what is kept), `no_text` or `no_page` (missing
-    or not a string), `too_long`, `truncated`, `damaged`; `empty_text` and `empty_page` are expected. Blank lines are
-    counted as `blank_line`. Uncompressed files are split at lines.
+    or not a string), `too_long`, `too_many_values`, `truncated`, `damaged`, `window_too_large`; `empty_text` and
+    `empty_page` are expected. Blank lines are counted as `blank_line`. Uncompressed files are split at lines.
+
+    A line of L bytes takes up to eight times L of memory while it is parsed and becomes a batch, a file compressed by
+    `zstd --long` up to `max_window_mb` beside that.
     """
 
     text: str | None = None
@@ -52,7 +57,8 @@ class Jsonl:
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
-    max_line_mb: float = 256.0
+    max_line_mb: float = 32.0
+    max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
     suffixes = tuple(
         f".{name}{packed}"
         for name in ("jsonl", "json", "ndjson")
@@ -63,6 +69,8 @@ class Jsonl:
         one_content(self.text, self.html)
         if self.max_line_mb <= 0:
             raise RecipeError(f"need max_line_mb > 0, got {self.max_line_mb}")
+        if not 1 <= self.max_window_mb <= 2148:
+            raise RecipeError(f"need 1 <= max_window_mb <= 2148, got {self.max_window_mb:g}")
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
@@ -81,8 +89,14 @@ class Jsonl:
         loads = orjson.loads
         before = counts.records
         for position, line in self._lines(piece):
+            if counts.dead_letters - docs.told >= BATCH_ROWS:
+                yield from docs.full()
             if isinstance(line, RecordError):
                 docs.dead(position, KINDS[type(line)], str(line))
+                continue
+            if has_too_many_values(line):
+                reason = f"the values of the line may take more than {VALUES / 1e6:.0f} MB of memory: {shown(line)}"
+                docs.dead(position, "too_many_values", reason)
                 continue
             try:
                 row = loads(line)
@@ -105,6 +119,7 @@ class Jsonl:
                 continue
             rows.add(position, row)
             if docs.rows >= counts.batch_rows or docs.bytes >= BATCH_BYTES:
+                del line, row  # so that a long one is not kept while the batch is in use
                 yield from docs.full()
         yield from docs.rest()
 
@@ -113,13 +128,13 @@ class Jsonl:
 
     def _lines(self, piece: Piece) -> Iterator[tuple[int, bytes | RecordError]]:
         limit = int(self.max_line_mb * 1e6)
-        return decoded(lines(piece, limit), piece, limit)
+        return decoded(lines(piece, limit, window=int(self.max_window_mb * 1e6)), piece, limit)
 
     def _check(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""
         given = (line for _, line in self._lines(whole(file))) if file else iter(())
         first = next((line for line in given if not isinstance(line, bytes) or line.strip()), None)
-        if file is None or not isinstance(first, bytes):
+        if file is None or not isinstance(first, bytes) or has_too_many_values(first):
             return
         if first.lstrip().startswith(b"["):
             raise InputError(
@@ -133,6 +148,15 @@ class Jsonl:
             row = next((record for _, record in records_of(first) if isinstance(record, dict)), None)
         if isinstance(row, dict):
             self._roles().check(row, f"{file.path}, first record", row)
+
+
+def has_too_many_values(line: bytes) -> bool:
+    """Whether the values of a long line of JSON may take more than VALUES bytes in Python, beside their characters: 240
+    an object, 80 a list or a string. What looks like one of these inside a string is counted, too."""
+    if len(line) <= LONG:
+        return False
+    strings = (line.count(b'"') - line.count(b'\\"')) // 2
+    return 240 * line.count(b"{") + 80 * (line.count(b"[") + strings) > VALUES
 
 
 def records_of(line: bytes) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import Piece, ReadCounts, split_bytes, whole
-from corpusmill.read._bytes import Damaged, Truncated, blocks, sniff
+from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks, sniff
 from corpusmill.read._documents import Documents
 from corpusmill.read._encoding import advice, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
 
 STEP = "read/text"
-KINDS = {TooLong: "too_large", Truncated: "truncated", Damaged: "damaged"}
+KINDS = {TooLong: "too_large", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
 LOOK_BACK = 4096  # bytes: enough to see whether the line before a piece is blank
 # ` = Title = ` begins an article, ` = = Section = = ` only a section of it.
 HEADING = re.compile(rb" ?= (?!=).*(?<!=) = ?\r?")
@@ -52,15 +52,15 @@ class Text:
     A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file are
     stripped of surrounding white space; blank ones are counted as `blank`. Bytes that are invalid in the charset become
     U+FFFD; a UTF-8 or UTF-16 byte order mark overrides it. Faults: `bad_encoding` (UTF-16 without a mark, or with many
-    documents in a file), `truncated`, `damaged`; `too_large` and `empty_text` (a blank file) are expected. Uncompressed
-    files with many documents are split between them.
+    documents in a file), `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_text` (a blank file) are
+    expected. Uncompressed files with many documents are split between them.
     """
 
     document: Literal["file", "paragraph", "article"] = "file"
     separator: str | None = None
     gutenberg: bool = False
     charset: str = "utf-8"
-    max_mb: float = 256.0  # of one document
+    max_mb: float = 32.0  # of one document
     suffixes = tuple(
         f".{name}{packed}" for name in ("txt", "md", "text") for packed in ("", ".gz", ".zst", ".bz2", ".xz")
     )
@@ -205,7 +205,7 @@ def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) ->
     group: list[bytes] | None = [] if piece.start == 0 else None  # None: the lines belong to the previous piece
     at = size = 0
     for position, item in lines(Piece(piece.file, look), limit):
-        if isinstance(item, Truncated | Damaged):
+        if isinstance(item, Truncated | Damaged | WindowTooLarge):
             yield at if group else position, item
             return
         line = b"text" if isinstance(item, RecordError) else item

@@ -14,9 +14,13 @@ from corpusmill.storage import FileInfo
 
 STEP = "read/warc"
 HTML_BEGINS = re.compile(
-    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
+    rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
 )
 UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # the page itself must tell
+TYPES = (
+    *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
+    *("filedesc", "unknown"),
+)
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 
@@ -29,10 +33,11 @@ class Warc:
     `extract/…` step makes the text. `metadata` keeps the record's id, and why the crawler truncated it, if it did.
 
     Other responses are expected dead letters: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
-    `truncated` and `damaged` (a record, or the unreadable part of the file) and `bad_encoding`. Requests, metadata,
-    revisits and the like could not be documents and are counted as `warc_request` and so on.
+    `truncated`, `damaged` and `window_too_large` (a record, or the unreadable part of the file) and `bad_encoding`.
+    Requests, metadata, revisits and the like could not be documents and are counted as `warc_request` and so on.
 
-    Files are split at record starts; a file in a single gzip member, bz2, xz or lz4 is one piece.
+    Files are split at record starts; a file in a single gzip member, bz2, xz or lz4 is one piece, and so is one that is
+    compressed twice.
     """
 
     types: tuple[str, ...] = ("text/html", "application/xhtml+xml")  # media types that are pages
@@ -58,7 +63,7 @@ class Warc:
             elif record.kind == "response" or (record.kind == "resource" and self._is_page(record)):
                 self._page(record, docs, limit)
             else:
-                docs.counts.skip(f"warc_{record.kind}")
+                docs.counts.skip(skipped(record))
             yield from docs.full()
         yield from docs.rest()
 
@@ -108,6 +113,11 @@ def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
         cut = file.size > target_bytes and packing(file.path) in ("", "gzip", "zstd")
         pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
     return pieces
+
+
+def skipped(record: Record) -> str:
+    """What a record that cannot be a document is counted as. Types that no standard knows are one."""
+    return f"warc_{record.kind}" if record.kind in TYPES else "warc_other"
 
 
 def date(record: Record) -> str | None:

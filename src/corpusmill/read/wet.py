@@ -9,7 +9,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.read import Piece, ReadCounts
 from corpusmill.read._archive import Damage, records
 from corpusmill.read._documents import Documents
-from corpusmill.read.warc import date, metadata, split_archives
+from corpusmill.read.warc import date, metadata, skipped, split_archives
 from corpusmill.storage import FileInfo
 
 STEP = "read/wet"
@@ -21,10 +21,11 @@ class Wet:
 
     `text` is the record's body; bytes that are not UTF-8 become U+FFFD. `metadata` keeps the record's id and the
     languages that the crawl identified. A record without text is an expected dead letter, `empty_text`; so is one of
-    more than `max_mb`, `too_large`. Faults are `truncated` and `damaged`. Other records are counted as `warc_<type>`.
+    more than `max_mb`, `too_large`. Faults are `truncated`, `damaged` and
+    `window_too_large`. Other records are counted as `warc_<type>`.
     """
 
-    max_mb: float = 256.0  # of one record
+    max_mb: float = 32.0  # of one record
     suffixes = (".warc.wet", ".warc.wet.gz", ".warc.wet.zst", ".wet", ".wet.gz", ".wet.zst")
 
     def __post_init__(self) -> None:
@@ -41,9 +42,10 @@ class Wet:
         for record in records(piece, int(self.max_mb * 1e6)):
             if isinstance(record, Damage):
                 docs.dead(record.offset, record.kind, record.reason, url=record.url)
+                yield from docs.full()
                 continue
             if record.kind != "conversion":
-                counts.skip(f"warc_{record.kind}")
+                counts.skip(skipped(record))
                 continue
             url = record.fields.get("warc-target-uri")
             if record.length > len(record.body):

@@ -36,6 +36,7 @@ Measures of a document:
     code           keywords, symbols and lines that speak for source code
     markup         tags of HTML, and whether they are arranged as markup
     tags           whether there is a tag of HTML
+    html_cost      what a page costs a parser beyond its length
     integrity      length, and flags of damage: markup, code, white space, encoding
     shapes         what each line is made of
     c4             C4's line rules: documents in, cleaned documents out

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import DocumentError
+from corpusmill.text.html_cost import Cost, html_cost
 
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
@@ -22,7 +23,6 @@ SLACK = (
 )
 SNIFFED = 1 << 17  # bytes, from which a charset is guessed
 TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
-LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{50000,}")
 OPTION = re.compile(r"<option\b", re.I)
 SELECT = re.compile(r"<select\b.*?</select\s*>", re.I | re.S)
 TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.I | re.S)
@@ -36,8 +36,12 @@ FLAT = frozenset(
 )
 MAX_DEPTH = 2000  # browsers stop at 512; extracting main content takes 80 ms at this depth and 8 s at ten times it
 MANY_TAGS = 8000  # pages with fewer cannot be deep enough to matter
+MAX_WALKED = 50_000_000  # see `nesting`: about a second; of 3,481 crawled pages none can have 3 million
 MAX_OPTIONS = 5000  # of <select>: parsing takes 80 ms for these, 1.3 s for four times as many
-MAX_ATTRIBUTES = 5000  # of one tag: the same
+MAX_ATTRIBUTES = 5000  # of one tag: the same; of several, whose squares add up to its square
+MAX_AGAIN = 2_000_000  # formatting elements that are made again: 1.2 s; of 3,481 crawled pages none has 100,000
+MAX_TAGS = 500_000  # the tree takes up to 570 bytes a tag; of the same pages none has 9,000
+SMALL = 2 * MAX_ATTRIBUTES  # characters; a smaller page cannot exceed these
 
 
 def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None], str], title: bool) -> pa.RecordBatch:
@@ -158,28 +162,68 @@ def parseable(html: str) -> tuple[str, bool]:
     The limits count tags and attributes, never seconds, so the result is the same on every machine. Raises
     DocumentError for such parts that cannot be removed.
     """
-    for tag in LONG_TAG.finditer(html):
-        if (count := len(tag[0].split())) > MAX_ATTRIBUTES:
-            raise DocumentError(f"one tag of the page has {count} attributes, more than {MAX_ATTRIBUTES}")
     tags = html.count("<")
+    if tags > MAX_TAGS:
+        raise DocumentError(f"the page has {tags} tags, more than {MAX_TAGS}")
+    if len(html) > SMALL:
+        _check_cost(html_cost(html.encode("utf-8", "surrogatepass")))
     if tags > MAX_OPTIONS and len(OPTION.findall(html)) > MAX_OPTIONS:
         html = SELECT.sub("", html)
         if (count := len(OPTION.findall(html))) > MAX_OPTIONS:
             raise DocumentError(
                 f"the page has {count} <option> tags outside a closed <select>, more than {MAX_OPTIONS}"
             )
-    return html, tags > MANY_TAGS and depth(html) > MAX_DEPTH
+    if tags <= MANY_TAGS:
+        return html, False
+    most, walked = nesting(html)
+    if walked > MAX_WALKED:
+        raise DocumentError(
+            f"the page nests {most} elements deep and has tags in them that close none; a parser would have to walk up "
+            f"{walked} of them, more than {MAX_WALKED}"
+        )
+    return html, most > MAX_DEPTH
+
+
+def _check_cost(cost: Cost) -> None:
+    if cost.attributes > MAX_ATTRIBUTES:
+        raise DocumentError(f"one tag of the page has {cost.attributes} attributes, more than {MAX_ATTRIBUTES}")
+    if cost.pairs > MAX_ATTRIBUTES**2:
+        raise DocumentError(
+            f"the tags of the page have so many attributes, up to {cost.attributes}, that comparing them takes too long"
+        )
+    if cost.again > MAX_AGAIN:
+        raise DocumentError(
+            f"the page leaves so many formatting elements open that a parser makes them {cost.again} times again, more "
+            f"than {MAX_AGAIN}"
+        )
 
 
 def depth(html: str) -> int:
     """An upper bound of the nesting depth, from the tags alone."""
-    now = most = 0
-    for end, name in TAG.findall(html):
-        if name.lower() in FLAT:
+    return nesting(html)[0]
+
+
+def nesting(html: str) -> tuple[int, int]:
+    """(`depth`, the sum of the depths at which there are end tags that close nothing, and tags of FLAT): for each of
+    these a parser walks up the tree."""
+    now = most = walked = 0
+    unclosed: dict[str, int] = {}  # an end tag that belongs to no element closes none
+    for end, given in TAG.findall(html):
+        name = given.lower()
+        if name in FLAT:
+            walked += now
             continue
-        now = max(0, now - 1) if end else now + 1
-        most = max(most, now)
-    return most
+        there = unclosed.get(name, 0)
+        if not end:
+            unclosed[name] = there + 1
+            now += 1
+            most = max(most, now)
+        elif there:
+            unclosed[name] = there - 1
+            now -= 1
+        else:
+            walked += now
+    return most, walked
 
 
 def _with_title(metadata: str | None, html: str) -> str | None:

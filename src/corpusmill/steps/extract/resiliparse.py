@@ -16,10 +16,10 @@ class Resiliparse:
     Empirical Comparison of Web Content Extraction Algorithms"). Where they leave fewer than `least` characters, the
     whole text of the page is taken.
 
-    A page of more than `max_mb` is a DocumentError, and so are two kinds of page that would take the parser hours
-    (thousands of attributes in one tag, or of options in an unclosed form); from pages that nest more than 2,000
-    elements the whole text is taken. A page without text is dropped as `empty`. Documents without a page are passed
-    through.
+    A page of more than `max_mb` or of more than 500,000 tags is a DocumentError, and so are pages that would take the
+    parser hours: thousands of attributes in one tag, of options in an unclosed form, of formatting elements that are
+    left open, or of stray tags deep inside others. From pages that nest more than 2,000 elements the whole text is
+    taken. A page without text is dropped as `empty`. Documents without a page are passed through.
     """
 
     main_content: bool = True
