@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 ATTEMPTS = 6
+ATTEMPTS_UNREACHABLE = 3  # where nobody answers at all: most often there is no network, and somebody waits for an error
 FIRST, LONGEST = 0.5, 30.0  # seconds
 LONGEST_ASKED = 120.0  # seconds that a server may ask for
 PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
@@ -41,7 +42,7 @@ def patiently(ask: Callable[[], T], passes: Callable[[Exception], bool] | None =
         try:
             return ask()
         except Exception as error:
-            if not (passes or may_pass)(error):
+            if not (passes or may_pass)(error) or (attempt >= ATTEMPTS_UNREACHABLE and is_unreachable(error)):
                 raise
             wait = min(LONGEST, FIRST * 2 ** (attempt - 1)) * _chance.uniform(0.5, 1.5)
             time.sleep(max(wait, retry_after(error)))

@@ -35,6 +35,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
@@ -57,6 +58,8 @@ RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
 }  # fmt: skip
 DAMAGED = "damaged"
+# How files end that a run writes.
+WRITTEN = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds")
 BOOKS = ("plans", "commits", "results", "failed", "tmp", DAMAGED)  # folders of a stage that are not outputs
 CHECKSUM = 32  # hexadecimal digits
 SEAL = b'{"checksum":"'  # what a commit begins with
@@ -309,15 +312,18 @@ class RunFolder:
                     f"and --restart would remove both. {elsewhere}"
                 )
         for place in places:
-            whole = Path(storage.local_path(place))
-            if storage.is_local(place) and whole.is_dir() and whole.resolve() in folder.parents:
+            whole = _read_whole(storage.local_path(place)) if storage.is_local(place) else None
+            if whole is not None and whole.resolve() in folder.parents:
                 raise RecipeError(
-                    f"run.folder: {self.place} is inside {place}, of which this run reads all files: what it writes "
-                    f"would be input of the next one. {elsewhere}"
+                    f"run.folder: {self.place} is inside what this run reads, {place}: what it writes would be input "
+                    f"of the next one. {elsewhere}"
                 )
 
     def make(self) -> None:
-        storage.make_dir(self.place)
+        try:
+            storage.make_dir(self.place)
+        except InputError as error:
+            raise StorageError(f"run.folder: {self.place} cannot be made: {error}") from error
 
     def forget(self) -> None:
         """Remove all that a run has made, for a start from nothing. Raises ResumeError if something else is here."""
@@ -649,6 +655,15 @@ class Collected:
         arrays = {"key": pa.array(keys, pa.string())} | {name: _typed(name, v) for name, v in columns.items()}
         head = {"folder": self.folder, "outputs": names, "notes": list(notes), "facts": in_order(self.facts)}
         return pa.table(arrays).replace_schema_metadata({"corpusmill": json.dumps(head)})
+
+
+def _read_whole(pattern: str) -> Path | None:
+    """The folder of which a pattern names files at any depth that a run writes, too; None if it names others."""
+    if Path(pattern).is_dir():
+        return Path(pattern)
+    head, deep, tail = pattern.partition("**")
+    last = tail.rpartition("/")[2]
+    return Path(head or ".") if deep and any(fnmatchcase(f"0{suffix}", last or "*") for suffix in WRITTEN) else None
 
 
 def _plan_name(keys: Sequence[str], inputs: Sequence[str]) -> str:

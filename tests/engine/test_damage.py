@@ -9,7 +9,7 @@ import pytest
 import corpusmill
 from corpusmill.cli.run import closing
 from corpusmill.engine.carry_out import Silent
-from corpusmill.errors import ResumeError
+from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.run_folder import RunFolder
@@ -221,3 +221,34 @@ def test_an_output_that_is_damaged_as_it_is_written_is_named(tmp_path):
     )
     done, (warning,) = again(folder, recipe)
     assert "rows.bin" in warning and "(verified: XXH3-128, token ids, documents)" in closing(done)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of processes are of POSIX")
+def test_a_limit_of_the_size_of_files_is_said_and_the_run_goes_on(tmp_path):
+    import resource
+
+    recipe = write_corpus(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
+    try:
+        with pytest.raises(StorageError, match=r"larger than this process may write \(ulimit -f\)"):
+            again(tmp_path / "run", recipe)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    again(tmp_path / "run", recipe)
+    fresh, _ = again(tmp_path / "fresh", recipe)
+    assert output(tmp_path / "run") == output(fresh.folder)
+
+
+def test_a_folder_that_is_removed_while_it_is_written_to(tmp_path):
+    class Removes(Notes):
+        def commit(self, stage, commit):
+            shutil.rmtree(tmp_path / "run", ignore_errors=True)
+
+    with pytest.raises(ResumeError, match="run: the folder was removed, moved or renamed while the run was at work"):
+        corpusmill.run(write_corpus(tmp_path), folder=tmp_path / "run", executor=Serial(), listener=Removes())
+
+
+def test_a_run_that_was_copied_or_moved_is_complete_where_it_is(copied):
+    done, warnings = again(shutil.move(copied, copied.parent / "moved"))
+    assert not warnings and not any(counts.done_now for counts in done.units.values())
