@@ -486,7 +486,7 @@ class StageFolder:
 
     def commit(self, commit: Commit) -> bool:
         """Make a unit count; its outputs are safe. False if another attempt was first: then these are orphans."""
-        return storage.create_once(self._name(f"commits/{commit.key}.json"), _sealed(commit.to_json()))
+        return storage.create_once(self._name(f"commits/{commit.key}.json"), sealed(commit.to_json()))
 
     def check(self, results: Results) -> None:
         """Raises ResumeError if an output is not there, or of another size than its commit says."""
@@ -673,14 +673,14 @@ def _plan_name(keys: Sequence[str], inputs: Sequence[str]) -> str:
     return digest.hexdigest()[:20]
 
 
-def _sealed(record: Mapping[str, Any]) -> bytes:
+def sealed(record: Mapping[str, Any]) -> bytes:
     """A record as JSON that begins with the checksum of all that follows it."""
     rest = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()[1:]
     return SEAL + xxhash.xxh3_128_hexdigest(rest).encode() + b'",' + rest
 
 
 def _unsealed(content: bytes) -> dict[str, Any]:
-    """The record that `_sealed` made. Raises ValueError if a bit of it has changed."""
+    """The record that `sealed` made. Raises ValueError if a bit of it has changed."""
     end = len(SEAL) + CHECKSUM
     seal, rest = content[: end + 2], content[end + 2 :]
     if not seal.startswith(SEAL) or seal[len(SEAL) :] != xxhash.xxh3_128_hexdigest(rest).encode() + b'",':
