@@ -28,7 +28,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"arrays", "tables", "storage"},
     {"assets", "registry"},
     {"hub"},
-    {"schema", "facts", "errors", "leftovers", "termination"},
+    {"schema", "facts", "errors", "retry", "leftovers", "termination"},
 ]
 FRIENDS = {
     ("tokens", "text"),  # the kernel decorator is in text

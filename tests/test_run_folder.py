@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import fsspec
@@ -96,6 +97,29 @@ def test_a_killed_run_leaves_nothing_half_there(recipe, store):
     again = corpusmill.run(recipe, folder=store, executor=Serial())
     assert again.units["pass-1"].done_now == 0 and again.units["pass-2"].done_now > 0
     assert remote_output(store) == whole
+
+
+def test_a_damaged_copy_on_this_machine_is_fetched_again_and_a_damaged_file_made_again(recipe, store, tmp_path):
+    corpusmill.run(recipe, folder=store, executor=Serial())
+    whole = remote_output(store)
+    fs = fsspec.filesystem("memory")
+
+    def run_without(stage):
+        for name in fs.find("/bucket/run"):
+            if f"/{stage}-" in name or "/output/" in name:
+                fs.rm_file(name)
+        done = corpusmill.run(recipe, folder=store, executor=Serial())
+        assert remote_output(store) == whole
+        return {name: counts.done_now for name, counts in done.units.items() if counts.done_now}, done.damaged
+
+    (cached,) = (tmp_path / "cache").glob("files/*/stages/tokens-*/tokens/*")
+    cached.write_bytes(bytes(cached.stat().st_size))
+    assert run_without("shards") == ({"shards": 1}, ())
+    (name,) = (name for name in fs.find("/bucket/run") if "/tokens/" in name)
+    fs.pipe_file(name, bytes(fs.size(name)))
+    shutil.rmtree(tmp_path / "cache")
+    done, (damaged,) = run_without("shards")
+    assert done == {"shards": 1, "tokens": 1} and name in damaged
 
 
 def test_the_recipe_may_name_it(recipe, store):

@@ -37,7 +37,7 @@ from corpusmill.execute import Check, Failure, OnAside, OnCommit
 from corpusmill.read import Piece, ReadCounts, split_bytes
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
-from corpusmill.run_folder import RunFolder
+from corpusmill.run_folder import RunFolder, sealed
 from corpusmill.storage import FileInfo
 from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import Commit, Output, Stage, Unit
@@ -102,7 +102,7 @@ class MadeUp:
             began = time.perf_counter()
             commit = self.commit(kind, folder.name, unit, task)
             # As `StageFolder.commit`, without syncing.
-            (commits / f"{commit.key}.json").write_text(json.dumps(commit.to_json(), sort_keys=True))
+            (commits / f"{commit.key}.json").write_bytes(sealed(commit.to_json()))
             self.seconds += time.perf_counter() - began
             on_commit(commit)
         return []

@@ -65,6 +65,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] =
     if not isinstance(recipe, Recipe):
         recipe = Recipe.load(Path(recipe), overrides)
     plan = lower(recipe)
+    RunFolder(recipe.folder).refuse_if_unusable(plan.files, plan.places)
     plan.check()
     return Checked(
         recipe,

@@ -17,10 +17,12 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from corpusmill.errors import AssetError
+from corpusmill.retry import is_unreachable, may_pass, patiently
 
 SCHEME = "hf://"
 EXTRA = "hf"
@@ -151,12 +153,21 @@ def info(repo: Repo, sizes: bool = False) -> Any:
             f"without huggingface_hub it cannot be downloaded (pip install 'corpusmill[{EXTRA}]')"
         ) from None
     # One question first: the downloads of huggingface_hub try again for half a minute where there is no network.
+    hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     try:
-        return HfApi(endpoint=os.environ.get("HF_ENDPOINT")).repo_info(
-            repo.name, repo_type=repo.kind, revision=repo.revision, timeout=TIMEOUT, files_metadata=sizes
+        return patiently(
+            lambda: hub.repo_info(
+                repo.name, repo_type=repo.kind, revision=repo.revision, timeout=TIMEOUT, files_metadata=sizes
+            ),
+            _may_pass,
         )
     except Exception as error:
         raise Unreachable(_why(error)) from error
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether to ask again. Without a network there is nobody to wait for: the cache may have what is needed."""
+    return may_pass(error) and not is_unreachable(error)
 
 
 class Unreachable(Exception):
@@ -175,16 +186,18 @@ def _download(repo: Repo, wanted: Sequence[str], beside: Sequence[str]) -> None:
     from huggingface_hub import hf_hub_download
 
     for name in (first, *(name for name in beside if name in there)):
+        download = partial(
+            hf_hub_download,
+            repo.name,
+            name,
+            repo_type=repo.kind,
+            revision=repo.revision,
+            cache_dir=cache_folder(),
+            etag_timeout=TIMEOUT,
+            endpoint=os.environ.get("HF_ENDPOINT"),
+        )
         try:
-            hf_hub_download(
-                repo.name,
-                name,
-                repo_type=repo.kind,
-                revision=repo.revision,
-                cache_dir=cache_folder(),
-                etag_timeout=TIMEOUT,
-                endpoint=os.environ.get("HF_ENDPOINT"),
-            )
+            patiently(download, _may_pass)
         except Exception as error:
             raise AssetError(missing(repo, [name], _why(error))) from error
 

@@ -45,6 +45,10 @@ class NodeCache:
             self._make_room(path)
         return path
 
+    def forget(self, name: str) -> None:
+        """Remove what is here of a remote file: it is fetched again when it is read next."""
+        self._path("files", name).unlink(missing_ok=True)
+
     def fetch_folder(self, name: str) -> Path:
         """A remote folder, with all that is below it, as a folder of this machine."""
         target = self._path("folders", name)

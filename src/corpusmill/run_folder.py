@@ -7,9 +7,10 @@
             work.json               what that fingerprint is made of
             plans/PLAN.parquet      the units of one plan, in order: keys and inputs
             commits/KEY.json        a unit is done: its outputs, counts, checksums
-            results/PLAN.parquet    all units of a plan are done: their outputs in columns
+            results/PLAN-SUM.parquet  all units of a plan are done: their outputs in columns
             failed/KEY.json         a unit failed in every attempt: error and traceback
             aside/KEY.json          records of a unit that ended every attempt at it: they are left out of it
+            damaged/                commits and results of which something was found damaged
             docs/ signals/ …        outputs, files named KEY-ATTEMPT; only those that a commit names count
         output/                     what the recipe writes, under lasting names
         waterfall.json report.html  what happened
@@ -20,35 +21,76 @@ uploads its outputs before it commits.
 
 Everything that makes work count (plans, commits, results) is created once and never changed. Two plans of one stage can
 share units: those whose keys are equal.
+
+Each of these records says whether it is as it was written: a plan is named for what it holds, results have their
+checksum in their name, a commit begins with its own. One that is not raises DamagedRecord; who carries out a run sets
+it aside, and what it stood for is done again.
 """
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import xxhash
 from numpy.typing import NDArray
 
 from corpusmill import storage
-from corpusmill.errors import InputError, ResumeError
+from corpusmill.errors import InputError, RecipeError, ResumeError, StorageError
 from corpusmill.facts import Facts, in_order, merge
 from corpusmill.node_cache import NodeCache
 from corpusmill.units import Aside, Commit, Files, Results, Unit
 
 RUN, WATERFALL, REPORT, OUTPUT, STAGES = "run.json", "waterfall.json", "report.html", "output", "stages"
 STAGES_RECORD = "stages.json"
-BOOKS = ("plans", "commits", "results", "failed", "aside", "tmp")  # folders of a stage that are not outputs
+RECORDED = {  # in RUN
+    "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
+}  # fmt: skip
+DAMAGED = "damaged"
+# How files end that a run writes.
+WRITTEN = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds")
+BOOKS = ("plans", "commits", "results", "failed", "aside", "tmp", DAMAGED)  # folders of a stage that are not outputs
 CHECKSUM = 32  # hexadecimal digits
+SEAL = b'{"checksum":"'  # what a commit begins with
+# Of these the file itself is the reason, and writing it anew under another name helps; others concern the whole disk.
+UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR)
+
+
+class DamagedRecord(ResumeError):
+    """A record of the run is not as it was written. `name` is the full name of its file."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, problem)
+        self.name = name
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.problem}; it was changed or damaged. Run the recipe again in this folder: what this "
+            f"record stands for is done again, and nothing else."
+        )
+
+
+@dataclass(frozen=True)
+class DamagedFile:
+    """An output of a unit that is not as its commit says: the unit's key, the file, relative to the run, and what is
+    wrong with it."""
+
+    key: str
+    path: str
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +123,33 @@ class RunFolder:
         name = self.name_of(relative)
         return Path(storage.local_path(name)) if storage.is_local(name) else self._cache.fetch(name)
 
+    def problem(self, relative: str, size: int, checksum: str) -> str | None:
+        """What is wrong with a file of the run, read to its end; None if it is as its commit says.
+
+        A remote one is read as it is on this machine; if that copy is damaged, it is fetched again.
+
+        Raises StorageError where the trouble is not with this file.
+        """
+        problem = self._problem(relative, size, checksum)
+        if problem and not self.is_local:
+            self._cache.forget(self.name_of(relative))
+            problem = self._problem(relative, size, checksum)
+        return problem
+
+    def _problem(self, relative: str, size: int, checksum: str) -> str | None:
+        try:
+            path = self.file(relative)
+            if path.is_file() and path.stat().st_size != size:
+                return f"has {path.stat().st_size} bytes, its commit says {size}"
+            actual = storage.checksum(path)
+        except InputError as error:
+            return str(error).rpartition(": ")[2]
+        except StorageError as error:
+            if not self.is_local or error.errno not in UNREADABLE:
+                raise
+            return f"cannot be read ({str(error).rpartition(': ')[2]})"
+        return None if actual == checksum else f"XXH3-128 is {actual[:12]}…, its commit says {checksum[:12]}…"
+
     def new_file(self, relative: str) -> Path:
         """Where a new file of the run is to be written on this machine; see `keep`."""
         path = self.path / relative if self.is_local else self._cache.draft(self.name_of(relative))
@@ -109,20 +178,37 @@ class RunFolder:
         return storage.exists(self.name_of(RUN))
 
     def record(self) -> dict[str, Any]:
-        """What run.json says. Raises InputError if there is no run here."""
+        """What run.json says. Raises InputError if there is no run here, ResumeError if it is damaged."""
         if not self.exists():
             raise InputError(f"{self.place}: no run here (there is no {RUN}). `corpusmill run RECIPE` makes one.")
-        record: dict[str, Any] = json.loads(storage.read_bytes(self.name_of(RUN)))
+        record = _read_json(self.name_of(RUN))
+        if not isinstance(record, dict) or any(
+            not isinstance(record.get(name), kind) for name, kind in RECORDED.items()
+        ):
+            raise DamagedRecord(self.name_of(RUN), f"it has not the {', '.join(RECORDED)} of a run")
         return record
+
+    def damaged_records(self) -> list[DamagedRecord]:
+        """Those records of the whole run that are damaged: every run writes them again."""
+        damaged = []
+        for read in (self.record, self.stages_record, self.waterfall) if self.exists() else ():
+            try:
+                read()
+            except DamagedRecord as error:
+                damaged.append(error)
+        return damaged
 
     def write_record(self, record: Mapping[str, Any]) -> None:
         storage.write_atomic(self.name_of(RUN), _json(record))
 
     def stages_record(self) -> list[dict[str, Any]]:
         """The stages of the last run here, in order: `stage`, `folder`, and the name of its `plan`, None if not
-        begun."""
+        begun. Raises DamagedRecord."""
         name = self.name_of(STAGES_RECORD)
-        return json.loads(storage.read_bytes(name)) if storage.exists(name) else []
+        stages = _read_json(name) if storage.exists(name) else []
+        if not isinstance(stages, list) or not all(map(_is_stage, stages)):
+            raise DamagedRecord(name, "it is no list of stages, folders and plans")
+        return stages
 
     def write_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
         storage.write_atomic(self.name_of(STAGES_RECORD), _json(stages))
@@ -140,9 +226,14 @@ class RunFolder:
         return results
 
     def waterfall(self) -> dict[str, Any] | None:
-        """What waterfall.json says; None while the totals are not written."""
+        """What waterfall.json says; None while the totals are not written. Raises DamagedRecord."""
         name = self.name_of(WATERFALL)
-        return json.loads(storage.read_bytes(name)) if storage.exists(name) else None
+        if not storage.exists(name):
+            return None
+        record = _read_json(name)
+        if not isinstance(record, dict):
+            raise DamagedRecord(name, "it is no object")
+        return record
 
     def write_waterfall(self, record: Mapping[str, Any]) -> None:
         storage.write_atomic(self.name_of(WATERFALL), _json(record))
@@ -199,8 +290,45 @@ class RunFolder:
 
     # ------------------------------------------------------------- the whole folder
 
+    def refuse_if_unusable(self, inputs: Sequence[str], places: Sequence[str]) -> None:
+        """Raises RecipeError if a run cannot be, or must not be, in this folder.
+
+        inputs   the files that the run reads
+        places   what the recipe names them by: files, folders, patterns
+        """
+        if not self.is_local:
+            return
+        folder = self.path.resolve()
+        elsewhere = f"Name another folder, as in run.folder: runs/{folder.stem or 'new'}, or with --folder."
+        if folder.exists() and not folder.is_dir():
+            raise RecipeError(f"run.folder: {self.place} is a file, not a folder. {elsewhere}")
+        above = next(place for place in (folder, *folder.parents) if place.exists())
+        if not above.is_dir():
+            raise RecipeError(f"run.folder: {self.place} cannot be made: {above} is a file, not a folder. {elsewhere}")
+        if not os.access(above, os.W_OK | os.X_OK):
+            done = "cannot be written to" if above == folder else f"cannot be made: {above} cannot be written to"
+            raise RecipeError(f"run.folder: {self.place} {done}. {elsewhere}")
+        read = {Path(storage.local_path(name)).parent: name for name in inputs if storage.is_local(name)}
+        for holding, name in read.items():
+            real = holding.resolve()
+            if folder in (real, *real.parents):
+                raise RecipeError(
+                    f"run.folder: {self.place} holds {name}, which this run reads: its files would be among its input, "
+                    f"and --restart would remove both. {elsewhere}"
+                )
+        for place in places:
+            whole = _read_whole(storage.local_path(place)) if storage.is_local(place) else None
+            if whole is not None and whole.resolve() in folder.parents:
+                raise RecipeError(
+                    f"run.folder: {self.place} is inside what this run reads, {place}: what it writes would be input "
+                    f"of the next one. {elsewhere}"
+                )
+
     def make(self) -> None:
-        storage.make_dir(self.place)
+        try:
+            storage.make_dir(self.place)
+        except InputError as error:
+            raise StorageError(f"run.folder: {self.place} cannot be made: {error}") from error
 
     def forget(self) -> None:
         """Remove all that a run has made, for a start from nothing. Raises ResumeError if something else is here."""
@@ -219,7 +347,7 @@ class RunFolder:
             return
         import fcntl
 
-        with (self.path / ".lock").open("a+") as file:
+        with self._lock_file() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -235,6 +363,12 @@ class RunFolder:
             yield
             storage.remove_unfinished(self.place)  # of workers that were
 
+    def _lock_file(self) -> IO[str]:
+        try:
+            return (self.path / ".lock").open("a+")
+        except OSError as error:
+            raise StorageError(f"{self.path / '.lock'}: {error.strerror}. A run must write to its folder.") from error
+
 
 @dataclass(frozen=True)
 class StageFolder:
@@ -244,51 +378,75 @@ class StageFolder:
     name: str
 
     def describe(self, work: Mapping[str, Any]) -> None:
-        """Record what the fingerprint in the folder's name is made of."""
-        storage.create_once(self._name("work.json"), _json(work))
+        """Record what the fingerprint in the folder's name is made of. Raises DamagedRecord if the folder says
+        something else of it."""
+        name = self._name("work.json")
+        if not storage.create_once(name, _json(work)) and _read(name) != _json(work):
+            raise DamagedRecord(name, "it is not what the folder's name stands for")
 
     def description(self) -> dict[str, Any] | None:
-        """What `describe` recorded; None if the stage was never begun here."""
+        """What `describe` recorded; None if the stage was never begun here. Raises DamagedRecord."""
         name = self._name("work.json")
-        return json.loads(storage.read_bytes(name)) if storage.exists(name) else None
+        if not storage.exists(name):
+            return None
+        record = _read_json(name)
+        if not isinstance(record, dict) or any(part not in record for part in ("work", "code", "libraries")):
+            raise DamagedRecord(name, "it describes no work")
+        return record
 
     # ------------------------------------------------------------- plans and results
 
     def plan(self, units: Sequence[Unit]) -> str:
-        """Record a plan; returns its name, which changes with the keys, inputs and order of its units."""
+        """Record a plan; returns its name, which changes with the keys, inputs and order of its units.
+
+        Raises DamagedRecord if there is a plan of this name that holds something else.
+        """
+        keys = [unit.key for unit in units]
         inputs = [_escaped(json.dumps(plain(unit.inputs), ensure_ascii=False)).decode() for unit in units]
-        digest = hashlib.sha256()
-        for unit, text in zip(units, inputs):
-            digest.update(f"{unit.key}\0{text}\n".encode("utf-8", "surrogateescape"))
-        plan = digest.hexdigest()[:20]
+        plan = _plan_name(keys, inputs)
         name = self._name(f"plans/{plan}.parquet")
-        if not storage.exists(name):
-            columns = {"key": [unit.key for unit in units], "inputs": inputs}
+        if storage.exists(name):
+            self.planned(plan)
+        else:
+            columns = {"key": keys, "inputs": inputs}
             storage.create_once(
                 name, _parquet(pa.table(columns, pa.schema([("key", pa.string()), ("inputs", pa.string())])))
             )
         return plan
 
     def planned(self, plan: str) -> list[str] | None:
-        """The keys of a plan in order; None if there is no such plan."""
+        """The keys of a plan in order; None if there is no such plan. Raises DamagedRecord."""
         name = self._name(f"plans/{plan}.parquet")
         if not storage.exists(name):
             return None
-        keys: list[str] = _table(storage.read_bytes(name), ["key"])["key"].to_pylist()
+        content = _read(name)
+        try:
+            table = _table(content, ["key", "inputs"])
+            keys: list[str] = table["key"].to_pylist()
+            is_sound = _plan_name(keys, table["inputs"].to_pylist()) == plan
+        except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
+            raise DamagedRecord(name, f"it cannot be read ({_first_line(error)})") from error
+        if not is_sound:
+            raise DamagedRecord(name, "it is not the plan that its name stands for")
         return keys
 
     def results(self, plan: str) -> Results | None:
-        """The results of a plan; None if it is not complete."""
-        name = self._name(f"results/{plan}.parquet")
-        if not storage.exists(name):
-            return None
-        return read_results(storage.read_bytes(name))
+        """The results of a plan; None if it is not complete. Raises DamagedRecord."""
+        names = [name for name in storage.list_dir(self._name("results")) if name.startswith(f"{plan}-")]
+        return self._read_results(names[0]) if names else None
+
+    def _read_results(self, file: str) -> Results:
+        name = self._name(f"results/{file}")
+        content = _read(name)
+        if xxhash.xxh3_128_hexdigest(content) != file.partition("-")[2].removesuffix(".parquet"):
+            raise DamagedRecord(name, "its checksum is not the one in its name")
+        return read_results(content)
 
     def finish(self, plan: str, collected: "Collected", keys: Sequence[str]) -> Results:
         """Record the results of a plan, all of whose units are in `collected`."""
         table = collected.table(keys)
         content = _parquet(table)
-        storage.create_once(self._name(f"results/{plan}.parquet"), content)
+        storage.create_once(self._name(f"results/{plan}-{xxhash.xxh3_128_hexdigest(content)}.parquet"), content)
         return _as_results(table)
 
     def partial(self, plan: str) -> Results | None:
@@ -302,35 +460,97 @@ class StageFolder:
 
     # ------------------------------------------------------------- commits
 
-    def collect(self, keys: Iterable[str]) -> "Collected":
-        """What is committed of units with these keys."""
+    def collect(self, keys: Iterable[str], on_damage: Callable[[DamagedRecord], None] | None = None) -> "Collected":
+        """What is committed of units with these keys.
+
+        on_damage   is called with each record that is damaged, whose unit is left out; without it, they are raised
+        """
         collected = Collected(self.name, keys)
         there = {name.removesuffix(".json") for name in storage.list_dir(self._name("commits"))}
         for key in collected.times:
             if key in there:
-                collected.add(self.committed(key))
+                try:
+                    collected.add(self.committed(key))
+                except DamagedRecord as error:
+                    if on_damage is None:
+                        raise
+                    on_damage(error)
         return collected
 
     def committed(self, key: str) -> Commit:
-        return Commit.from_json(json.loads(storage.read_bytes(self._name(f"commits/{key}.json"))))
+        """The commit of a unit. Raises DamagedRecord."""
+        return self._commit(f"commits/{key}.json", key)
+
+    def _commit(self, relative: str, key: str) -> Commit:
+        name = self._name(relative)
+        try:
+            commit = Commit.from_json(_unsealed(_read(name)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedRecord(name, f"it is no sound commit ({_first_line(error)})") from error
+        if commit.key != key:
+            raise DamagedRecord(name, f"it is the commit of another unit, {commit.key}")
+        return commit
 
     def commit(self, commit: Commit) -> bool:
         """Make a unit count; its outputs are safe. False if another attempt was first: then these are orphans."""
-        record = json.dumps(commit.to_json(), sort_keys=True, separators=(",", ":")).encode()
-        return storage.create_once(self._name(f"commits/{commit.key}.json"), record)
+        return storage.create_once(self._name(f"commits/{commit.key}.json"), sealed(commit.to_json()))
 
     def check(self, results: Results) -> None:
         """Raises ResumeError if an output is not there, or of another size than its commit says."""
+        for damaged in self.resized(results):
+            raise ResumeError(
+                f"{self.run.name_of(damaged.path)}: {damaged.problem}. The run's folder was changed from outside, or "
+                f"copied in part. Run the recipe again: the unit that wrote this file is done again."
+            )
+
+    def resized(self, results: Results) -> list[DamagedFile]:
+        """The outputs that are not there, or of another size than their commits say, by a listing of the folder."""
+        damaged = []
         for name, files in results.outputs.items():
             there = self._sizes(name)
             for unit, size in enumerate(files.bytes.tolist()):
                 base = files.path(unit).rpartition("/")[2]
                 if there.get(base) != size:
-                    raise ResumeError(
-                        f"{self._name(name)}/{base}: its commit says {size} bytes, found {there.get(base, 'nothing')}. "
-                        f"The run's folder was changed from outside; remove {self.run.name_of(self.name)} to do this "
-                        f"stage again."
-                    )
+                    held = f"has {there[base]} bytes" if base in there else "is not there"
+                    problem = f"{held}, its commit says {size}"
+                    damaged.append(DamagedFile(results.keys[unit], files.path(unit), problem))
+        return damaged
+
+    # ------------------------------------------------------------- what was found damaged
+
+    def put_away(self, name: str) -> None:
+        """Move a record, by its full name, to the damaged ones: it counts no longer."""
+        base = name.rpartition("/")[2]
+        taken = storage.list_dir(self._name(DAMAGED))
+        number = sum(other == base or other.startswith(f"{base}.") for other in taken)
+        storage.move(name, self._name(f"{DAMAGED}/{base}{f'.{number}' if number else ''}"))
+
+    def forget_units(self, keys: Iterable[str]) -> None:
+        """Have units done again: their commits, and all results that they are in, count no longer."""
+        gone = set(keys)
+        for file in storage.list_dir(self._name("results")):
+            try:
+                is_in = not gone.isdisjoint(self._read_results(file).keys)
+            except DamagedRecord:
+                is_in = True
+            if is_in:  # first: while they are there, commits are not looked at
+                self.put_away(self._name(f"results/{file}"))
+        for key in sorted(gone):
+            if storage.exists(self._name(f"commits/{key}.json")):
+                self.put_away(self._name(f"commits/{key}.json"))
+
+    def earlier(self) -> dict[str, Commit]:
+        """key -> the commit that was set aside last, of those that are sound themselves: what the unit wrote before."""
+        files: list[tuple[str, int, str]] = []
+        for file in storage.list_dir(self._name(DAMAGED)):
+            key, dot, number = file.partition(".json")
+            if dot:
+                files.append((key, int(number.lstrip(".") or 0), file))
+        commits = {}
+        for key, _, file in sorted(files):
+            with contextlib.suppress(DamagedRecord):
+                commits[key] = self._commit(f"{DAMAGED}/{file}", key)
+        return commits
 
     # ------------------------------------------------------------- failures and orphans
 
@@ -340,7 +560,7 @@ class StageFolder:
 
     def failures(self) -> list[dict[str, Any]]:
         names = storage.list_dir(self._name("failed"))
-        return [json.loads(storage.read_bytes(self._name(f"failed/{name}"))) for name in names]
+        return [_read_json(self._name(f"failed/{name}")) for name in names]
 
     @property
     def failed(self) -> str:
@@ -356,10 +576,10 @@ class StageFolder:
         storage.write_atomic(self._name(f"aside/{key}.json"), record.encode())
 
     def aside(self) -> dict[str, tuple[Aside, ...]]:
-        """Unit's key -> what `set_aside` recorded."""
+        """Unit's key -> what `set_aside` recorded. Raises DamagedRecord."""
         names = storage.list_dir(self._name("aside"))
         records = {name.removesuffix(".json"): self._name(f"aside/{name}") for name in names}
-        return {key: tuple(map(Aside.from_json, json.loads(storage.read_bytes(name)))) for key, name in records.items()}
+        return {key: _asides(name) for key, name in records.items()}
 
     def forget_aside(self) -> int:
         """Have the units whose records were set aside done again, with these; returns how many units these are.
@@ -382,7 +602,7 @@ class StageFolder:
         """
         if not self.run.is_local:
             return
-        attempts = collected.attempts()
+        attempts: dict[str, str | None] = {**collected.attempts()}
         for folder in storage.list_dir(self._name("")):
             if folder == "tmp":
                 storage.remove_tree(self._name("tmp"))
@@ -390,10 +610,18 @@ class StageFolder:
                 for file in self._sizes(folder):
                     key, _, rest = file.partition("-")
                     if key not in attempts:
-                        name = self._name(f"commits/{key}.json")
-                        attempts[key] = self.committed(key).attempt if storage.exists(name) else ""
-                    if rest.partition(".")[0] != attempts[key]:
+                        attempts[key] = self._attempt(key)
+                    if attempts[key] is not None and rest.partition(".")[0] != attempts[key]:
                         storage.remove(self._name(f"{folder}/{file}"))
+
+    def _attempt(self, key: str) -> str | None:
+        """The attempt that counts of a unit, "" if none does, None if its commit is damaged and does not say."""
+        if not storage.exists(self._name(f"commits/{key}.json")):
+            return ""
+        try:
+            return self.committed(key).attempt
+        except DamagedRecord:
+            return None
 
     def _sizes(self, output: str) -> dict[str, int]:
         return storage.list_sizes(self._name(output))
@@ -459,6 +687,76 @@ class Collected:
         arrays = {"key": pa.array(keys, pa.string())} | {name: _typed(name, v) for name, v in columns.items()}
         head = {"folder": self.folder, "outputs": names, "notes": list(notes), "facts": in_order(self.facts)}
         return pa.table(arrays).replace_schema_metadata({"corpusmill": json.dumps(head)})
+
+
+def _read_whole(pattern: str) -> Path | None:
+    """The folder of which a pattern names files at any depth that a run writes, too; None if it names others."""
+    if Path(pattern).is_dir():
+        return Path(pattern)
+    head, deep, tail = pattern.partition("**")
+    last = tail.rpartition("/")[2]
+    return Path(head or ".") if deep and any(fnmatchcase(f"0{suffix}", last or "*") for suffix in WRITTEN) else None
+
+
+def _plan_name(keys: Sequence[str], inputs: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for key, text in zip(keys, inputs):
+        digest.update(f"{key}\0{text}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:20]
+
+
+def sealed(record: Mapping[str, Any]) -> bytes:
+    """A record as JSON that begins with the checksum of all that follows it."""
+    rest = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()[1:]
+    return SEAL + xxhash.xxh3_128_hexdigest(rest).encode() + b'",' + rest
+
+
+def _unsealed(content: bytes) -> dict[str, Any]:
+    """The record that `sealed` made. Raises ValueError if a bit of it has changed."""
+    end = len(SEAL) + CHECKSUM
+    seal, rest = content[: end + 2], content[end + 2 :]
+    if not seal.startswith(SEAL) or seal[len(SEAL) :] != xxhash.xxh3_128_hexdigest(rest).encode() + b'",':
+        raise ValueError("its checksum is not the one that it begins with")
+    record: dict[str, Any] = json.loads(b"{" + rest)
+    return record
+
+
+def _read(name: str) -> bytes:
+    """The bytes of a record. Raises DamagedRecord where it is no file, or this file cannot be read."""
+    try:
+        return storage.read_bytes(name)
+    except InputError as error:
+        raise DamagedRecord(name, str(error).rpartition(": ")[2]) from error
+    except StorageError as error:
+        if not storage.is_local(name) or error.errno not in UNREADABLE:
+            raise
+        raise DamagedRecord(name, f"it cannot be read ({str(error).rpartition(': ')[2]})") from error
+
+
+def _asides(name: str) -> tuple[Aside, ...]:
+    try:
+        return tuple(map(Aside.from_json, _read_json(name)))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DamagedRecord(name, f"it does not say what was set aside ({error!r})") from error
+
+
+def _read_json(name: str) -> Any:
+    try:
+        return json.loads(_read(name))
+    except ValueError as error:
+        raise DamagedRecord(name, f"it is no JSON ({_first_line(error)})") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+def _is_stage(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and all(isinstance(entry.get(name), str) for name in ("stage", "folder"))
+        and isinstance(entry.get("plan", 0), str | None)
+    )
 
 
 def _column(columns: dict[str, list[Any]], name: str, number: int) -> list[Any]:

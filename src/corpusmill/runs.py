@@ -17,10 +17,11 @@ import corpusmill
 from corpusmill import assets, execute, termination
 from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, StageCounts, carry_out
 from corpusmill.engine.changes import changes, in_words
+from corpusmill.engine.damage import Repaired, Repairs
 from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
-from corpusmill.errors import RunError, StorageError
+from corpusmill.errors import ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.keys import FORMAT
@@ -28,7 +29,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
-from corpusmill.storage import printable
+from corpusmill.storage import is_full, printable
 from corpusmill.unit_io import disk_full
 from corpusmill.units import now
 from corpusmill.verify import Checked, verify
@@ -44,7 +45,8 @@ class Run:
     waterfall   documents, bytes and tokens in and out of every step
     seconds     how long this call took; units of earlier calls are not in it
     units       stage -> units that this call did, and those that were done before
-    checked     the folders of output, read back: nothing is wrong with them
+    checked     the folders of output, read back; something may only be wrong with them in the run of a DamagedOutput
+    damaged     a sentence for each file of earlier calls that was found damaged, whose unit was done again
     """
 
     place: str
@@ -52,6 +54,7 @@ class Run:
     seconds: float
     units: Mapping[str, StageCounts] = field(default_factory=dict)
     checked: tuple[Checked, ...] = ()
+    damaged: tuple[str, ...] = ()
 
     def __fspath__(self) -> str:
         """Its place: whatever takes the folder of a run takes the run."""
@@ -85,6 +88,15 @@ class Run:
         )
 
 
+class DamagedOutput(RunError):
+    """A run that is complete, but of whose output something is not as it was written. `run` has all of it; its
+    `checked` says which folders are sound."""
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
 def run(
     recipe: Recipe | str | os.PathLike[str],
     *,
@@ -104,8 +116,11 @@ def run(
     listener    is called as the run makes progress
 
     Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a
-    unit fails in every attempt (the others are committed); StorageError if the disk is full; RunError if what was
+    unit fails in every attempt (the others are committed); StorageError if the disk is full; DamagedOutput if what was
     written cannot be read back.
+
+    What earlier calls left is compared with its checksums before it is read. A unit with a damaged file is done again,
+    with a line to the listener; ResumeError if it then leaves other bytes than it did.
     """
     warm_start.leave_if_imported_by_worker()
     started = now()
@@ -115,17 +130,19 @@ def run(
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     refuse_itself(recipe, run_folder)
     plan = lower(recipe)
+    run_folder.refuse_if_unusable(plan.files, plan.places)
     warm_kernels(listener)
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         executor = execute.find(recipe.run.executor).start(count, preloaded())
     with termination.raised(), closing(executor):
         # Here, while the process that workers come from still imports.
-        from corpusmill.report.page import prepare, write_page
+        from corpusmill.report.page import prepare
 
         plan.identities  # noqa: B018
         prepare()
         executor.check(plan.checks)
+        started_here = False
         try:
             run_folder.make()
             with run_folder.only_driver():
@@ -133,19 +150,63 @@ def run(
                     listener.note(f"{label}: {remark}")
                 for line in in_words(changes(run_folder, plan)):
                     listener.note(line)
-                run_folder.write_record(_describe(plan))
-                progress = carry_out(run_folder, plan, executor, listener)
-                flow = waterfall(plan, progress.results)
-                flow.check()
-                publish(run_folder, plan, progress)
-                run_folder.write_waterfall(flow.to_json())
-                checked = read_back(run_folder, listener)
-                write_page(run_folder)
-        except OSError as error:
-            if isinstance(error, StorageError) or "No space left" not in str(error):
+                repairs = Repairs(run_folder, listener.note)
+                for record in run_folder.damaged_records():
+                    listener.note(f"warning: {record.name}: {record.problem}; it is written anew")
+                described = _describe(plan)
+                run_folder.write_record(described)
+                started_here = True
+                progress, flow, checked = _to_the_end(run_folder, plan, executor, listener, repairs)
+                if repairs.damaged:
+                    run_folder.write_record(described | {"damaged": repairs.damaged})
+        except Exception as error:
+            if started_here and not run_folder.exists():
+                raise ResumeError(
+                    f"{run_folder.place}: the folder was removed, moved or renamed while the run was at work. Run "
+                    f"again, with --folder and its new name to continue, or with the same command to begin anew."
+                ) from error
+            if isinstance(error, OSError) and not isinstance(error, StorageError) and is_full(error):
+                raise StorageError(disk_full(run_folder, error)) from error
+            raise
+    seconds = round(now() - started, 3)
+    done = Run(run_folder.place, flow, seconds, progress.counts, checked, tuple(repairs.damaged))
+    if not _sound(checked):
+        raise DamagedOutput(_what_is_wrong(run_folder, checked), done)
+    return done
+
+
+def _to_the_end(
+    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, repairs: Repairs
+) -> tuple[Progress, Waterfall, tuple[Checked, ...]]:
+    """Carry out all stages, add up, publish, read back, report; again, if what an earlier call left was damaged."""
+    from corpusmill.report.page import write_page
+
+    while True:
+        progress = carry_out(run, plan, executor, listener, repairs)
+        try:
+            flow = waterfall(plan, progress.results)
+            flow.check()
+            publish(run, plan, progress)
+            run.write_waterfall(flow.to_json())
+            checked = read_back(run, listener)
+            write_page(run)
+        except (StorageError, RunError):
+            raise
+        except Exception:  # of what it reads: files of stages that nothing has compared, if all was done before
+            if _compares_all(repairs, progress, executor):
                 raise
-            raise StorageError(disk_full(run_folder)) from error
-    return Run(run_folder.place, flow, round(now() - started, 3), progress.counts, checked)
+        else:
+            if _sound(checked) or _compares_all(repairs, progress, executor):
+                return progress, flow, checked
+
+
+def _compares_all(repairs: Repairs, progress: Progress, executor: Executor) -> bool:
+    """Whether all files that earlier calls left are as their commits say; what is not is set aside."""
+    try:
+        repairs.compare(progress.where, progress.results, executor, progress.session)
+    except Repaired:
+        return False
+    return True
 
 
 def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
@@ -157,19 +218,28 @@ def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
 
 
 def read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]:
-    """Read everything that was written for others. Raises RunError if anything is wrong with it."""
+    """Read everything that was written for others, at the speed of its checksums.
+
+    Not thoroughly: to inflate and parse every line and page again took a tenth of a run without rules, on one core.
+    """
     names = run.outputs()
     if names:
         listener.note(f"verify: reading back {', '.join(names)}")
-    checked = tuple(verify(run))
+    return tuple(verify(run, thorough=False))
+
+
+def _sound(checked: Sequence[Checked]) -> bool:
+    return not any(folder.problems for folder in checked)
+
+
+def _what_is_wrong(run: RunFolder, checked: Sequence[Checked]) -> str:
     problems = [problem for folder in checked for problem in folder.problems]
-    if problems:
-        more = f" And {len(problems) - SHOWN} more." if len(problems) > SHOWN else ""
-        raise RunError(
-            f"{run.place}: what was written cannot be read back as it was written: "
-            f"{'; '.join(problems[:SHOWN])}.{more} Is the disk sound? `corpusmill verify {run.place}` reads it again."
-        )
-    return checked
+    more = f" And {len(problems) - SHOWN} more." if len(problems) > SHOWN else ""
+    return (
+        f"{run.place}: what was written cannot be read back as it was written: "
+        f"{'; '.join(problems[:SHOWN])}.{more} Is the disk sound? Run the same command again: what is damaged is made "
+        f"again. `corpusmill verify {run.place}` only reads it."
+    )
 
 
 def warm_kernels(listener: ProgressListener) -> None:

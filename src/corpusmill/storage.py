@@ -9,6 +9,9 @@ memory://). What a run relies on here:
 
 On local disks data and folder entries are fsynced before a call returns. Errors of the operating
 system become StorageError with the path and, for a full disk, the room that is left.
+
+Remote places are asked again where the trouble may pass (see `retry`), and a file that breaks off is read on from
+where it did. What any library says in the end is one line, with the place.
 """
 
 # Places are strings, and most of them no local paths; pathlib would rewrite them ("./a" to "a").
@@ -17,23 +20,28 @@ system become StorageError with the path and, for a full disk, the room that is 
 import contextlib
 import errno
 import glob
+import io
 import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import xxhash
 
-from corpusmill.errors import InputError, MissingExtraError, StorageError, did_you_mean
+from corpusmill.errors import CorpusmillError, InputError, MissingExtraError, StorageError, did_you_mean
+from corpusmill.retry import http_status, is_unreachable, patiently
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hf", "http": "http", "https": "http"}
 CREATES_ONCE = {"s3", "s3a", "gs", "gcs", "memory"}  # fsspec file systems whose pipe_file(mode="create") is conditional
 ODD = re.compile("[\ud800-\udfff]")
 WILD = set("*?[")
+BUFFER = 1 << 20  # bytes that readers of small amounts have ahead
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+T = TypeVar("T")
 BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object stores
 
 
@@ -97,11 +105,8 @@ def stat(path: str) -> FileInfo:
 def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str, tuple[int, str]]]:
     """(folder that names are relative to, path -> (size, fingerprint)) of one pattern."""
     local = is_local(pattern)
-    if local:
-        pattern = local_path(pattern)
-    else:
-        fs, inner = _remote(pattern)
-        pattern = fs.unstrip_protocol(inner)  # as the store itself writes names, so that names compare
+    # Of a remote one as the store itself writes it, so that names compare.
+    pattern = local_path(pattern) if local else _ask(pattern, lambda fs, inner: str(fs.unstrip_protocol(inner)))
     wild = bool(WILD & set(pattern)) and not (local and Path(pattern).exists())
     if wild:
         root = _before_wildcard(pattern)
@@ -134,15 +139,12 @@ def _local_files(paths: list[str], root: str | None) -> dict[str, tuple[int, str
 
 
 def _remote_glob(pattern: str) -> dict[str, tuple[int, str]]:
-    fs, path = _remote(pattern)
-    with _errors_of(pattern):
-        entries = fs.glob(path, detail=True)
-    return _remote_files(fs, entries, _before_wildcard(pattern))
+    root = _before_wildcard(pattern)
+    return _ask(pattern, lambda fs, path: _remote_files(fs, fs.glob(path, detail=True), root))
 
 
 def _remote_place(place: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str, tuple[int, str]]]:
-    fs, path = _remote(place)
-    with _errors_of(place):
+    def look(fs: Any, path: str) -> tuple[str, dict[str, tuple[int, str]]]:
         try:
             info = fs.info(path)
         except FileNotFoundError:
@@ -151,7 +153,9 @@ def _remote_place(place: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str,
             entries = fs.find(path, detail=True)
             kept = {name: entry for name, entry in entries.items() if not suffixes or name.endswith(suffixes)}
             return place.rstrip("/"), _remote_files(fs, kept, place)
-    return place.rpartition("/")[0], {place: (_size(fs, path, info), _mark(info))}
+        return place.rpartition("/")[0], {place: (_size(fs, path, info), _mark(info))}
+
+    return _ask(place, look)
 
 
 def _remote_files(fs: Any, entries: dict[str, dict[str, Any]], root: str) -> dict[str, tuple[int, str]]:
@@ -229,25 +233,93 @@ def open_read(path: str, offset: int = 0) -> IO[bytes]:
         if is_local(path):
             file: IO[bytes] = open(local_path(path), "rb")  # noqa: SIM115 - the caller closes it
         else:
-            fs, inner = _remote(path)
-            file = fs.open(inner, "rb", block_size=BLOCK)
+            file = io.BufferedReader(_RemoteFile(path), BUFFER)
         if offset:
             file.seek(offset)
         return file
 
 
+class _RemoteFile(io.RawIOBase):
+    """A remote file. Where reading breaks off, it is opened again and read on from there.
+
+    A server that gives no ranges is read from the beginning again, up to there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._at = 0
+        self._file: Any = _ask(path, lambda fs, inner: fs.open(inner, "rb", block_size=BLOCK))
+        self._size: int | None = getattr(self._file, "size", None)
+        self._seeks = bool(self._file.seekable())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._seeks
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END and self._size is None:
+            raise io.UnsupportedOperation(f"{self._path}: its size is not known")
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size or 0}[whence]
+        if self._file is not None:
+            self._file.seek(self._at)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        data = _ask(self._path, lambda fs, inner: self._read(fs, inner, len(view)))
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._forget()
+        super().close()
+
+    def _open(self, fs: Any, inner: str) -> None:
+        self._file = fs.open(inner, "rb", block_size=BLOCK)
+        if self._at and self._file.seekable():
+            self._file.seek(self._at)
+        elif self._at:
+            left = self._at
+            while left and (passed := self._file.read(min(left, BLOCK))):
+                left -= len(passed)
+
+    def _read(self, fs: Any, inner: str, count: int) -> bytes:
+        try:
+            if self._file is None:
+                self._open(fs, inner)
+            data: bytes = self._file.read(count)
+            if not data and count and self._at < (self._size or 0):
+                raise ConnectionError(f"it breaks off at byte {self._at} of {self._size}")
+        except Exception:
+            self._forget()
+            raise
+        return data
+
+    def _forget(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(Exception):
+                file.close()
+
+
 def read_range(path: str, start: int, stop: int) -> bytes:
     """Bytes [start, stop) of a file; fewer where it ends sooner."""
-    with _errors_of(path):
-        if is_local(path):
-            with open_read(path, start) as file:
-                return file.read(stop - start)
-        fs, inner = _remote(path)
-        return cast(bytes, fs.cat_file(inner, start=start, end=stop))
+    if is_local(path):
+        with open_read(path, start) as file, _errors_of(path):
+            return file.read(stop - start)
+    return _ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop)))
 
 
 def read_bytes(path: str) -> bytes:
     """All of a file."""
+    if not is_local(path):
+        return _ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner)))
     with open_read(path) as file, _errors_of(path):
         return file.read()
 
@@ -264,12 +336,10 @@ def checksum(path: str | Path) -> str:
 
 def exists(path: str) -> bool:
     """Whether there is a file or folder of this name now."""
+    if not is_local(path):
+        return _ask(path, lambda fs, inner: bool(_fresh(fs).exists(inner)))
     with _errors_of(path):
-        if is_local(path):
-            return Path(local_path(path)).exists()
-        fs, inner = _remote(path)
-        fs.invalidate_cache()
-        return bool(fs.exists(inner))
+        return Path(local_path(path)).exists()
 
 
 def list_dir(path: str) -> list[str]:
@@ -279,12 +349,7 @@ def list_dir(path: str) -> list[str]:
             folder = local_path(path)
             names = os.listdir(folder) if Path(folder).is_dir() else []
         else:
-            fs, inner = _remote(path)
-            fs.invalidate_cache()  # listings are cached, and other workers write
-            try:
-                names = [name.rstrip("/").rpartition("/")[2] for name in fs.ls(inner, detail=False)]
-            except FileNotFoundError:
-                names = []
+            names = [name.rstrip("/").rpartition("/")[2] for name in _entries(path, detail=False)]
     return sorted(name for name in names if name and not name.startswith(TEMPORARY))
 
 
@@ -295,43 +360,54 @@ def list_sizes(path: str) -> dict[str, int]:
             try:
                 with os.scandir(local_path(path)) as entries:
                     sizes = {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 sizes = {}
         else:
-            fs, inner = _remote(path)
-            fs.invalidate_cache()  # listings are cached, and other workers write
-            try:
-                entries_there = fs.ls(inner, detail=True)
-            except FileNotFoundError:
-                entries_there = []
-            sizes = {e["name"].rpartition("/")[2]: int(e["size"] or 0) for e in entries_there if e["type"] == "file"}
+            there = _entries(path, detail=True)
+            sizes = {e["name"].rpartition("/")[2]: int(e["size"] or 0) for e in there if e["type"] == "file"}
     return {name: size for name, size in sizes.items() if not name.startswith(TEMPORARY)}
+
+
+def _entries(path: str, detail: bool) -> list[Any]:
+    """What is in a remote folder."""
+
+    def look(fs: Any, inner: str) -> list[Any]:
+        try:
+            return list(_fresh(fs).ls(inner, detail=detail))
+        except FileNotFoundError:
+            return []
+
+    return _ask(path, look)
+
+
+def _fresh(fs: Any) -> Any:
+    """A file system that has forgotten its listings, which it caches: other workers write."""
+    fs.invalidate_cache()
+    return fs
 
 
 def list_tree(path: str) -> dict[str, int]:
     """Relative name -> bytes of all files below a remote folder, those too that `expand` passes over."""
-    fs, inner = _remote(path)
-    with _errors_of(path):
-        fs.invalidate_cache()
-        entries = fs.find(inner, detail=True)
-    root = fs._strip_protocol(inner).strip("/") + "/"
-    sizes = {name.lstrip("/").removeprefix(root): int(entry["size"] or 0) for name, entry in entries.items()}
+
+    def look(fs: Any, inner: str) -> dict[str, int]:
+        root = fs._strip_protocol(inner).strip("/") + "/"
+        entries = _fresh(fs).find(inner, detail=True)
+        return {name.lstrip("/").removeprefix(root): int(entry["size"] or 0) for name, entry in entries.items()}
+
+    sizes = _ask(path, look)
     return {name: size for name, size in sizes.items() if not name.rpartition("/")[2].startswith(TEMPORARY)}
 
 
 def download(path: str, target: Path) -> None:
     """A copy of a remote file on this machine, whole under its name or not there at all."""
-    fs, inner = _remote(path)
     with _errors_of(path), _temporary(target) as draft:
-        fs.get_file(inner, str(draft))
+        _ask(path, lambda fs, inner: fs.get_file(inner, str(draft)))
         draft.replace(target)
 
 
 def upload(source: Path, path: str) -> None:
     """A file of this machine under a remote name, which exists when all of it is there."""
-    fs, inner = _remote(path)
-    with _errors_of(path):
-        fs.put_file(str(source), inner)
+    _ask(path, lambda fs, inner: fs.put_file(str(source), inner))
 
 
 def copy(source: str, target: str) -> None:
@@ -340,9 +416,7 @@ def copy(source: str, target: str) -> None:
     Both are local, or both in the same object store, which copies without a way through this machine.
     """
     if not is_local(source):
-        fs, inner = _remote(source)
-        with _errors_of(target):
-            fs.cp_file(inner, _remote(target)[1])
+        _ask(target, lambda fs, inner: fs.cp_file(_remote(source)[1], inner))
         return
     final = Path(local_path(target))
     with _errors_of(target):
@@ -351,6 +425,20 @@ def copy(source: str, target: str) -> None:
             os.link(local_path(source), final)
         except OSError:
             shutil.copyfile(local_path(source), final)
+
+
+def move(source: str, target: str) -> None:
+    """Give a file, or a local folder, another name, which nothing has. In an object store it is copied and removed."""
+    if is_local(source):
+        final = Path(local_path(target))
+        with _errors_of(source):
+            final.parent.mkdir(parents=True, exist_ok=True)
+            Path(local_path(source)).replace(final)
+        fsync_dir(str(final.parent))
+        fsync_dir(os.path.dirname(local_path(source)))
+    else:
+        copy(source, target)
+        remove(source)
 
 
 # ------------------------------------------------------------------ writing
@@ -370,13 +458,7 @@ def create_once(path: str, data: bytes) -> bool:
                 f"{path}: {_scheme(path)}:// cannot create a file only if it does not exist, which commits need. "
                 f"Write to a local path or to one of: {', '.join(sorted(CREATES_ONCE - {'memory'}))}."
             )
-        fs, inner = _remote(path)
-        with _errors_of(path):
-            try:
-                fs.pipe_file(inner, data, mode="create")
-            except FileExistsError:
-                return False
-        return True
+        return _create_remote(path, data)
     final = Path(local_path(path))
     with _errors_of(path), _temporary(final) as draft:
         _write_synced(draft, data)
@@ -395,12 +477,26 @@ def create_once(path: str, data: bytes) -> bool:
     return True
 
 
+def _create_remote(path: str, data: bytes) -> bool:
+    attempts = 0
+
+    def create(fs: Any, inner: str) -> bool:
+        nonlocal attempts
+        attempts += 1
+        try:
+            fs.pipe_file(inner, data, mode="create")
+        except FileExistsError:
+            # The answer to an attempt before may have been lost after the file was made.
+            return attempts > 1 and cast(bytes, fs.cat_file(inner)) == data
+        return True
+
+    return _ask(path, create)
+
+
 def write_atomic(path: str, data: bytes) -> None:
     """Write a whole file, replacing what was there in one step."""
     if not is_local(path):
-        fs, inner = _remote(path)
-        with _errors_of(path):
-            fs.pipe_file(inner, data)
+        _ask(path, lambda fs, inner: fs.pipe_file(inner, data))
         return
     with open_write(path) as file:
         file.write(data)
@@ -410,14 +506,13 @@ def write_atomic(path: str, data: bytes) -> None:
 def open_write(path: str) -> Iterator[IO[bytes]]:
     """A file open for writing that gets its name, synced, when the block ends well, and leaves nothing otherwise."""
     if not is_local(path):
-        fs, inner = _remote(path)
+        file = _ask(path, lambda fs, inner: fs.open(inner, "wb", block_size=BLOCK))
+        try:
+            yield file
+        except BaseException:
+            _abandon(file)
+            raise
         with _errors_of(path):
-            file = fs.open(inner, "wb", block_size=BLOCK)
-            try:
-                yield file
-            except BaseException:
-                _abandon(file)
-                raise
             file.close()  # uploads what is left, and only now does the name exist
         return
     final = Path(local_path(path))
@@ -444,7 +539,10 @@ def make_dir(path: str) -> None:
         folder = Path(local_path(path))
         with _errors_of(path):
             missing = [place for place in (folder, *folder.parents) if not place.exists()]
-            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except FileExistsError as error:
+                raise StorageError(f"{path}: is a file, not a folder") from error
             for place in missing:
                 fsync_dir(str(place.parent))
 
@@ -455,8 +553,7 @@ def remove(path: str) -> None:
         if is_local(path):
             Path(local_path(path)).unlink()
         else:
-            fs, inner = _remote(path)
-            fs.rm_file(inner)
+            _ask(path, lambda fs, inner: _unless_gone(fs.rm_file, inner))
 
 
 def remove_unfinished(path: str) -> None:
@@ -475,9 +572,12 @@ def remove_tree(path: str) -> None:
         if is_local(path):
             shutil.rmtree(local_path(path), ignore_errors=True)
         else:
-            fs, inner = _remote(path)
-            fs.invalidate_cache()
-            fs.rm(inner, recursive=True)
+            _ask(path, lambda fs, inner: _unless_gone(_fresh(fs).rm, inner, recursive=True))
+
+
+def _unless_gone(remove: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        remove(*arguments, **options)
 
 
 def fsync_dir(path: str) -> None:
@@ -548,26 +648,71 @@ def _remote(path: str) -> tuple[Any, str]:
     except ImportError as error:
         raise MissingExtraError(f"reading and writing {scheme}://", EXTRAS.get(scheme, scheme)) from error
     except ValueError as error:
+        if scheme in fsspec.available_protocols():
+            raise InputError(f"{path}: {_first_line(error)}") from error
         known = did_you_mean(scheme, fsspec.available_protocols())
         raise InputError(f'{path}: "{scheme}" is no kind of place that is known{known}') from error
+    except Exception as error:  # what a file system's library makes of a name
+        raise InputError(f"{path}: {_first_line(error)}") from error
     return fs, inner
+
+
+def _ask(path: str, question: Callable[[Any, str], T]) -> T:
+    """The answer of a remote file system, which is given itself and the path inside it; asked again where the trouble
+    may pass. Raises InputError if there is no such file, StorageError for all else."""
+    fs, inner = _remote(path)
+    with _errors_of(path):
+        return patiently(lambda: question(fs, inner))
 
 
 @contextlib.contextmanager
 def _errors_of(path: str) -> Iterator[None]:
-    """Errors of the operating system, said in our words."""
+    """Errors of the operating system, and those of the libraries of remote file systems, said in our words."""
     try:
         yield
-    except (InputError, StorageError, FileExistsError):
+    except (CorpusmillError, FileExistsError):
         raise
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file or folder") from error
     except IsADirectoryError as error:
         raise InputError(f"{path}: is a folder, not a file") from error
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _failed(error, f"{path}: no room left{_room(path)}. Make room and run again.") from error
+        if error.errno in FULL:
+            raise _failed(error, f"{path}: {_no_room(error, path)}") from error
+        if not is_local(path):
+            raise _failed(error, f"{path}: {_remote_trouble(error)}") from error
         raise _failed(error, f"{path}: {error.strerror or error}") from error
+    except Exception as error:
+        if is_local(path):
+            raise
+        raise StorageError(f"{path}: {_remote_trouble(error)}") from error
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a disk, a quota or the limit of a file's size stopped a write. Libraries may say so in words alone."""
+    said = str(error)
+    return getattr(error, "errno", None) in FULL or "No space left" in said or "File too large" in said
+
+
+def _no_room(error: OSError, path: str) -> str:
+    if error.errno == errno.EFBIG:
+        return "the file is larger than this process may write (ulimit -f). Raise the limit and run again."
+    return f"no room left{_room(path)}. Make room and run again."
+
+
+def _remote_trouble(error: Exception) -> str:
+    """What a remote place, or the library that talks to it, has said, in one line."""
+    status = http_status(error)
+    said = f"{type(error).__name__}: {_first_line(error)}".removesuffix(": ")
+    if isinstance(error, PermissionError) or status in (401, 403):
+        return f"no access ({said}). Are the credentials those of this place?"
+    if status is None and is_unreachable(error):
+        return f"cannot be reached ({said}). Is there a network, and is the name right?"
+    return f"cannot be read or written ({said})"
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), "")
 
 
 def _failed(error: OSError, message: str) -> StorageError:

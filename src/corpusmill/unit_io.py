@@ -215,8 +215,8 @@ class StageTask:
             return None
         except OSError as error:
             io.abandon()
-            if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-                raise StorageError(disk_full(self.run)) from error
+            if storage.is_full(error):
+                raise StorageError(disk_full(self.run, error)) from error
             raise
         except BaseException:
             io.abandon()
@@ -236,9 +236,13 @@ class StageTask:
         return commit
 
 
-def disk_full(run: RunFolder) -> str:
-    free = f" ({shutil.disk_usage(run.path).free >> 20} MiB free)" if run.is_local and run.path.exists() else ""
-    return (
-        f"{run.place}: the disk is full{free}. What is committed is safe: make room, "
-        f"or move the folder to a larger disk, and run the same command again."
-    )
+def disk_full(run: RunFolder, error: OSError) -> str:
+    """The message for a write that a disk, a quota or a limit stopped."""
+    if error.errno == errno.EFBIG or "File too large" in str(error):
+        what = "a file is larger than this process may write (ulimit -f), or than the disk can hold"
+        cure = "raise the limit, or set run.unit_mb lower"
+    else:
+        free = f" ({shutil.disk_usage(run.path).free >> 20} MiB free)" if run.is_local and run.path.exists() else ""
+        what = f"the disk is full{free}"
+        cure = "make room, or move the folder to a larger disk"
+    return f"{run.place}: {what}. What is committed is safe: {cure}, and run the same command again."

@@ -19,6 +19,10 @@ from corpusmill.shards.layout import INDEX
 from corpusmill.sums import SUMS, files_in, sum_problems
 
 BLOCK = 1 << 16  # rows of a table in memory at a time
+LOOKED_AT = {  # format -> what is checked of it beside the checksums of its files
+    "parquet": "every page", "jsonl": "every line", "megatron": "its indexes", "mds": "its index",
+    "litdata": "its index",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Checked:
     format     "shards", "megatron", "mds", "litdata", "nanogpt", "parquet" or "jsonl": what its files are;
                "files" where too few are left to tell
     tokens     in it, padding too; None where that is not counted
+    compared   what was checked of it, in words: "SHA-256, every line"; empty if nothing could be
     problems   a sentence each, which begins with the file; empty if everything is as it was written
     """
 
@@ -37,15 +42,27 @@ class Checked:
     bytes: int
     tokens: int | None
     problems: tuple[str, ...]
+    compared: str = ""
+
+    def __str__(self) -> str:
+        """What became of it, for a line: "verified: SHA-256, every line", or "DAMAGED: …" with the first file."""
+        if self.problems:
+            more = f"; and {len(self.problems) - 1} more problems" if len(self.problems) > 1 else ""
+            return f"DAMAGED: {self.problems[0]}{more}"
+        return f"verified: {self.compared}" if self.compared else "not verified: nothing is known of its files"
 
 
-def verify(run: RunFolder) -> Iterator[Checked]:
-    """Check a run, folder by folder of its output.
+def verify(run: RunFolder, thorough: bool = True) -> Iterator[Checked]:
+    """Check a run, folder by folder of its output. One that cannot be read at all has that as its problem.
 
-    Raises ShardError if an index cannot be read.
+    thorough   see `verify_folder`
     """
     for name in run.outputs():
-        yield verify_folder(run.output_folder(name))
+        folder = run.output_folder(name)
+        try:
+            yield verify_folder(folder, thorough)
+        except (InputError, ShardError) as error:
+            yield Checked(folder, "files", 0, 0, None, (str(error),))
 
 
 def verify_place(place: str) -> Iterator[Checked]:
@@ -63,23 +80,29 @@ def verify_place(place: str) -> Iterator[Checked]:
         yield verify_folder(run.path)
 
 
-def verify_folder(folder: Path) -> Checked:
-    """Check one folder of training shards, or of another format that a run or an export has written."""
+def verify_folder(folder: Path, thorough: bool = True) -> Checked:
+    """Check one folder of training shards, or of another format that a run or an export has written.
+
+    thorough   look into files of other formats, too, and not only at their checksums: that takes ten times as long
+    """
     if not folder.is_dir():
         open_shards(folder)  # says what is missing
     if _is_native(folder):
         shards = open_shards(folder)
         problems, tokens, kind = list(shards.verify()), len(shards), "shards"
-        names = files_in(folder)
+        names, compared = files_in(folder), "XXH3-128, token ids, documents"
     else:
         names = files_in(folder)
         kind, look_into = _kind(folder, names)
+        thorough = thorough or not (folder / SUMS).exists()
+        looked = LOOKED_AT.get(kind, "") if thorough else ""
+        compared = ", ".join(filter(None, ("SHA-256" * (folder / SUMS).exists(), looked)))
         problems, tokens = list(sum_problems(folder)), None
-        if not problems or not (folder / SUMS).exists():
+        if thorough and (not problems or not (folder / SUMS).exists()):
             tokens, more = look_into(folder, names)
             problems = problems + more
     size = sum((folder / name).stat().st_size for name in names)
-    return Checked(folder, kind, len(names), size, tokens, tuple(problems))
+    return Checked(folder, kind, len(names), size, tokens, tuple(problems), compared)
 
 
 def _is_native(folder: Path) -> bool:

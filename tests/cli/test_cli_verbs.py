@@ -21,7 +21,7 @@ def test_a_run_from_recipe_to_verified_shards(corpusmill, tmp_path):
     status, out, _ = corpusmill("run", recipe, "--folder", tmp_path / "run")
     assert status == 0
     assert "57 documents in, 36 out" in out
-    assert (tmp_path / "run" / "report.html").exists() and "(verified)" in out
+    assert (tmp_path / "run" / "report.html").exists() and "(verified: XXH3-128, token ids, documents)" in out
     status, out, _ = corpusmill("run", recipe, "--folder", tmp_path / "run", "--json")
     record = json.loads(out)
     assert status == 0 and record["units"]["pass-1"]["units"] and record["steps"][0]["step"] == "gopher_quality"

@@ -65,5 +65,5 @@ def test_a_folder_without_a_run_says_so(tmp_path):
 def test_a_damaged_stage_is_refused(copied):
     file = next(copied.glob("stages/pass-1-*/dropped/*.parquet"))
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(ResumeError, match="found 100"):
+    with pytest.raises(ResumeError, match="has 100 bytes, its commit says"):
         RunFiles(copied)

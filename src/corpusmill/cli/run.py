@@ -39,6 +39,7 @@ def run(
     warm_start.start_for(recipe, settings or ())  # it imports while this process does
     from corpusmill.recipe.model import Recipe
     from corpusmill.run_folder import RunFolder
+    from corpusmill.runs import DamagedOutput
     from corpusmill.runs import run as carry_out
 
     loaded = Recipe.load(recipe, settings or ())
@@ -48,8 +49,12 @@ def run(
     if retry_aside and not RunFolder(place).forget_aside():
         say(f"{place}: nothing is set aside here")
     listener = Plain() if json or not sys.stderr.isatty() else Bars()
+    failed = None
     with listener:
-        done = carry_out(loaded, folder=place, workers=workers, listener=listener)
+        try:
+            done = carry_out(loaded, folder=place, workers=workers, listener=listener)
+        except DamagedOutput as error:  # everything else of the run is there
+            done, failed = error.run, error
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
@@ -63,6 +68,11 @@ def run(
             "report": RunFolder(done.place).report,
             "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
             "units": {stage: asdict(counts) for stage, counts in done.units.items()},
+            "outputs": [
+                {"folder": str(checked.folder), "compared": checked.compared, "problems": list(checked.problems)}
+                for checked in done.checked
+            ],
+            "damaged": list(done.damaged),
             **done.waterfall.to_json(),
             "funnel": done.waterfall.funnel(),
             "mix": [asdict(mix) for mix in drawn],
@@ -79,10 +89,12 @@ def run(
         print_packing(done.waterfall, in_words(engine_check(tables)))
         print_warnings(warnings(tables))
         print(closing(done))
+    if failed:
+        raise failed
 
 
 def closing(done: "Run") -> str:
-    """Where the outputs are, and how to load a batch."""
+    """Where the outputs are, what was verified of each, and how to load a batch."""
     from corpusmill.run_folder import RunFolder
 
     flow, run = done.waterfall, RunFolder(done.place)
@@ -90,10 +102,10 @@ def closing(done: "Run") -> str:
         f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",
         f"  report    {run.report}",
     ]
-    for name in run.outputs():
+    for name, checked in zip(run.outputs(), done.checked):
         place = run.output(name)
-        lines.append(f"  {'shards' if name == 'shards' else 'output':<9} {place}   (verified)")
-        if name == "shards" and run.is_local:
+        lines.append(f"  {'shards' if name == 'shards' else 'output':<9} {place}   ({checked})")
+        if name == "shards" and run.is_local and not checked.problems:
             lines.append(
                 '  load      python -c "import corpusmill.loader as l; '
                 f"print(l.open('{place}').batch(step=0, batch_size=4)['tokens'])\""

@@ -4,10 +4,12 @@ import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from corpusmill.engine.damage import Repaired, Repairs, differences, not_the_same
 from corpusmill.engine.plan import Plan
-from corpusmill.errors import BudgetError, RunError, UnitError
+from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
 from corpusmill.execute import Executor
 from corpusmill.facts import Facts, total
 from corpusmill.recipe.model import Recipe
@@ -72,41 +74,68 @@ class Progress:
     results   stage -> what its units left, in the order in which the stages were done
     counts    stage -> how many units were done by this call and by earlier ones
     plans     stage -> the name of its plan
+    where     stage -> the name of its folder, and of its plan
     """
 
     results: dict[str, Results] = field(default_factory=dict)
     counts: dict[str, StageCounts] = field(default_factory=dict)
     plans: dict[str, str] = field(default_factory=dict)
+    where: dict[str, tuple[str, str]] = field(default_factory=dict)
     session: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
-def carry_out(run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener) -> Progress:
-    """Do every stage in turn."""
-    progress = Progress()
+def carry_out(
+    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, repairs: Repairs | None = None
+) -> Progress:
+    """Do every stage in turn; where files of an earlier session were damaged, once more from the first.
+
+    repairs   of this session, if it has carried out these stages before
+    """
+    repairs = repairs or Repairs(run, listener.note)
+    while True:
+        progress = Progress()
+        try:
+            _go_through(run, plan, executor, listener, progress, repairs)
+        except Repaired:
+            continue
+        return progress
+
+
+def _go_through(
+    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, progress: Progress, repairs: Repairs
+) -> None:
     recorded = _stages_record(plan)
     for number, stage in enumerate(plan.stages):
         fingerprint = plan.identity(stage.name)
         folder = run.stage(stage_folder(stage.name, fingerprint.fingerprint))
         upstream = _upstream(run, progress, recorded, stage.after)
-        units = unit_list(stage, upstream)
-        folder.describe(fingerprint.to_json())
-        name = folder.plan(units)
+        read = {name: progress.results[name] for name in stage.after}
+        try:
+            units = unit_list(stage, upstream)
+        except Exception:
+            repairs.compare(upstream.where, read, executor, progress.session)  # it may be what planning read
+            raise
+        repairs.sound(folder, partial(folder.describe, fingerprint.to_json()))
+        name = repairs.sound(folder, partial(folder.plan, units))
         recorded[number]["plan"] = progress.plans[stage.name] = name
+        progress.where[stage.name] = (recorded[number]["folder"], name)
         run.write_stages(recorded)
-        results = folder.results(name)
+        results = repairs.sound(folder, partial(folder.results, name))
+        if results is not None and (damaged := folder.resized(results)):
+            repairs.forget(folder, stage.name, damaged)
+            results = None
         if results is not None:
-            folder.check(results)
+            done_now = repairs.done_of(folder, results.keys)
             listener.stage(stage, len(units), len(units))
             _describe_plan(stage, units, listener)
-            progress.counts[stage.name] = StageCounts(len(units), len(units))
+            progress.counts[stage.name] = StageCounts(len(units), len(units) - done_now, done_now)
         else:
-            where, aside = recorded[number]["folder"], folder.aside()
+            where, aside = recorded[number]["folder"], repairs.sound(folder, folder.aside)
             task = StageTask(run, where, stage.work, upstream.where, stage.needs, progress.session, aside)
-            results = _do(plan, stage, folder, units, task, executor, listener, progress)
+            results = _do(plan, stage, folder, units, task, read, executor, listener, progress, repairs)
         progress.results[stage.name] = results
         if stage.name in _passes(plan):
             check_budget(plan.recipe, run, _of_passes(plan, progress), early=False)
-    return progress
 
 
 def _do(
@@ -115,27 +144,38 @@ def _do(
     folder: StageFolder,
     units: list[Unit],
     task: StageTask,
+    read: Mapping[str, Results],
     executor: Executor,
     listener: ProgressListener,
     progress: Progress,
+    repairs: Repairs,
 ) -> Results:
-    """Do the units of a stage that are not done yet."""
+    """Do the units of a stage that are not done yet. `read` are the results of earlier stages that it reads."""
     folder.forget_failures()
     keys = [unit.key for unit in units]
-    collected = folder.collect(keys)
-    if collected.units:
-        folder.check(folder.finished(collected, keys))
-    done_before = len(collected)
+    collected = folder.collect(keys, partial(repairs.set_aside, folder))
+    if collected.units and (damaged := folder.resized(folder.finished(collected, keys))):
+        repairs.forget(folder, stage.name, damaged)
+        collected = folder.collect(keys)
+    missing = {unit.key: unit for unit in units if unit.key not in collected.units}
+    earlier = folder.earlier() if missing else {}
+    if missing:
+        repairs.compare(task.upstream, read, executor, progress.session)
+    done_before = len(collected) - repairs.done_of(folder, [key for key in keys if key in collected.units])
     counts = progress.counts[stage.name] = StageCounts(len(units), done_before)
-    listener.stage(stage, len(units), done_before)
+    listener.stage(stage, len(units), len(collected))
     _describe_plan(stage, units, listener)
     before = _of_passes(plan, progress)
     pending = [key for key in keys for _ in task.aside.get(key, ())]  # of the units of records that were set aside
 
+    other: list[str] = []
+
     def on_commit(commit: Commit) -> None:
         collected.add(commit)
+        repairs.committed(folder, commit.key)
         counts.done_now = len(collected) - done_before
         listener.commit(stage, commit)
+        other.extend(differences(commit, earlier.get(commit.key)))
         if stage.name in _passes(plan):
             check_budget(plan.recipe, folder.run, total([before, _of_records(collected.facts)]), early=True)
 
@@ -152,7 +192,6 @@ def _do(
                 f"If the loss is acceptable, run again with --set run.error_budget={bad}."
             )
 
-    missing = {unit.key: unit for unit in units if unit.key not in collected.units}
     failures = executor.run(task, list(missing.values()), on_commit, on_aside)
     if failures:
         for failure in failures:
@@ -163,6 +202,8 @@ def _do(
             f"committed. The first: unit {first.unit.number}: {first.error}. See {folder.failed} for the "
             f"tracebacks, and run the same command again to repeat only these."
         )
+    if other:
+        raise ResumeError(not_the_same(stage.name, other))
     lost = [unit.number for unit in units if unit.key not in collected.units]
     if lost:
         raise RunError(f"{stage.name}: units {lost[:5]} are neither committed nor failed; this is a fault of ours")

@@ -7,7 +7,7 @@ from typing import Any
 from corpusmill.engine.carry_out import unit_list
 from corpusmill.engine.inputs import unit_bytes
 from corpusmill.engine.plan import Plan
-from corpusmill.run_folder import RunFolder, stage_folder
+from corpusmill.run_folder import DamagedRecord, RunFolder, stage_folder
 from corpusmill.unit_io import Upstream
 
 SHOWN = 3  # of the reasons of a stage
@@ -71,22 +71,33 @@ def preview(run: RunFolder, plan: Plan) -> Preview:
     first = plan.stages[0]
     units = unit_list(first, Upstream(run))
     folder = run.stage(stage_folder(first.name, plan.identity(first.name).fingerprint))
-    done = len(folder.collect([unit.key for unit in units])) if run.exists() else 0
+    done = len(folder.collect([unit.key for unit in units], _as_not_done)) if run.exists() else 0
     changed = tuple(changes(run, plan))
     finished = done == len(units) and not changed and _finished(run, plan)
     return Preview(len(units), done, unit_bytes(plan.inputs, plan.recipe.run.unit_mb), finished, changed)
 
 
+def _as_not_done(damaged: DamagedRecord) -> None:
+    """A run does the unit of a damaged commit again."""
+
+
 def _finished(run: RunFolder, plan: Plan) -> bool:
-    results = run.results()
+    try:
+        results = run.results()
+    except DamagedRecord:
+        return False
     return all(stage.name in results and results[stage.name].complete for stage in plan.stages)
 
 
 def changes(run: RunFolder, plan: Plan) -> list[Change]:
-    """The stages of a plan that the last run in this folder did with other work. Empty where there is no run."""
+    """The stages of a plan that the last run in this folder did with other work. Empty where there is no run, or its
+    list of stages is damaged."""
     if not run.exists():
         return []
-    earlier = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
+    try:
+        earlier = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
+    except DamagedRecord:
+        return []
     changed = []
     for stage in plan.stages:
         identity = plan.identity(stage.name)
@@ -94,13 +105,20 @@ def changes(run: RunFolder, plan: Plan) -> list[Change]:
         before = earlier.get(stage.name)
         if before is None or before == folder:
             continue
-        described = run.stage(before).description()
-        if described is None:  # it was not begun
+        described = _described(run, before)
+        if described is None:  # it was not begun, or does not say what it is
             continue
-        if run.stage(folder).description() is not None:
+        if _described(run, folder) is not None:
             continue  # the recipe was changed back: the work is there
         changed.append(Change(stage.name, tuple(differences(described, identity.to_json()))))
     return changed
+
+
+def _described(run: RunFolder, folder: str) -> dict[str, Any] | None:
+    try:
+        return run.stage(folder).description()
+    except DamagedRecord:
+        return None
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

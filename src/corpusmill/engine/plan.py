@@ -63,6 +63,16 @@ class Plan:
     inputs: tuple[SourceFiles, ...]
 
     @property
+    def files(self) -> list[str]:
+        """The paths of all input files."""
+        return [file.path for source in self.inputs for file in source.files]
+
+    @property
+    def places(self) -> list[str]:
+        """What the recipe names them by: files, folders, patterns."""
+        return [place for source in self.recipe.read for place in source.paths]
+
+    @property
     def checks(self) -> list[Callable[[], None]]:
         """What has to be called before anything runs; each can be sent to a worker, as the works can.
 

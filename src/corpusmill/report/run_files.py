@@ -17,7 +17,7 @@ from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall
-from corpusmill.run_folder import RUN, RunFolder
+from corpusmill.run_folder import RUN, WATERFALL, DamagedRecord, RunFolder
 from corpusmill.storage import is_local, join, list_dir
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Results
@@ -114,7 +114,11 @@ class RunFiles:
             self.must_be_finished()
             record = self.folder.waterfall()
             assert record
-            self._waterfall = Waterfall.from_json(record)
+            try:
+                self._waterfall = Waterfall.from_json(record)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                name = self.folder.name_of(WATERFALL)
+                raise DamagedRecord(name, f"it is no waterfall ({type(error).__name__}: {error})") from error
         return self._waterfall
 
     def outputs(self, stage: str, name: str) -> list[str]:

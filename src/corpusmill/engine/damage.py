@@ -1,0 +1,181 @@
+"""What earlier sessions left, and is damaged: found before it is read, set aside, and done again.
+
+A session is one call that carries out a run. Sizes of all files of a complete stage are compared whenever it is met: a
+listing. Bytes are compared with the checksums in the commits before a stage that has work to do reads them, by the
+workers; those that this session wrote, or has compared already, are not read again. So a run that is complete reads
+nothing.
+
+A unit with a damaged file is forgotten: its commit and the results that hold it are set aside, and stages are gone
+through again from the first. Done again it must leave the same bytes, so that what follows is still valid; where it
+does not, the input has changed or a step is not deterministic, and the run ends with an error that says so.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from corpusmill.errors import StorageError
+from corpusmill.execute import Executor, ignored
+from corpusmill.run_folder import DamagedFile, DamagedRecord, RunFolder, StageFolder
+from corpusmill.unit_io import StageTask, Upstream
+from corpusmill.units import USUAL, At, Care, Commit, Results, Unit, now
+
+TOGETHER = 64 << 20  # bytes that a worker is given to compare at a time
+SHOWN = 3  # damaged files in a line
+PROBLEMS = "problems"
+T = TypeVar("T")
+
+
+class Repaired(Exception):
+    """Something damaged was set aside: stages have to be gone through again from the first."""
+
+
+@dataclass(frozen=True)
+class UnitsToCheck:
+    """The units [first, stop) of a stage, whose outputs are compared with their commits."""
+
+    stage: str
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class CheckOutputs(StageTask):
+    """Not work that is committed: outputs of earlier stages are read, and the answer says which are damaged."""
+
+    def run_unit(self, unit: Unit, care: Care = USUAL, at: Callable[[At], None] = lambda _: None) -> Commit:
+        started, wanted = now(), unit.inputs
+        results = Upstream(self.run, self.upstream, self.session).results(wanted.stage)
+        problems = [
+            (results.keys[number], files.path(number), problem)
+            for number in range(wanted.first, wanted.stop)
+            for files in results.outputs.values()
+            if (problem := self.run.problem(files.path(number), int(files.bytes[number]), files.checksum(number)))
+        ]
+        return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
+
+
+@dataclass
+class Repairs:
+    """What is known to be sound, and what was not.
+
+    trusted   folder of a stage -> keys of units that this session did, or whose files it has compared
+    done      folder of a stage -> keys of units that this session did
+    damaged   a sentence for each file that was found damaged
+    """
+
+    run: RunFolder
+    note: Callable[[str], None]
+    trusted: dict[str, set[str]] = field(default_factory=dict)
+    done: dict[str, set[str]] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+
+    def committed(self, folder: StageFolder, key: str) -> None:
+        """Note a unit that this session has done."""
+        for keys in (self.trusted, self.done):
+            keys.setdefault(folder.name, set()).add(key)
+
+    def done_of(self, folder: StageFolder, keys: Sequence[str]) -> int:
+        """How many of these units of a stage this session has done."""
+        done = self.done.get(folder.name, ())
+        return sum(key in done for key in keys)
+
+    def sound(self, folder: StageFolder, ask: Callable[[], T]) -> T:
+        """The answer to a question that reads a stage's records; those that are damaged are set aside, and it is asked
+        again."""
+        while True:
+            try:
+                return ask()
+            except DamagedRecord as error:
+                self.set_aside(folder, error)
+
+    def set_aside(self, folder: StageFolder, error: DamagedRecord) -> None:
+        """Set a damaged record aside, and say so."""
+        folder.put_away(error.name)
+        self._warn(f"{error.name}: {error.problem}", "what it stands for is done again")
+
+    def forget(self, folder: StageFolder, stage: str, files: Sequence[DamagedFile]) -> None:
+        """Have the units of damaged files done again."""
+        keys = {file.key for file in files}
+        folder.forget_units(keys)
+        for known in (self.trusted, self.done):
+            known.get(folder.name, set()).difference_update(keys)
+        units = f"{len(keys)} units of {stage} are" if len(keys) > 1 else f"unit {next(iter(keys))} of {stage} is"
+        shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])
+        more = f"; and {len(files) - SHOWN} more files" if len(files) > SHOWN else ""
+        self._warn(shown + more, f"{units} done again")
+        self.damaged += [f"{self.run.name_of(file.path)}: {file.problem}" for file in files[SHOWN:]]
+
+    def _warn(self, what: str, then: str) -> None:
+        self.damaged.append(what)
+        self.note(f"warning: {what}; {then}")
+
+    def compare(
+        self, where: Mapping[str, tuple[str, str]], results: Mapping[str, Results], executor: Executor, session: str
+    ) -> None:
+        """Compare the files of these complete stages that are not known to be sound with their commits.
+
+        where   stage -> its folder's name, and the plan
+
+        Raises Repaired if some were damaged, whose units were set aside; StorageError if they cannot be read at all.
+        """
+        wanted = [part for stage in where for part in self._unknown(results[stage])]
+        if not wanted:
+            return
+        problems: dict[str, list[DamagedFile]] = {}
+        units = [Unit(number, f"check-{number}", part) for number, part in enumerate(wanted)]
+        stages = {unit.key: part.stage for unit, part in zip(units, wanted)}
+
+        def on_answer(answer: Commit) -> None:
+            found = [DamagedFile(*problem) for problem in json.loads(str(answer.notes[PROBLEMS]))]
+            problems.setdefault(stages[answer.key], []).extend(found)
+
+        task = CheckOutputs(self.run, "", None, where, session=session)  # type: ignore[arg-type]
+        for failure in executor.run(task, units, on_answer, ignored):
+            raise StorageError(f"{self.run.place}: files of earlier sessions cannot be read: {failure.error}")
+        for part in wanted:
+            keys = results[part.stage].keys[part.first : part.stop]
+            self.trusted.setdefault(results[part.stage].folder, set()).update(keys)
+        damaged = {stage: sorted(files, key=lambda file: file.path) for stage, files in problems.items() if files}
+        for stage, files in damaged.items():
+            self.forget(self.run.stage(where[stage][0]), stage, files)
+        if damaged:
+            raise Repaired
+
+    def _unknown(self, results: Results) -> Iterator[UnitsToCheck]:
+        """The units of a stage that are not known to be sound, neighbours together."""
+        sizes = sum((files.bytes for files in results.outputs.values()), np.zeros(len(results), np.int64))
+        known = self.trusted.get(results.folder, set())
+        first, size = 0, 0
+        for number, key in enumerate(results.keys):
+            if key in known or size >= TOGETHER:
+                if first < number:
+                    yield UnitsToCheck(results.stage, first, number)
+                first, size = number + (key in known), 0
+            size += 0 if key in known else int(sizes[number])
+        if first < len(results):
+            yield UnitsToCheck(results.stage, first, len(results))
+
+
+def differences(commit: Commit, before: Commit | None) -> list[str]:
+    """A sentence for each file of a unit that is not the one that it left before, if it was done before."""
+    different = []
+    for name, output in commit.outputs.items() if before else ():
+        was = before.outputs.get(name) if before else None
+        if was is None or was.checksum != output.checksum:
+            old = f"{was.checksum[:12]}…" if was else "not there"
+            different.append(f"XXH3-128 of {output.path} is {output.checksum[:12]}…, before it was {old}")
+    return different
+
+
+def not_the_same(stage: str, different: Sequence[str]) -> str:
+    """The message for units that were done again and left other bytes."""
+    more = f", and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
+    return (
+        f"{stage}: what was damaged was done again, and is not what it was: {'; '.join(different[:SHOWN])}{more}. "
+        f"Either the input has changed with the same size and date, or a step is not deterministic. It is committed as "
+        f"it is now: run the same command again to go on with it; what follows is done again as far as it differs."
+    )

@@ -1,0 +1,119 @@
+"""Questions to remote places, asked again where the trouble may pass: timeouts, broken connections, HTTP 429 and 5xx.
+
+Waits double from FIRST to LONGEST seconds, times a chance factor, so that workers that failed together do not come
+back together; a `Retry-After` of the server is obeyed up to LONGEST_ASKED. After ATTEMPTS the last error is raised.
+What will not pass (404, 403, a wrong name) is raised at once.
+
+Errors are known by what they say, not by their class: file systems bring libraries of their own, which need not be
+installed.
+"""
+
+import errno
+import http.client
+import random
+import time
+from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+ATTEMPTS = 6
+ATTEMPTS_UNREACHABLE = 3  # where nobody answers at all: most often there is no network, and somebody waits for an error
+FIRST, LONGEST = 0.5, 30.0  # seconds
+LONGEST_ASKED = 120.0  # seconds that a server may ask for
+PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
+PASSING_ERRNO = {
+    errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.EPIPE, errno.ETIMEDOUT, errno.EHOSTUNREACH,
+    errno.ENETUNREACH, errno.ENETRESET, errno.EAGAIN, errno.EBUSY, errno.EIO,
+}  # fmt: skip
+PASSING_CLASSES = {  # of aiohttp, requests, urllib3, httpx, botocore
+    "ClientConnectionError", "ClientPayloadError", "ConnectionError", "ChunkedEncodingError", "Timeout",
+    "ProtocolError", "TransportError", "HTTPClientError", "ResponseStreamingError", "IncompleteReadError",
+}  # fmt: skip
+LASTING = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
+T = TypeVar("T")
+# Not the module's own generator: workers are forked, and would all draw the same.
+_chance = random.SystemRandom()
+
+
+def patiently(ask: Callable[[], T], passes: Callable[[Exception], bool] | None = None) -> T:
+    """The answer to a question that may be asked again; `passes` says of which errors, those of `may_pass` if not
+    given."""
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return ask()
+        except Exception as error:
+            if not (passes or may_pass)(error) or (attempt >= ATTEMPTS_UNREACHABLE and is_unreachable(error)):
+                raise
+            wait = min(LONGEST, FIRST * 2 ** (attempt - 1)) * _chance.uniform(0.5, 1.5)
+            time.sleep(max(wait, retry_after(error)))
+    return ask()
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether the same question may be answered a little later."""
+    if isinstance(error, LASTING):
+        return False
+    status = http_status(error)
+    if status is not None:
+        return status in PASSING_STATUS
+    return any(
+        isinstance(one, TimeoutError | ConnectionError | http.client.IncompleteRead | http.client.BadStatusLine)
+        or getattr(one, "errno", None) in PASSING_ERRNO
+        or not PASSING_CLASSES.isdisjoint(kind.__name__ for kind in type(one).__mro__)
+        for one in _chain(error)
+    )
+
+
+def is_unreachable(error: Exception) -> bool:
+    """Whether nobody was there to answer: the name is unknown, or the connection was refused."""
+    said = " ".join(f"{type(one).__name__} {one}" for one in _chain(error)).lower()
+    return any(words in said for words in ("refused", "name or service", "resol", "getaddrinfo", "nodename"))
+
+
+def http_status(error: BaseException) -> int | None:
+    """The status of the answer that an error is about; None if there was none."""
+    for one in _chain(error):
+        response = getattr(one, "response", None)
+        said = [getattr(one, "status", None), getattr(one, "code", None), getattr(response, "status_code", None)]
+        if isinstance(response, dict):  # botocore
+            said.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+        for status in said:
+            if isinstance(status, int) and 100 <= status < 600:
+                return status
+    return None
+
+
+def retry_after(error: BaseException) -> float:
+    """Seconds that the server asks to wait, 0 if it asks for none."""
+    for one in _chain(error):
+        response = getattr(one, "response", None)
+        held: Any = getattr(one, "headers", None) or getattr(response, "headers", None)
+        if isinstance(response, dict):
+            held = response.get("ResponseMetadata", {}).get("HTTPHeaders")
+        asked = {str(name).lower(): value for name, value in dict(held or {}).items()}.get("retry-after")
+        if asked:
+            return min(_seconds(str(asked)), LONGEST_ASKED)
+    return 0.0
+
+
+def _seconds(asked: str) -> float:
+    """A number of seconds, or a date."""
+    try:
+        return max(0.0, float(asked))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+    except ValueError:
+        return 0.0
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it was raised from."""
+    seen: set[int] = set()
+    one: BaseException | None = error
+    while one is not None and id(one) not in seen:
+        seen.add(id(one))
+        yield one
+        reason = getattr(one, "reason", None)  # of urllib
+        one = one.__cause__ or one.__context__ or (reason if isinstance(reason, BaseException) else None)

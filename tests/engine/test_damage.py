@@ -1,0 +1,254 @@
+"""What an earlier session left, and is damaged: it is found before it is read, and done again, to the same bytes."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import corpusmill
+from corpusmill.cli.run import closing
+from corpusmill.engine.carry_out import Silent
+from corpusmill.errors import ResumeError, StorageError
+from corpusmill.execute.processes import Processes
+from corpusmill.execute.serial import Serial
+from corpusmill.run_folder import RunFolder
+from corpusmill.runs import DamagedOutput
+from made_run import made_corpus, made_run, write_corpus
+
+
+class Notes(Silent):
+    """Keeps what it is told; `on_verify` is called before outputs are read back."""
+
+    def __init__(self, on_verify=None):
+        self.lines = []
+        self._on_verify = on_verify
+
+    def note(self, message):
+        self.lines.append(message)
+        if message.startswith("verify") and self._on_verify:
+            self._on_verify()
+
+    @property
+    def warnings(self):
+        return [line for line in self.lines if line.startswith("warning: ")]
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A finished run that may be damaged."""
+    return shutil.copytree(made_run(), tmp_path / "run")
+
+
+def again(folder, recipe=None, executor=None):
+    notes = Notes()
+    done = corpusmill.run(recipe or made_corpus(), folder=folder, executor=executor or Serial(), listener=notes)
+    return done, notes.warnings
+
+
+def output(folder):
+    files = [path for path in (folder / "output").rglob("*") if path.is_file()]
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    return found | {"waterfall.json": (folder / "waterfall.json").read_bytes()}
+
+
+def flip(path):
+    """One bit in the middle; another file, for outputs have the same content under two names."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.unlink()
+    path.write_bytes(content)
+
+
+def stage(folder, name):
+    (place,) = folder.glob(f"stages/{name}-????????")
+    return place
+
+
+def files_of(folder, name, kind):
+    return sorted((stage(folder, name) / kind).iterdir())
+
+
+def undo(folder, *names):
+    """As if the run was killed before these stages."""
+    for name in names:
+        shutil.rmtree(stage(folder, name))
+    shutil.rmtree(folder / "output")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "follows"),
+    [
+        ("pass-1", "docs", "shards"),
+        ("pass-1", "signals", "shards"),
+        ("pass-1", "dropped", "shards"),
+        ("pass-1", "keys-minhash", "minhash-group"),
+        ("minhash-verdicts", "slices", "pass-2"),
+        ("tokens", "tokens", "shards"),
+    ],
+)
+def test_a_flipped_bit_is_found_and_the_unit_done_again(copied, name, kind, follows):
+    undo(copied, follows)
+    (damaged, *_) = files_of(copied, name, kind)
+    flip(damaged)
+    done, warnings = again(copied)
+    assert output(copied) == output(made_run())
+    (warning,) = warnings
+    assert str(damaged) in warning and f"of {name} is done again" in warning and "XXH3-128 is" in warning
+    assert done.units[name].done_now == 1 and done.units[follows].done_now >= 1
+    assert json.loads((copied / "run.json").read_text())["damaged"] == list(done.damaged)
+    assert not again(copied)[1], "what was done again is sound"
+
+
+def test_all_files_of_all_stages_flipped_at_once(copied):
+    """By workers; what was set aside is kept, and what was damaged is not."""
+    undo(copied, "shards")
+    everything = [path for kind in copied.glob("stages/*/*/") for path in kind.iterdir() if kind.name != "plans"]
+    for path in everything:
+        flip(path)
+    done, warnings = again(copied, executor=Processes(2, preload=("corpusmill.engine.preload",)))
+    assert output(copied) == output(made_run())
+    assert all(counts.done_now == counts.units for counts in done.units.values()) and warnings
+    assert len(list(stage(copied, "pass-1").glob("damaged/*"))) == 2
+    assert not any(path.exists() for path in everything if path.parent.name not in ("commits", "results"))
+
+
+@pytest.mark.parametrize("kind", ["rows.bin", "rows.idx", "documents"])
+def test_a_damaged_output_is_found_when_it_is_verified(copied, kind):
+    flip(files_of(copied, "shards", kind)[0])
+    done, warnings = again(copied)
+    assert output(copied) == output(made_run()) and len(warnings) == 1
+    assert {name for name, counts in done.units.items() if counts.done_now} == {"shards"}
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def missing(path):
+    path.unlink()
+
+
+def folder_instead(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("harm", [cut, missing, folder_instead])
+def test_a_file_that_is_not_there_as_it_was_is_written_again(copied, harm):
+    harm(files_of(copied, "pass-1", "docs")[0])
+    done, (warning,) = again(copied)
+    assert output(copied) == output(made_run()) and "its commit says" in warning
+    assert {name for name, counts in done.units.items() if counts.done_now} == {"pass-1"}
+
+
+@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "getuid") or os.getuid() == 0, reason="root may read all")
+def test_a_file_that_may_not_be_read_is_written_again(copied):
+    undo(copied, "shards")
+    files_of(copied, "tokens", "tokens")[0].chmod(0)
+    _, (warning,) = again(copied)
+    assert output(copied) == output(made_run()) and "Permission denied" in warning
+
+
+def test_a_complete_run_reads_no_file_of_a_stage_that_nobody_reads(copied):
+    """Only by their sizes would these be noticed."""
+    for kind in ("keys-exact", "keys-minhash", "ids"):
+        flip(files_of(copied, "pass-1", kind)[0])
+    done, warnings = again(copied)
+    assert not warnings and not any(counts.done_now for counts in done.units.values())
+
+
+def test_damage_that_only_the_report_meets_is_repaired(copied):
+    (signals, *_) = files_of(copied, "pass-1", "signals")
+    content = signals.read_bytes()
+    signals.unlink()
+    signals.write_bytes(content[:4] + bytes(len(content) - 8) + content[-4:])
+    _, (warning,) = again(copied)
+    assert str(signals) in warning and output(copied) == output(made_run())
+    assert signals.name not in [path.name for path in files_of(copied, "pass-1", "signals")]
+
+
+def test_input_that_changed_unnoticed_is_told_of_when_its_unit_is_done_again(tmp_path):
+    """Of the same size and date; then the run goes on with what is there now."""
+    recipe = write_corpus(tmp_path)
+    again(tmp_path / "run", recipe)
+    changed = tmp_path / "extra.jsonl"
+    before = changed.stat()
+    changed.write_text(changed.read_text().replace("river", "rover"))
+    os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert not again(tmp_path / "run", recipe)[1], "nobody has looked"
+    for path in files_of(tmp_path / "run", "pass-1", "docs"):
+        path.unlink()
+    with pytest.raises(ResumeError, match=r"is not what it was: .* changed with the same size and date"):
+        again(tmp_path / "run", recipe)
+    again(tmp_path / "run", recipe)
+    fresh, _ = again(tmp_path / "fresh", recipe)
+    assert output(tmp_path / "run") == output(fresh.folder)
+
+
+def test_records_of_the_run_that_are_damaged_are_named(copied):
+    for name in ("run.json", "stages.json", "waterfall.json"):
+        before = (copied / name).read_bytes()
+        for content in (b"", b"{", b"7", b'[{"stage": 1}]', b"\xff\xfe"):
+            (copied / name).write_bytes(content)
+            (error,) = RunFolder(str(copied)).damaged_records()
+            assert name in str(error) and "Run the recipe again in this folder" in str(error)
+        (copied / name).write_bytes(before)
+
+
+def test_a_run_whose_records_are_damaged_goes_on(copied):
+    names = ["run.json", "stages.json", "waterfall.json"]
+    for name in names:
+        (copied / name).write_bytes((copied / name).read_bytes()[:-20])
+    done, warnings = again(copied)
+    assert [name in line for name, line in zip(names, warnings)] == [True] * 3
+    assert not any(counts.done_now for counts in done.units.values()) and output(copied) == output(made_run())
+
+
+def test_an_output_that_is_damaged_as_it_is_written_is_named(tmp_path):
+    """The run says which folder is damaged, and fails; the next one makes it again."""
+    recipe, folder = write_corpus(tmp_path), tmp_path / "run"
+
+    def harm():
+        with next((folder / "output/shards").glob("*.bin")).open("r+b") as file:
+            file.write(b"\xff\xff")
+
+    with pytest.raises(DamagedOutput, match=r"cannot be read back.*\.bin: XXH3-128") as failed:
+        corpusmill.run(recipe, folder=folder, executor=Serial(), listener=Notes(harm))
+    (checked,) = failed.value.run.checked
+    assert (
+        checked.problems and "DAMAGED: " in closing(failed.value.run) and "(verified" not in closing(failed.value.run)
+    )
+    done, (warning,) = again(folder, recipe)
+    assert "rows.bin" in warning and "(verified: XXH3-128, token ids, documents)" in closing(done)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of processes are of POSIX")
+def test_a_limit_of_the_size_of_files_is_said_and_the_run_goes_on(tmp_path):
+    import resource
+
+    recipe = write_corpus(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
+    try:
+        with pytest.raises(StorageError, match=r"larger than this process may write \(ulimit -f\)"):
+            again(tmp_path / "run", recipe)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    again(tmp_path / "run", recipe)
+    fresh, _ = again(tmp_path / "fresh", recipe)
+    assert output(tmp_path / "run") == output(fresh.folder)
+
+
+def test_a_folder_that_is_removed_while_it_is_written_to(tmp_path):
+    class Removes(Notes):
+        def commit(self, stage, commit):
+            shutil.rmtree(tmp_path / "run", ignore_errors=True)
+
+    with pytest.raises(ResumeError, match="run: the folder was removed, moved or renamed while the run was at work"):
+        corpusmill.run(write_corpus(tmp_path), folder=tmp_path / "run", executor=Serial(), listener=Removes())
+
+
+def test_a_run_that_was_copied_or_moved_is_complete_where_it_is(copied):
+    done, warnings = again(shutil.move(copied, copied.parent / "moved"))
+    assert not warnings and not any(counts.done_now for counts in done.units.values())
