@@ -86,7 +86,7 @@ bench-peers: $(READY) ## whole pipelines of others beside ours, 46 MB; WHOLE=1 a
 	-@$(MAKE) --no-print-directory --keep-going $(PEERS:%=build/peer-%/.ready)
 	$(BIN)/python -m benchmarks.peers.pipelines --workload $(WORKLOAD) $(if $(WHOLE),--whole) $(if $(DATA),--data $(DATA))
 
-scale: $(READY) ## near deduplication of 10 million documents, made and not crawled: seconds and memory
+scale: $(READY) ## near deduplication of 10 million documents and of 1 million near copies of one page, made: seconds and memory
 	$(BIN)/python -m benchmarks.speed.scale
 
 scale-plan: $(READY) ## plans, results and memory of the driver for 5 and 50 TB, without documents; takes minutes

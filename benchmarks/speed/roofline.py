@@ -52,7 +52,7 @@ from corpusmill.steps.filter.language import Language
 from corpusmill.steps.filter.url import Url
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.tables import TableWriter
-from corpusmill.text.buckets import candidates, distinct, jaccard, shared, survivors
+from corpusmill.text.buckets import candidates, distinct, jaccard, no_leaders, pairs_of, settle, shared
 from corpusmill.text.c4 import clean_lines
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.stats import document_stats
@@ -325,23 +325,23 @@ def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint16], texts: 
     low, high = max(step.threshold - spread, 0.0), min(step.threshold + spread, 1.0)
     found = []
     for band in range(bands.shape[1]):
-        bucket, buckets = shared(np.ascontiguousarray(bands[:, band]))
+        bucket, _ = shared(np.ascontiguousarray(bands[:, band]))
         met = np.flatnonzero(bucket >= 0)
-        left, right, _ = candidates(bucket[met], buckets, met, sketches, low, high)
-        found.append(met[left].astype(np.uint64) << np.uint64(32) | met[right].astype(np.uint64))
-    packed = np.unique(np.sort(np.concatenate(found)))
-    pairs = np.stack([packed >> np.uint64(32), packed & np.uint64(0xFFFFFFFF)], axis=1).astype(np.int64)
+        met = met[np.argsort(bucket[met], kind="stable")]
+        leads, mask, _ = candidates(bucket[met], met, met, sketches, low, high, no_leaders(sketches.shape[1]))
+        rows, leader = pairs_of(mask)
+        first = np.searchsorted(bucket[met[leads]], bucket[met[rows]])
+        found.append(np.stack([met[leads][first + leader], met[rows]], axis=1))
+    earlier, later = np.concatenate(found).astype(np.uint64).T
+    packed = np.unique(np.sort(later << np.uint64(32) | earlier))
+    pairs = np.stack([packed & np.uint64(0xFFFFFFFF), packed >> np.uint64(32)], axis=1).astype(np.int64)
     documents, at = np.unique(pairs, return_inverse=True)
     at = at.reshape(-1, 2)
     sets = distinct(*Shingling(step.ngram, step.unit).hashes(texts.take(pa.array(documents))))
     similarity = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)
-    alike = at[similarity >= step.threshold].astype(np.int32)
-    kept_for, _ = survivors(
-        len(documents),
-        np.ascontiguousarray(alike[:, 0]),
-        np.ascontiguousarray(alike[:, 1]),
-        similarity[similarity >= step.threshold],
-    )
+    kept_for, score = np.full(len(documents), -1, np.int32), np.zeros(len(documents))
+    earlier, later = (np.ascontiguousarray(at[:, side], np.int32) for side in (0, 1))
+    settle(later, earlier, similarity, step.threshold, kept_for, score)
     return kept_for
 
 

@@ -1,14 +1,20 @@
 """Near deduplication by number of documents, up to 10 million: python -m benchmarks.speed.scale
 
-What is made, and not timed: for every unit of documents the file of keys as a pass writes it (14 bands, sketches of 112
-lanes), and the table of documents. Every fifth document is in a pair, or is unique where a pair would have no partner:
-the second of a pair follows half a corpus behind the first and is the same text with 0, 1 or 2 of its 60 words
-exchanged (similarity 1, 0.84, 0.70). Its keys are computed. The other four have keys and sketches drawn at random and
-no text.
+What is made, and not timed: for every unit of documents the file of keys as a pass writes it, and the table of
+documents. Two corpora:
+
+- pairs, 14 bands, sketches of 112 lanes. Every fifth document is in a pair, or is unique where a pair would have no
+  partner: the second of a pair follows half a corpus behind the first and is the same text with 0, 1 or 2 of its 60
+  words exchanged (similarity 1, 0.84, 0.70). Its keys are computed. The other four have keys and sketches drawn at
+  random and no text.
+- copies, 16 bands, sketches of 112 lanes: near copies of one page of 300 words, in each of which 3 words anywhere are
+  exchanged. Two of them have a similarity of 0.82 on average, so they are in the same buckets, and whether two are
+  copies is open until their n-grams are compared: the hardest case.
 
 Timed are all stages of dedup/minhash as in every run, in a process of their own, by two workers: grouping, the
-n-grams of candidates, verdicts. Unlike in a crawl, texts are shorter (a document that is not a
-candidate is not read in a crawl either, but skipped), and there are no large clusters.
+n-grams of candidates, verdicts. Not timed are the keys, which a pass makes of each document by itself. Unlike in a
+crawl, texts of pairs are shorter (a document that is not a candidate is not read in a crawl either, but skipped), and
+there are no large clusters; of copies there is nothing else.
 """
 
 import argparse
@@ -18,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +52,15 @@ from corpusmill.unit_io import UnitIO
 from corpusmill.units import Planned, Stage
 
 SIZES = (2_500_000, 5_000_000, 10_000_000)
+COPIES = (250_000, 500_000, 1_000_000)
 REAL = 1750  # bytes of a document that is not made, for the number of slices: as in the workload
 UNIT = 75_000  # documents of a unit: 128 MiB of such
 PAIRED, WORDS, LETTERS = 5, 60, 8
 MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
 MOST_GROWTH = 8.0  # bytes a document
 STEP = Minhash(bands=14, rows=8)
+COPIES_STEP, COPIES_WORDS, COPIES_LETTERS, EXCHANGED, COPIES_TOGETHER = Minhash(), 300, 5, 3, 2_500
+LOOKED_AT, MOST_KEPT = 500, 0.01  # dropped copies that are looked at, and the share of all that may be kept
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,32 @@ class Make:
         write_keys(io, request, [(Keys(keys, {"sketch": sketches}), len(numbers))])
 
 
+@dataclass(frozen=True)
+class MakeCopies:
+    partitions: int
+
+    def run(self, inputs: Documents, io: UnitIO) -> None:
+        batches = []
+        for start in range(inputs.start, inputs.stop, COPIES_TOGETHER):
+            numbers = np.arange(start, min(start + COPIES_TOGETHER, inputs.stop))
+            columns = {name: pa.nulls(len(numbers), COUNTED.field(name).type) for name in COUNTED.names}
+            columns["text"] = pa.array(copied_texts(numbers), pa.large_string())
+            columns["id"] = pa.array([f"{number:032x}" for number in numbers.tolist()])
+            docs = pa.record_batch([columns[name] for name in COUNTED.names], schema=COUNTED)
+            io.write("docs", docs)
+            batches.append((COPIES_STEP.keys(docs, {}), len(numbers)))
+        write_keys(io, KeyRequest("minhash", COPIES_STEP, self.partitions, {}), batches)
+
+
+def copied_texts(number: NDArray[np.int64]) -> list[str]:
+    """The page, with EXCHANGED of its words exchanged in each copy. Letters are bits of a hash."""
+    words = np.tile(np.arange(COPIES_WORDS), (len(number), 1))
+    each = number[:, None] * EXCHANGED + np.arange(EXCHANGED)
+    where = hash_numbers(each) % np.uint64(COPIES_WORDS)
+    words[np.arange(len(number))[:, None], where] = COPIES_WORDS + each
+    return spelled(hash_numbers(words), COPIES_LETTERS)
+
+
 def paired_texts(number: NDArray[np.int64], documents: int) -> list[str]:
     """The texts of those documents that are in pairs, by their number among them. Letters are bits of a hash."""
     half = documents // 2
@@ -94,11 +130,16 @@ def paired_texts(number: NDArray[np.int64], documents: int) -> list[str]:
     exchanged = ((word == 20) & (pair % 3 > 0)) | ((word == 40) & (pair % 3 > 1))
     exchanged &= (number >= half)[:, None]
     bits = hash_numbers(pair * WORDS + word + np.where(exchanged, documents * WORDS, 0))
-    letters = np.full((*bits.shape, LETTERS + 1), ord(" "), np.uint8)
-    for i in range(LETTERS):
-        letters[:, :, i] = ord("a") + ((bits >> np.uint64(5 * i)) & np.uint64(31)) % np.uint64(26)
-    lines = letters.tobytes().decode("ascii")
-    size = WORDS * (LETTERS + 1)
+    return spelled(bits, LETTERS)
+
+
+def spelled(bits: NDArray[np.uint64], letters: int) -> list[str]:
+    """(texts,) of words that are made of bits, (texts, words)."""
+    made = np.full((*bits.shape, letters + 1), ord(" "), np.uint8)
+    for i in range(letters):
+        made[:, :, i] = ord("a") + ((bits >> np.uint64(5 * i)) & np.uint64(31)) % np.uint64(26)
+    lines = made.tobytes().decode("ascii")
+    size = bits.shape[1] * (letters + 1)
     return [lines[at : at + size] for at in range(0, len(lines), size)]
 
 
@@ -111,18 +152,19 @@ def hash_numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
         return x ^ (x >> np.uint64(31))
 
 
-def plan(documents: int) -> Plan:
+def plan(documents: int, copies: bool) -> Plan:
     """The stages of a run whose first pass makes its documents."""
     partitions = 1 << (documents * REAL // PARTITION).bit_length()
     units = [Planned(Documents(at, min(at + UNIT, documents)), (str(at),)) for at in range(0, documents, UNIT)]
-    made = Stage("pass-1", Make(documents, partitions), (), lambda upstream: units)
+    work = MakeCopies(partitions) if copies else Make(documents, partitions)
+    made = Stage("pass-1", work, (), lambda upstream: units)
     signed = KeyStage("pass-1", "minhash", partitions, ())
     recipe = Recipe.parse("name: scale\nread:\n  - jsonl: {paths: none}\n")
-    return Plan(recipe, (made, *STEP.stages(signed)), (PassInfo("pass-1", ()),), ())
+    stages = (COPIES_STEP if copies else STEP).stages(signed)
+    return Plan(recipe, (made, *stages), (PassInfo("pass-1", ()),), ())
 
 
-def make(documents: int, root: Path) -> None:
-    whole = plan(documents)
+def make(whole: Plan, root: Path) -> None:
     only = Plan(whole.recipe, whole.stages[:1], whole.passes, whole.inputs)
     carry_out_by_workers(root, only)
 
@@ -135,9 +177,10 @@ def carry_out_by_workers(root: Path, stages: Plan) -> None:
         carry_out(run, stages, executor, Silent())
 
 
-def measure(documents: int, root: Path) -> tuple[float, int, int]:
+def measure(documents: int, copies: bool, root: Path) -> tuple[float, int, int]:
     """Seconds, and peak bytes over all processes: resident, and proportional. Prints a table of the stages."""
-    command = [sys.executable, "-m", "benchmarks.speed.scale", "--documents", str(documents), "--folder", str(root)]
+    command = [sys.executable, "-m", "benchmarks.speed.scale", "--folder", str(root)]
+    command += ["--documents", "--copies", str(documents)] if copies else ["--documents", str(documents)]
     subprocess.run([*command, "--part", "make"], check=True)
     os.sync()
     start = time.perf_counter()
@@ -147,28 +190,36 @@ def measure(documents: int, root: Path) -> tuple[float, int, int]:
     wall = time.perf_counter() - start
     if status != 0:
         raise SystemExit(status)
-    print(f"## {documents:,} documents\n")
+    print(f"## {documents:,} {'near copies of one page' if copies else 'documents'}\n")
     table("stage", "wall s", "units", "busy s")
     for name, results in RunFolder(str(root)).results().items():
         if name != "pass-1":
             seconds = wall_of(root / results.folder)
             row(name, f"{seconds:.1f}", len(results), f"{results.seconds.sum():.1f}")
     row("**all, with start**", f"**{wall:.1f}**", "", "")
-    gone, candidates = check(documents, root)
+    gone = (check_copies if copies else check)(documents, root)
+    facts = {name: number for one in RunFolder(str(root)).results().values() for name, number in one.facts.items()}
     print(
-        f"\n{candidates:,} candidates compared exactly, {gone:,} documents dropped; {watch.cpu:.0f} CPU s; "
+        f"\n{facts.get('sketches_compared', 0):,} pairs of sketches compared, {facts['candidates']:,} candidate pairs, "
+        f"{facts['compared']:,} compared exactly, {gone:,} documents dropped; {watch.cpu:.0f} CPU s; "
         f"peak over all processes {watch.rss / GIB:.2f} GiB resident, {watch.pss / GIB:.2f} GiB proportional\n"
     )
     return wall, watch.rss, watch.pss
 
 
-def check(documents: int, root: Path) -> tuple[int, int]:
-    """How many go, and how many pairs were compared. Raises SystemExit unless those go that must."""
+def dropped(root: Path, columns: list[str]) -> tuple[NDArray[np.int64], pa.Table]:
+    """The numbers of the documents that go, and the verdicts on them."""
     results = RunFolder(str(root)).results()["minhash-verdicts"]
-    found = pq.read_table(root / results["verdicts"].path(0), columns=["document", "reason"])
+    found = pq.read_table(root / results["verdicts"].path(0), columns=["document", "reason", *columns])
     sizes = np.diff(map_arrays(root / results["slices"].path(0))["offsets"])
     numbers = found["document"].to_numpy() + np.repeat(np.arange(len(sizes)) * UNIT, sizes)
-    gone = numbers[found["reason"].is_valid().to_numpy()]
+    gone = found["reason"].is_valid()
+    return numbers[gone.to_numpy()], found.filter(gone)
+
+
+def check(documents: int, root: Path) -> int:
+    """How many go. Raises SystemExit unless those go that must."""
+    gone, _ = dropped(root, [])
     pairs = documents // PAIRED // 2
     kind = (gone // PAIRED - pairs) % 3  # words exchanged
     equal, near = -(-pairs // 3), -(-(pairs - 1) // 3)
@@ -176,44 +227,75 @@ def check(documents: int, root: Path) -> tuple[int, int]:
     # At 0.836 a pair meets with probability 0.978.
     if not right or (kind == 0).sum() != equal or not 0.96 < (kind == 1).sum() / near < 0.99 or (kind == 2).any():
         raise SystemExit(f"the wrong documents go: {np.bincount(kind)} of {equal}, {near}, 0")
-    return len(gone), results.facts["candidates"]
+    return len(gone)
+
+
+def check_copies(documents: int, root: Path) -> int:
+    """How many go. Raises SystemExit if too few do, or one whose similarity to one that stays is not as is said."""
+    gone, verdicts = dropped(root, ["duplicate_of", "similarity"])
+    if documents - len(gone) > MOST_KEPT * documents:
+        raise SystemExit(f"too many are kept: {documents - len(gone):,}")
+    looked_at = np.linspace(0, len(gone) - 1, LOOKED_AT).astype(np.int64)
+    some = verdicts.take(pa.array(looked_at)).to_pylist()
+    going = set(gone.tolist())
+    for number, said in zip(gone[looked_at].tolist(), some):
+        kept = int(said["duplicate_of"], 16)
+        one, other = (
+            set(zip(*(text.split()[i:] for i in range(5)))) for text in copied_texts(np.array([number, kept]))
+        )
+        similarity = len(one & other) / len(one | other)
+        if kept in going or similarity < COPIES_STEP.threshold or similarity != said["similarity"]:
+            raise SystemExit(f"{number} goes for {kept}: {similarity} and not {said['similarity']}")
+    return len(gone)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, nargs="+", default=SIZES, help="multiples of 10, rising")
-    parser.add_argument("--scratch", type=Path, help="folder for the made data, 5 GB; a temporary one if not given")
+    parser.add_argument(
+        "--documents", type=int, nargs="*", default=SIZES, help="multiples of 10, rising; none: no pairs"
+    )
+    parser.add_argument("--copies", type=int, nargs="*", default=COPIES, help="near copies of one page, rising")
+    parser.add_argument("--scratch", type=Path, help="folder for the made data, 6 GB; a temporary one if not given")
     parser.add_argument("--part", choices=("make", "stages"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part:
-        (documents,) = options.documents
-        make(documents, options.folder) if options.part == "make" else carry_out_by_workers(
-            options.folder, plan(documents)
-        )
+        copies = not options.documents
+        (documents,) = options.copies if copies else options.documents
+        whole = plan(documents, copies)
+        make(whole, options.folder) if options.part == "make" else carry_out_by_workers(options.folder, whole)
         return 0
     heading("made: keys and sketches by number of documents", "benchmarks.speed.scale")
-    measured = []
-    for documents in options.documents:
-        root = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
-        try:
-            measured.append(measure(documents, root))
-        finally:
-            shutil.rmtree(root, ignore_errors=True)
-    largest = f"{options.documents[-1] / 1e6:g} M documents"
+    figures = []
+    for sizes, copies in ((options.documents, False), (options.copies, True)):
+        if not sizes:
+            continue
+        measured = []
+        for documents in sizes:
+            root = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
+            try:
+                measured.append(measure(documents, copies, root))
+            finally:
+                shutil.rmtree(root, ignore_errors=True)
+        figures += figures_of(sizes, measured, "near copies of one page" if copies else "documents")
+    return verdict(figures)
+
+
+def figures_of(sizes: Sequence[int], measured: list[tuple[float, int, int]], what: str) -> list[Figure]:
+    largest = f"{sizes[-1] / 1e6:g} M {what}"
     seconds, memory, _ = measured[-1]
     figures = [
         Figure(f"{largest}: wall", seconds, "s", MOST_SECONDS, "below"),
         Figure(f"{largest}: peak memory, all processes", memory / GIB, "GiB", MOST_MEMORY, "below"),
     ]
-    if len(measured) > 1:
+    if len(sizes) > 1 and what == "documents":
         # Proportional: a page that two processes share, as of a file that is mapped, does not grow twice.
         for place, name in ((1, "resident"), (2, "proportional")):
-            growth = float(np.polyfit(options.documents, [one[place] for one in measured], 1)[0])
+            growth = float(np.polyfit(sizes, [one[place] for one in measured], 1)[0])
             figures.append(
                 Figure(f"{name} memory by document, by least squares", growth, "bytes", MOST_GROWTH, "below")
             )
-    return verdict(figures)
+    return figures
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import json
 import math
 import mmap
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"CMARRAY1"
+HEAD = 4096  # bytes before the first array of a file that is written in parts
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -27,6 +29,32 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         for array in arrays.values():
             file.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
             file.write(b"\0" * (-array.nbytes % 64))
+
+
+@contextmanager
+def writing_arrays(path: Path) -> Iterator[Callable[[str, NDArray[Any]], None]]:
+    """A file as of `write_arrays`, in parts, so that an array need not fit in memory.
+
+    What it yields appends a part to an array. All parts of an array follow each other; each array has one at least.
+    """
+    head: dict[str, Any] = {}
+    with path.open("wb") as file:
+        file.write(b" " * HEAD)
+
+        def put(name: str, part: NDArray[Any]) -> None:
+            if name not in head:
+                file.write(b"\0" * (-file.tell() % 64))
+                shape = [0, *part.shape[1:]]
+                head[name] = {"dtype": part.dtype.newbyteorder("<").str, "shape": shape, "offset": file.tell() - HEAD}
+            head[name]["shape"][0] += len(part)
+            file.write(np.ascontiguousarray(part).data.cast("B") if part.size else b"")
+
+        yield put
+        header = json.dumps(head, sort_keys=True).encode()
+        if len(header) > HEAD - 16:
+            raise ValueError(f"{path}: the names of {len(head)} arrays take more than {HEAD} bytes")
+        file.seek(0)
+        file.write(MAGIC + (HEAD - 16).to_bytes(8, "little") + header)
 
 
 def map_arrays(path: Path) -> dict[str, NDArray[Any]]:

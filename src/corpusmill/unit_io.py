@@ -6,6 +6,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill import storage
-from corpusmill.arrays import map_arrays, write_arrays
+from corpusmill.arrays import map_arrays, write_arrays, writing_arrays
 from corpusmill.errors import RunError, StorageError
 from corpusmill.run_folder import RunFolder, StageFolder
 from corpusmill.tables import TableWriter
@@ -141,6 +142,10 @@ class UnitIO(Upstream):
     def write_arrays(self, name: str, rows: int = 0, **arrays: NDArray[Any]) -> None:
         """One output file of arrays by name, 64-byte aligned so that they can be mapped."""
         write_arrays(self.path(name, ".arrays", rows), arrays)
+
+    def writing_arrays(self, name: str, rows: int) -> AbstractContextManager[Callable[[str, NDArray[Any]], None]]:
+        """The same in parts, see `arrays.writing_arrays`."""
+        return writing_arrays(self.path(name, ".arrays", rows))
 
     def finish(self) -> dict[str, Output]:
         """Close all outputs, make them last, and say what they are."""

@@ -204,7 +204,7 @@ def test_a_large_unit_stores_examples_of_each_reason_and_a_random_sample():
     assert all(found[at] for at, name in enumerate(names.to_pylist()) if name < chosen.notes["texts_below"])
 
 
-numbers = st.integers(0, 2**31)
+numbers = st.integers(0, 2**31 - 1)
 
 
 @given(st.lists(st.tuples(numbers, numbers, numbers.filter(bool)), min_size=1, max_size=20))

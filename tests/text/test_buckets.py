@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from corpusmill.text.buckets import LEADERS, candidates, distinct, jaccard, scatter, shared, survivors, take_sets
+from corpusmill.text.buckets import (
+    LEADERS,
+    candidates,
+    distinct,
+    jaccard,
+    no_leaders,
+    pairs_of,
+    scatter,
+    settle,
+    shared,
+    take_sets,
+)
 
 # Few keys, spread over the whole range, so that documents meet and all slices are used.
 KEYS = st.sampled_from([0, 1, 7, 2**63, 2**63 + 5, 2**64 - 1, 2**62, 3 * 2**62])
@@ -44,52 +55,88 @@ def test_scatter_refuses_slices_that_no_top_bits_can_make():
 
 @given(hnp.arrays(np.uint64, st.integers(0, 30), elements=KEYS))
 def test_shared_numbers_the_keys_that_occur_twice(keys):
-    bucket, buckets = shared(keys)
+    bucket, found = shared(keys)
     twice = [k for k in dict.fromkeys(keys.tolist()) if (keys == k).sum() > 1]
-    assert buckets == len(twice)
+    assert found == len(twice)
     assert bucket.tolist() == [twice.index(k) if k in twice else -1 for k in keys.tolist()]
 
 
-def slow_candidates(bucket, at, sketches, low, high):
-    """The definition, read aloud."""
-    leaders: dict[Any, list[int]] = {}
-    pairs: list[Any] = []
-    for i, b in enumerate(bucket):
-        certain = False
-        for j in leaders.setdefault(b, []):
-            share = float((sketches[at[i]] == sketches[at[j]]).mean())
-            if at[i] == at[j]:
-                certain = True
-                break
-            if share >= low:
-                pairs.append((j, i, share))
-            if share >= high:
-                certain = True
-                break
-        if not certain and len(leaders[b]) < LEADERS:
-            leaders[b].append(i)
-    return pairs
+def slow_candidates(bucket, documents, sketches, low, high):
+    """The definition, read aloud: who leads; with which leaders each is a pair; its place in the bucket; pairs whose
+    sketches were compared; pairs that were not."""
+    leads, masks, ranks = [], [], []
+    compared = not_compared = 0
+    for _, records in itertools.groupby(range(len(bucket)), key=lambda i: bucket[i]):
+        led: list[int] = []
+        unsettled = 0
+        for rank, i in enumerate(records):
+            certain = False
+            mask = 0
+            for k, j in enumerate(led):
+                if documents[i] == documents[j]:
+                    certain = True
+                    break
+                compared += 1
+                share = float((sketches[i] == sketches[j]).mean())
+                if share >= low:
+                    mask |= 1 << k
+                if share >= high:
+                    certain = True
+                    break
+            leads.append(not certain and len(led) < LEADERS)
+            if not certain:
+                not_compared += unsettled - len(led)
+                unsettled += 1
+            if leads[-1]:
+                led.append(i)
+            masks.append(mask)
+            ranks.append(rank)
+    return leads, masks, ranks, [compared, not_compared]
 
 
 @given(
-    hnp.arrays(np.int32, st.integers(0, 30), elements=st.integers(0, 2)),
-    hnp.arrays(np.uint16, (40, 4), elements=st.integers(0, 2)),
-    st.sampled_from([(0.25, 0.75), (0.5, 0.5), (0.0, 1.0)]),
+    hnp.arrays(np.int32, st.integers(0, 60), elements=st.integers(0, 2)),
+    hnp.arrays(np.uint16, (60, 4), elements=st.integers(0, 2)),
+    st.sampled_from([(0.25, 0.75), (0.5, 0.5), (0.0, 1.0), (0.25, 2.0)]),
+    st.integers(1, 30),
 )
-def test_candidates_are_those_of_the_definition(bucket, sketches, bounds):
-    at = np.arange(len(bucket)) % 25  # the last ones are documents that came before
-    left, right, share = candidates(bucket, 3, at, sketches, *bounds)
-    assert list(zip(left.tolist(), right.tolist(), share.tolist())) == slow_candidates(bucket, at, sketches, *bounds)
+def test_candidates_are_those_of_the_definition_however_many_records_are_given_at_a_time(
+    bucket, sketches, bounds, at_a_time
+):
+    low, high = bounds
+    bucket.sort()
+    documents = np.arange(len(bucket)) % 45  # the last ones are documents that came before
+    sketches = sketches[documents]
+    state = no_leaders(4)
+    found: list[list[Any]] = [[], [], []]
+    for first in range(0, len(bucket), at_a_time):
+        some = slice(first, first + at_a_time)
+        rows = np.arange(len(sketches[some]))[::-1].copy()
+        met = candidates(bucket[some], documents[some], rows, sketches[some][::-1].copy(), low, high, state)
+        found[0] += met.leads.tolist()
+        found[1] += met.mask.tolist()
+        found[2] += met.rank.tolist()
+    assert (*found, state.counts.tolist()) == slow_candidates(bucket, documents.tolist(), sketches, low, high)
 
 
-def test_a_giant_bucket_takes_linear_time():
+@given(hnp.arrays(np.uint16, st.integers(0, 20)))
+def test_the_bits_of_masks_are_pairs(masks):
+    rows, leader = pairs_of(masks)
+    want = [(row, k) for row, mask in enumerate(masks.tolist()) for k in range(16) if mask >> k & 1]
+    assert sorted(zip(rows.tolist(), leader.tolist())) == want
+
+
+def test_a_large_bucket_takes_linear_work_and_what_is_not_compared_is_counted():
+    def counts(sketches):
+        n = len(sketches)
+        state = no_leaders(sketches.shape[1])
+        candidates(np.zeros(n, np.int32), np.arange(n), np.arange(n), sketches, 0.5, 0.9, state)
+        return state.counts.tolist()
+
     n = 5000
-    alike = candidates(np.zeros(n, np.int32), 1, np.arange(n), np.zeros((n, 8), np.uint16), 0.5, 0.9)
-    assert len(alike[0]) == n - 1
-    unlike = candidates(
-        np.zeros(n, np.int32), 1, np.arange(n), np.arange(n * 8, dtype=np.uint16).reshape(n, 8), 0.0, 1.0
-    )
-    assert len(unlike[0]) <= n * LEADERS
+    assert counts(np.zeros((n, 8), np.uint16)) == [n - 1, 0]
+    most = LEADERS * (LEADERS - 1) // 2 + (n - LEADERS) * LEADERS
+    assert counts(np.arange(n * 8, dtype=np.uint16).reshape(n, 8)) == [most, n * (n - 1) // 2 - most]
 
 
 SETS = st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=6)
@@ -120,24 +167,25 @@ def test_jaccard_is_that_of_sets(sets, data):
 
 
 @st.composite
-def duplicate_pairs(draw):
+def similar_pairs(draw):
     n = draw(st.integers(1, 12))
     pairs = draw(
         st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] < p[1]), max_size=25)
     )
-    return n, [(a, b, draw(st.sampled_from([0.8, 0.9, 1.0]))) for a, b in sorted(pairs)]
+    return n, {(a, b): draw(st.sampled_from([0.7, 0.8, 0.9, 1.0])) for a, b in sorted(pairs)}
 
 
-@given(duplicate_pairs(), st.randoms())
-def test_a_document_is_dropped_only_for_a_verified_duplicate_that_is_kept(case, random):
-    n, pairs = case
-    random.shuffle(pairs)
-    arrays: list[Any] = [
-        np.array([p[k] for p in pairs], dtype) for k, dtype in ((0, np.int32), (1, np.int32), (2, np.float64))
-    ]
-    duplicate_of, score = (column.tolist() for column in survivors(n, *arrays))
-    verified = {(a, b): s for a, b, s in pairs}
+@given(similar_pairs(), st.integers(1, 30))
+def test_a_document_is_dropped_only_for_a_verified_duplicate_that_is_kept(case, at_a_time):
+    n, similar = case
+    duplicate_of, score = np.full(n, -1, np.int32), np.zeros(n)
+    ordered = sorted(similar, key=lambda pair: (pair[1], pair[0]))
+    for block in (ordered[first : first + at_a_time] for first in range(0, len(ordered), at_a_time)):
+        # What is known to be dropped need not be compared.
+        known = [similar[pair] if duplicate_of[pair[0]] < 0 else np.nan for pair in block]
+        earlier, later = (np.array([pair[side] for pair in block], np.int32) for side in (0, 1))
+        settle(later, earlier, np.array(known), 0.8, duplicate_of, score)
     for d in range(n):
-        kept = [(-verified[a, d], a) for a in range(d) if (a, d) in verified and duplicate_of[a] < 0]
+        kept = [(-similar[a, d], a) for a in range(d) if similar.get((a, d), 0) >= 0.8 and duplicate_of[a] < 0]
         assert duplicate_of[d] == (min(kept)[1] if kept else -1)
         assert score[d] == (-min(kept)[0] if kept else 0)

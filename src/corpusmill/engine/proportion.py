@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 
 def in_proportion(tokens: NDArray[np.int64], size: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tokens of texts of `size` bytes, if texts of `of` bytes have so many: all (documents,). Halves are rounded up;
-    of nothing there is nothing.
+    """Tokens of texts of `size` bytes, if texts of `of` bytes have so many: all (documents,) below 2**31. Halves are
+    rounded up; of nothing there is nothing.
 
     >>> in_proportion(np.array([10, 10, 7]), np.array([100, 25, 9]), np.array([100, 100, 0])).tolist()
     [10, 3, 0]

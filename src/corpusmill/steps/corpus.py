@@ -222,11 +222,19 @@ def _dropped(files: KeyFiles, io: UnitIO) -> NDArray[np.int64]:
     dropped = [np.empty(0, np.int64), *(io.arrays(path)["documents"] for path in files.unkept)]
     starts = files.own_starts
     for table, slices in files.excluded:
-        verdicts = io.table(table, ["document", "reason"])
-        sizes = np.diff(io.arrays(slices)["offsets"])
-        numbers = verdicts["document"].to_numpy() + np.repeat(starts[:-1], sizes)
-        dropped.append(numbers[verdicts["reason"].is_valid().to_numpy()] + files.own)
-    return np.unique(np.concatenate(dropped))
+        # Of the table, ROWS at a time: a worker holds 8 bytes of each dropped document.
+        offsets = io.arrays(slices)["offsets"]
+        row = 0
+        for batch in io.parquet(table).iter_batches(ROWS, columns=["document", "reason"], use_threads=False):
+            rows = np.flatnonzero(batch["reason"].is_valid().to_numpy(zero_copy_only=False))
+            unit = np.searchsorted(offsets, rows + row, "right") - 1
+            dropped.append(batch["document"].to_numpy()[rows] + starts[unit] + files.own)
+            row += len(batch)
+    numbers: NDArray[np.int64] = np.concatenate(dropped)
+    numbers.sort()
+    new = np.ones(len(numbers), bool)
+    new[1:] = numbers[1:] != numbers[:-1]
+    return numbers[new]
 
 
 def _partition(
@@ -292,12 +300,13 @@ def _records(partition: int, partitions: int, arrays: Mapping[str, NDArray[Any]]
 
 def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name: str) -> NDArray[Any]:
     """Rows of an array by document, for sorted document numbers."""
-    rows = []
+    sample = io.arrays(files.keys[-1])[name]
+    rows = np.empty((len(documents), *sample.shape[1:]), sample.dtype)
     for path, start, end in zip(files.keys, files.starts, files.starts[1:]):
         first, stop = np.searchsorted(documents, [start, end])
         if first < stop:
-            rows.append(np.asarray(io.arrays(path)[name])[documents[first:stop] - start])
-    return np.concatenate(rows) if rows else np.asarray(io.arrays(files.keys[-1])[name])[:0]
+            rows[first:stop] = io.arrays(path)[name][documents[first:stop] - start]
+    return rows
 
 
 # ------------------------------------------------------------- which duplicate is preferred

@@ -58,7 +58,7 @@ Matching across the corpus:
     folded_words   where the words of folded text are in the original
     shingles       hashes of n-grams of folded text
     sketch         MinHash signatures of shingle sets, and their band keys
-    buckets        documents that share a key: partitions, candidate pairs, Jaccard index, survivors
+    buckets        documents that share a key: partitions, candidate pairs, Jaccard index, decisions
     pieces         lines and paragraphs as the unit of deduplication
     repeats        which records of a stream occurred before
     passages       windows of tokens, for repeated substrings

@@ -1,6 +1,8 @@
 """Documents that share a key: keys are sorted by partition when they are computed, and grouped partition by
 partition."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,76 +102,117 @@ def _shared(keys: NDArray[np.uint64], bucket: NDArray[np.int32]) -> int:
     return buckets
 
 
+class Leaders(NamedTuple):
+    """The bucket whose records are being compared, and counts over all buckets. See `no_leaders`.
+
+    documents   (LEADERS,) the documents that later ones are compared with
+    sketches    (LEADERS, lanes) their sketches
+    bucket      (4,) its number, -1 before the first; records of it so far; how many of them are leaders; how many did
+                not reach `high` with a leader
+    counts      (2,) pairs whose sketches were compared; pairs that were not, though neither of the two reached `high`
+    """
+
+    documents: NDArray[np.int64]
+    sketches: NDArray[np.uint16]
+    bucket: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def no_leaders(lanes: int) -> Leaders:
+    """Before the first bucket."""
+    bucket = np.array([-1, 0, 0, 0])
+    return Leaders(np.zeros(LEADERS, np.int64), np.zeros((LEADERS, lanes), np.uint16), bucket, np.zeros(2, np.int64))
+
+
+class Met(NamedTuple):
+    """What became of each record of some buckets, (records,) each.
+
+    leads   whether it is a leader
+    mask    bits: the leaders of its bucket with which it is a candidate pair; bit k is the k-th leader
+    rank    how many records of its bucket were before it
+    """
+
+    leads: NDArray[np.bool_]
+    mask: NDArray[np.uint16]
+    rank: NDArray[np.int32]
+
+
 def candidates(
     bucket: NDArray[np.int32],
-    buckets: int,
-    at: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    rows: NDArray[np.int64],
     sketches: NDArray[np.uint16],
     low: float,
     high: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    state: Leaders,
+) -> Met:
     """Candidate pairs of near-duplicates within buckets, without comparing all with all.
 
-    bucket     (records,) the bucket of each record, from `shared`, without the records with unique keys
-    buckets    the number of buckets
-    at         (records,) the row of `sketches` of each record; records are in order of preference
-    sketches   (rows, lanes)
+    bucket     (records,) the bucket of each record, from `shared`, rising, without the records with unique keys
+    documents  (records,) the document of each; those of a bucket are in order of preference
+    rows       (records,) the row of each in `sketches`
+    sketches   (…, lanes)
     low        a pair with at least this share of equal lanes is a candidate pair
     high       a record that reaches this with an earlier one is not compared further
-    returns    earlier record, later record, share of equal lanes, each (pairs,)
+    state      of the records before these: a bucket may be given in parts. It is changed
 
     A record is compared with the leaders of its bucket: the earlier records that did not reach `high` with a leader
     themselves, at most LEADERS of them. So a bucket of n records costs at most n * LEADERS comparisons.
     """
-    left, right = np.empty(len(bucket) * 2, np.int64), np.empty(len(bucket) * 2, np.int64)
-    share = np.empty(len(bucket) * 2, np.float32)
+    met = Met(np.zeros(len(bucket), bool), np.zeros(len(bucket), np.uint16), np.zeros(len(bucket), np.int32))
     lanes = sketches.shape[1]
     least, enough = int(np.ceil(low * lanes - 1e-9)), int(np.ceil(high * lanes - 1e-9))
-    while True:
-        count = int(_candidates(bucket, buckets, at, sketches, least, enough, left, right, share))
-        if count <= len(left):
-            return left[:count], right[:count], share[:count]
-        left, right, share = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.float32)
+    _candidates(bucket, documents, rows, sketches, least, enough, state, met)
+    return met
 
 
 @kernel
 def _candidates(
     bucket: NDArray[np.int32],
-    buckets: int,
-    at: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    rows: NDArray[np.int64],
     sketches: NDArray[np.uint16],
     least: int,
     enough: int,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    share: NDArray[np.float32],
-) -> int:
+    state: Leaders,
+    met: Met,
+) -> None:
     lanes = sketches.shape[1]
-    leaders = np.full((buckets, LEADERS), -1, np.int64)
-    count = np.zeros(buckets, np.int32)
-    pairs = 0
+    now, counts = state.bucket, state.counts
     for i in range(len(bucket)):
-        b = bucket[i]
+        if bucket[i] != now[0]:
+            now[0], now[1], now[2], now[3] = bucket[i], 0, 0, 0
         certain = False
-        for k in range(count[b]):
-            j = leaders[b, k]
-            if at[j] == at[i]:
+        mask = 0
+        for k in range(now[2]):
+            if state.documents[k] == documents[i]:
                 certain = True
                 break
             equal = 0
             for lane in range(lanes):
-                equal += sketches[at[i], lane] == sketches[at[j], lane]
+                equal += sketches[rows[i], lane] == state.sketches[k, lane]
+            counts[0] += 1
             if equal >= least:
-                if pairs < len(left):
-                    left[pairs], right[pairs], share[pairs] = j, i, equal / lanes
-                pairs += 1
+                mask |= 1 << k
             if equal >= enough:
                 certain = True
                 break
-        if not certain and count[b] < LEADERS:
-            leaders[b, count[b]] = i
-            count[b] += 1
-    return pairs
+        met.mask[i], met.rank[i] = mask, now[1]
+        if not certain:
+            counts[1] += now[3] - now[2]
+            now[3] += 1
+            if now[2] < LEADERS:
+                state.documents[now[2]] = documents[i]
+                state.sketches[now[2]] = sketches[rows[i]]
+                met.leads[i] = True
+                now[2] += 1
+        now[1] += 1
+
+
+def pairs_of(mask: NDArray[np.uint16]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(pairs,) the rows of masks, and which of the leaders, of each bit that is set."""
+    rows = [np.flatnonzero(mask >> k & 1) for k in range(LEADERS)]
+    return np.concatenate(rows), np.repeat(np.arange(LEADERS), [len(some) for some in rows])
 
 
 def jaccard(
@@ -282,48 +325,54 @@ def take_sets(
         out[places[i] : places[i + 1]] = hashes[first : offsets[sets[i] + 1]]
 
 
-def survivors(
-    documents: int, earlier: NDArray[np.int32], later: NDArray[np.int32], similarity: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The kept document that each one is a duplicate of, and how similar the two are.
-
-    documents    the number of documents; a smaller number is preferred
-    earlier, later, similarity   (pairs,) verified duplicate pairs, `earlier` < `later`
-    returns      (documents,) the most similar kept duplicate (the earliest on a tie), -1 for documents that are kept;
-                 (documents,) the similarity, 0 for documents that are kept
-
-    Documents are decided in order, so no document is dropped for one that is dropped itself: there are no chains.
-    """
-    order = np.lexsort((earlier, -similarity, later))
-    duplicate_of, score = np.full(documents, -1, np.int32), np.zeros(documents)
-    _survivors(order, earlier, later, similarity, duplicate_of, score)
-    return duplicate_of, score
-
-
-@kernel
-def _survivors(
-    order: NDArray[np.int64],
-    earlier: NDArray[np.int32],
+def settle(
     later: NDArray[np.int32],
+    earlier: NDArray[np.int32],
     similarity: NDArray[np.float64],
+    threshold: float,
     duplicate_of: NDArray[np.int32],
     score: NDArray[np.float64],
 ) -> None:
-    for p in order:
-        if duplicate_of[later[p]] < 0 and duplicate_of[earlier[p]] < 0:
-            duplicate_of[later[p]] = earlier[p]
-            score[later[p]] = similarity[p]
+    """Decide on documents in order of preference: each is dropped for the most similar one that is kept, the preferred
+    of equals, if it is at least as similar as the threshold.
+
+    later, earlier  (pairs,) documents by number, `earlier` < `later`: a smaller number is preferred. Sorted by `later`,
+                    then `earlier`
+    similarity      (pairs,) of those that are kept so far, and among `later`; NaN elsewhere
+    duplicate_of    (documents,) the one that each is dropped for, -1: kept so far. Written
+    score           (documents,) how similar the two are. Written
+
+    Documents are decided in order, so no document is dropped for one that is dropped itself: there are no chains.
+    """
+    _settle(later, earlier, similarity, threshold, duplicate_of, score)
+
+
+@kernel
+def _settle(
+    later: NDArray[np.int32],
+    earlier: NDArray[np.int32],
+    similarity: NDArray[np.float64],
+    threshold: float,
+    duplicate_of: NDArray[np.int32],
+    score: NDArray[np.float64],
+) -> None:
+    for p in range(len(later)):
+        d, e = later[p], earlier[p]
+        if duplicate_of[e] < 0 and similarity[p] >= threshold and (duplicate_of[d] < 0 or similarity[p] > score[d]):
+            duplicate_of[d], score[d] = e, similarity[p]
 
 
 def warm_up() -> None:
     """Compile the kernels."""
     keys = np.array([[1, 2], [1, 3]], np.uint64)
     scatter(keys, 2)
-    bucket, buckets = shared(keys[:, 0].copy())
-    candidates(bucket, buckets, np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9)
+    bucket, _ = shared(keys[:, 0].copy())
+    bucket.sort()
+    candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9, no_leaders(4))
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
     similarity = jaccard(np.array([0]), np.array([1]), *sets)
     for array in sets:  # as from a mapped file: another type to numba
         array.setflags(write=False)
     take_sets(*sets, np.array([0]), np.array([0, 2]), np.empty(2, np.uint64))
-    survivors(2, np.array([0], np.int32), np.array([1], np.int32), similarity)
+    one, other = np.array([0], np.int32), np.array([1], np.int32)
+    settle(other, one, similarity, 0.5, np.full(2, -1, np.int32), np.zeros(2))

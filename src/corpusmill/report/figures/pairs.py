@@ -14,6 +14,8 @@ class Pairs:
 
     candidates, verified   candidate pairs that were compared, and those that are duplicates; None if the step does not
                            compare candidates
+    left_out               pairs of large buckets that were not compared: with documents that are no leaders of the
+                           bucket, once for each band; and with leaders, or documents that duplicates were dropped for
     similarities           of all pairs
     least_similar          some of them with their texts, see `samples.pairs`
     remarks                what the step says about its parameters
@@ -22,6 +24,7 @@ class Pairs:
     step: str
     candidates: int | None
     verified: int | None
+    left_out: tuple[int, int]
     similarities: Histogram | None
     least_similar: tuple[dict[str, Any], ...]
     remarks: tuple[str, ...] = ()
@@ -39,9 +42,12 @@ def pairs(tables: RunTables, n: int) -> list[Pairs]:
     """
     figures = []
     for step in tables.labels:
-        if shown := samples.pairs(tables, step, n):
-            facts = tables.files.facts(f"{step}-verdicts")
-            compared = facts.get("candidates"), facts.get("verified")
+        shown = samples.pairs(tables, step, n)
+        facts = tables.files.facts(f"{step}-verdicts")
+        met = tables.files.facts(f"{step}-group").get("not_compared", 0)
+        left_out = met, facts.get("not_verified", 0) + facts.get("not_followed", 0)
+        if shown or any(left_out):
+            compared = facts.get("compared"), facts.get("verified")
             said = tuple(remark for label, remark in tables.remarks if label == step)
-            figures.append(Pairs(step, *compared, histograms.similarities(tables, step), tuple(shown), said))
+            figures.append(Pairs(step, *compared, left_out, histograms.similarities(tables, step), tuple(shown), said))
     return figures

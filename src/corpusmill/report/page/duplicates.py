@@ -33,7 +33,14 @@ def of_step(figure: Pairs) -> list[Inside]:
         compared, verified = number(figure.candidates), number(figure.verified)
         words = f"{compared} candidate pairs compared, {verified} confirmed near-duplicates."
         parts.append(tag("p", words))
+    if any(figure.left_out):
+        met, kept = map(number, figure.left_out)
+        words = f"Not compared in large buckets: {met} pairs, counted in each band, that have none of the documents "
+        words += f"that others are compared with; and {kept} pairs beyond those that each document is compared with."
+        parts.append(tag("p", words))
     parts += [tag("p", f"{remark[0].upper()}{remark[1:]}.") for remark in figure.remarks]
+    if not figure.least_similar:
+        return parts
     if figure.similarities and not figure.exact:
         chart = histogram(
             figure.similarities, label=f"duplicates found by {step}, by similarity", unit="similarity", height=120
