@@ -55,8 +55,8 @@ class Reader(jsonl.Jsonl):
     """JSON lines; marked ones end the worker that reads them."""
 
     def read(self, piece, source, counts):
-        def lines(*given):
-            for position, line in real(*given):
+        def lines(*given, **named):
+            for position, line in real(*given, **named):
                 if b"KILLER" in bytes(line):
                     end(bytes(line).split()[-1].strip(b'"}').decode())
                 yield position, line
