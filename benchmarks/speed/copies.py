@@ -23,15 +23,18 @@ SHARE = 8  # one word in so many is another one
 COMMON = 50  # the words that stand for others occur so often in the slice
 
 
-def build(given: Iterable[Path], out: Path, scale: float) -> None:
-    """Writes docs-NNNN.jsonl and truth.json."""
+def build(given: Iterable[Path], out: Path, scale: float, repeated: bool = False) -> None:
+    """Writes docs-NNNN.jsonl and truth.json.
+
+    repeated   every second file has the texts of the one before
+    """
     out.mkdir(parents=True, exist_ok=True)
     files = sorted(given)
     size = sum(file.stat().st_size for file in files)
     vocabulary = words_of(files)
     copies = max(1, round(scale * OF_SCALE_1 / size))
     with Pool(os.cpu_count()) as pool:
-        made = pool.map(partial(copy, files, vocabulary, out), range(copies), chunksize=1)
+        made = pool.map(partial(copy, files, vocabulary, out, repeated), range(copies), chunksize=1)
     truth = {"files": dict(entry for entry, _ in made), "documents": sum(count for _, count in made)}
     (out / "truth.json").write_text(json.dumps(truth) + "\n", "utf-8")
 
@@ -48,13 +51,14 @@ def words_of(files: list[Path]) -> dict[str, bool]:
 
 
 def copy(
-    files: list[Path], vocabulary: dict[str, bool], out: Path, number: int
+    files: list[Path], vocabulary: dict[str, bool], out: Path, repeated: bool, number: int
 ) -> tuple[tuple[str, dict[str, object]], int]:
     """One file of the workload: name, bytes and checksum, and how many documents it has. Copy 0 is as it was."""
     common = [word for word, is_common in vocabulary.items() if is_common]
     instead: dict[str, str] = {}
-    for word in vocabulary if number else ():
-        drawn = xxhash.xxh3_64_intdigest(word.encode(), seed=number)
+    words = number - number % 2 if repeated else number
+    for word in vocabulary if words else ():
+        drawn = xxhash.xxh3_64_intdigest(word.encode(), seed=words)
         if drawn % SHARE == 0:
             instead[word] = common[drawn // SHARE % len(common)]
     path = out / f"docs-{number:04}.jsonl"
@@ -76,5 +80,6 @@ if __name__ == "__main__":
     parser.add_argument("--slice", type=Path, required=True, help="a folder with docs-*.jsonl")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--scale", type=float, default=1.0, help="of the workload: 2 is 1 GB")
+    parser.add_argument("--repeated", action="store_true", help="every second file has the texts of the one before")
     options = parser.parse_args()
-    build(options.slice.glob("docs-*.jsonl"), options.out, options.scale)
+    build(options.slice.glob("docs-*.jsonl"), options.out, options.scale, options.repeated)

@@ -32,27 +32,28 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/workload"), help="workloads are put at OUT-SCALE")
     parser.add_argument("--packages", type=Path, default=Path("build/packages"), help="where packages are kept")
     parser.add_argument("--slice", type=Path, help="make workloads of this slice of one, and of no packages")
+    parser.add_argument("--repeated", action="store_true", help="with --slice: half of the input is copies")
     parser.add_argument("--workers", type=int, help="one for each core, if not given")
-    parser.add_argument("--scales", type=int, nargs="+", default=SCALES, help="of the workload: 2 is 1 GB")
+    parser.add_argument("--scales", type=float, nargs="+", default=SCALES, help="of the workload: 2 is 1 GB")
     parser.add_argument("--runs", type=int, default=1, help="of which the median is taken")
     parser.add_argument("--keep", action="store_true", help="leave the workloads that were made")
     parser.add_argument("--scratch", type=Path, help="folder for what runs write; a temporary one if not given")
     options = parser.parse_args()
     check_disk(options.out, options.scales, options.scratch)
-    heading(f"workloads of scale {', '.join(map(str, options.scales))}", "benchmarks.speed.linear")
+    heading(f"workloads of scale {', '.join(f'{scale:g}' for scale in options.scales)}", "benchmarks.speed.linear")
     kernels.warm()
     seconds: dict[str, dict[str, float]] = {name: {} for name, _ in RECIPES}
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
     try:
         for scale in sorted(options.scales):
-            folder = options.out.with_name(f"{options.out.name}-{scale}")
+            folder = options.out.with_name(f"{options.out.name}-{scale:g}")
             made = not (folder / "truth.json").is_file()
             if made:
                 with contextlib.redirect_stdout(sys.stderr):
                     if options.slice:
-                        copies.build(options.slice.glob("docs-*.jsonl"), folder, scale)
+                        copies.build(options.slice.glob("docs-*.jsonl"), folder, scale, options.repeated)
                     else:
-                        build(fetch(options.packages), folder, scale, processes=2)
+                        build(fetch(options.packages), folder, int(scale), processes=2)
             workload = Workload.open(folder)
             for name, steps in RECIPES:
                 done = [whole_run(workload, steps, scratch, options.workers) for _ in range(options.runs)]
@@ -65,10 +66,10 @@ def main() -> int:
     return verdict([figure(name, by_size) for name, by_size in seconds.items()])
 
 
-def check_disk(out: Path, scales: list[int], scratch: Path | None) -> None:
+def check_disk(out: Path, scales: list[float], scratch: Path | None) -> None:
     """Raises SystemExit if the largest workload, or its run, does not fit."""
     largest = max(scales) * OF_SCALE_1
-    made = (out.with_name(f"{out.name}-{max(scales)}") / "truth.json").is_file()
+    made = (out.with_name(f"{out.name}-{max(scales):g}") / "truth.json").is_file()
     making, running = nearest(out.absolute()), nearest(Path(scratch or tempfile.gettempdir()))
     needed = {making: 0.0 if made else largest * MAKING}
     beside = 0.0 if made or making.stat().st_dev != running.stat().st_dev else HELD
@@ -79,7 +80,7 @@ def check_disk(out: Path, scales: list[int], scratch: Path | None) -> None:
             raise SystemExit(
                 f"{folder}: {free:.0f} GB are free, and {size:.0f} are needed for {largest:.0f} GB of input. Name "
                 f"another disk (--out, --scratch), or leave the largest out: --scales "
-                f"{' '.join(map(str, sorted(scales)[:-1])) or 1}"
+                f"{' '.join(f'{scale:g}' for scale in sorted(scales)[:-1]) or 1}"
             )
 
 
