@@ -743,7 +743,7 @@ def _asides(name: str) -> tuple[Aside, ...]:
 def _read_json(name: str) -> Any:
     try:
         return json.loads(_read(name))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedRecord(name, f"it is no JSON ({_first_line(error)})") from error
 
 

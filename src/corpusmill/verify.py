@@ -302,5 +302,5 @@ def _as_indexed(folder: Path, names: list[str], files: dict[str, int], suffix: s
 def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -120,3 +120,9 @@ def test_units_are_forgotten_with_the_results_that_hold_them(folder):
 def test_such_an_error_reaches_the_driver(folder):
     error = DamagedRecord("a/b.json", "it is no JSON")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_record_that_is_nested_without_end_is_damaged(folder):
+    (folder.run.path / "stages.json").write_text("[" * 100_000, "utf-8")
+    with pytest.raises(DamagedRecord, match="it is no JSON"):
+        folder.run.stages_record()

@@ -22,6 +22,7 @@ STEP = "read/csv"
 KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
 MAX_ROW = 32_000_000  # bytes of a row, and so of a line
 MAX_FIELDS = 2_000_000  # delimiters in a line
+LINE_END = re.compile("\r\n|\r|\n")
 HEAD = 1 << 16  # bytes in which a header ends whose lines end with carriage returns
 # Lone surrogates, which no text holds that is decoded: see _Text.
 MARK, RETURN = "\udc00", "\udc0d"
@@ -210,9 +211,11 @@ def _first_end(head: str, delimiter: str) -> str:
     given = [""]
 
     def parts() -> Iterator[str]:
-        for part in re.findall("[^\r\n]*(?:\r\n|\r|\n)", head):
-            given.append(part)
-            yield part
+        start = 0
+        for end in LINE_END.finditer(head):
+            given.append(head[start : end.end()])
+            yield given[-1]
+            start = end.end()
 
     next(csv.reader(parts(), delimiter=delimiter), None)
     return given[-1][len(given[-1].rstrip("\r\n")) :]

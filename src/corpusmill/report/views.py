@@ -185,8 +185,22 @@ class Answer:
 def sql(tables: RunTables, query: str) -> Answer:
     """The columns and rows that a SELECT gives, see `Views.query`."""
     table = Views(tables).query(query)
-    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [_values(name, column) for name, column in zip(table.column_names, table.columns)]
     return Answer(tuple(table.column_names), tuple(zip(*columns)))
+
+
+def _values(name: str, column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; as text where they are beyond what Python has: nanoseconds, years past 9999."""
+    try:
+        return [_plain(value) for value in column.to_pylist()]
+    except (ValueError, OverflowError):
+        try:
+            return list(column.cast(pa.string()).to_pylist())
+        except pa.ArrowException:
+            raise InputError(
+                f'the column "{name}" has values of the type {column.type} which Python has no value for. Ask for them '
+                f'as text: CAST("{name}" AS VARCHAR)'
+            ) from None
 
 
 def _plain(value: Any) -> Any:
