@@ -83,7 +83,9 @@ def recipes(draw: st.DrawFn) -> Recipe:
     of_text = anything(read, Lines).filter(lambda r: name_of(r) not in PAGES and getattr(r, "html", None) is None)
     readers = draw(st.lists(of_text, min_size=1, max_size=3))
     tokens: list[Any] = draw(st.sampled_from([[], [Bpe()], [Bpe(), Concat()], [Letters(), Rows()]]))
-    on_text = anything(steps, Everything, KeepShort).filter(lambda step: not isinstance(step, Tokenize | Pack))
+    on_text = anything(steps, Everything, KeepShort).filter(
+        lambda step: not isinstance(step, Tokenize | Pack) and (bool(tokens) or getattr(step, "unit", None) != "tokens")
+    )
     writers: st.SearchStrategy[Any] = anything(write).filter(
         lambda writer: len(tokens) == 2 or (isinstance(writer, DocumentWriter) and not isinstance(writer, AddsTokens))
     )
