@@ -22,6 +22,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"shards", "measures"},
     {"keys", "unit_io"},
     {"run_folder"},
+    {"run_records"},
     {"node_cache"},
     {"models"},
     {"text", "tokens", "units", "sums"},

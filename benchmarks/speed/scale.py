@@ -208,7 +208,7 @@ def measure(documents: int, copies: bool, root: Path) -> tuple[float, int, int]:
 
 
 def dropped(root: Path, columns: list[str]) -> tuple[NDArray[np.int64], pa.Table]:
-    """The numbers of the documents that go, and the verdicts on them."""
+    """The numbers of the dropped documents, and the verdicts on them."""
     results = RunFolder(str(root)).results()["minhash-verdicts"]
     found = pq.read_table(root / results["verdicts"].path(0), columns=["document", "reason", *columns])
     sizes = np.diff(map_arrays(root / results["slices"].path(0))["offsets"])
@@ -218,7 +218,7 @@ def dropped(root: Path, columns: list[str]) -> tuple[NDArray[np.int64], pa.Table
 
 
 def check(documents: int, root: Path) -> int:
-    """How many go. Raises SystemExit unless those go that must."""
+    """How many are dropped. Raises SystemExit unless those are that must be."""
     gone, _ = dropped(root, [])
     pairs = documents // PAIRED // 2
     kind = (gone // PAIRED - pairs) % 3  # words exchanged
@@ -231,7 +231,7 @@ def check(documents: int, root: Path) -> int:
 
 
 def check_copies(documents: int, root: Path) -> int:
-    """How many go. Raises SystemExit if too few do, or one whose similarity to one that stays is not as is said."""
+    """How many are dropped. Raises SystemExit if too few are, or one whose similarity to a kept one is not as said."""
     gone, verdicts = dropped(root, ["duplicate_of", "similarity"])
     if documents - len(gone) > MOST_KEPT * documents:
         raise SystemExit(f"too many are kept: {documents - len(gone):,}")
@@ -245,7 +245,7 @@ def check_copies(documents: int, root: Path) -> int:
         )
         similarity = len(one & other) / len(one | other)
         if kept in going or similarity < COPIES_STEP.threshold or similarity != said["similarity"]:
-            raise SystemExit(f"{number} goes for {kept}: {similarity} and not {said['similarity']}")
+            raise SystemExit(f"{number} is dropped for {kept}: {similarity} and not {said['similarity']}")
     return len(gone)
 
 

@@ -37,7 +37,8 @@ from corpusmill.execute import Check, Failure, OnAside, OnCommit
 from corpusmill.read import Piece, ReadCounts, split_bytes
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
-from corpusmill.run_folder import RunFolder, sealed
+from corpusmill.run_folder import RunFolder
+from corpusmill.run_records import sealed
 from corpusmill.storage import FileInfo
 from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import Commit, Output, Stage, Unit

@@ -24,34 +24,48 @@ share units: those whose keys are equal.
 
 Each of these records says whether it is as it was written: a plan is named for what it holds, results have their
 checksum in their name, a commit begins with its own. One that is not raises DamagedRecord; who carries out a run sets
-it aside, and what it stood for is done again.
+it aside, and its units are done again.
 """
 
 import contextlib
-import errno
-import hashlib
-import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import xxhash
-from numpy.typing import NDArray
 
 from corpusmill import storage
 from corpusmill.errors import InputError, RecipeError, ResumeError, StorageError
-from corpusmill.facts import Facts, in_order, merge
 from corpusmill.node_cache import NodeCache
-from corpusmill.units import Aside, Commit, Files, Results, Unit
+from corpusmill.run_records import (
+    UNREADABLE,
+    Collected,
+    DamagedFile,
+    DamagedRecord,
+    as_json,
+    as_results,
+    asides,
+    escaped,
+    first_line,
+    is_stage,
+    parquet,
+    plain,
+    plan_name,
+    read_json,
+    read_record,
+    read_results,
+    read_table,
+    sealed,
+    unsealed,
+)
+from corpusmill.units import Aside, Commit, Results, Unit
 
 RUN, WATERFALL, REPORT, OUTPUT, STAGES = "run.json", "waterfall.json", "report.html", "output", "stages"
 STAGES_RECORD = "stages.json"
@@ -62,35 +76,6 @@ DAMAGED = "damaged"
 # How files end that a run writes.
 WRITTEN = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds")
 BOOKS = ("plans", "commits", "results", "failed", "aside", "tmp", DAMAGED)  # folders of a stage that are not outputs
-CHECKSUM = 32  # hexadecimal digits
-SEAL = b'{"checksum":"'  # what a commit begins with
-# Of these the file itself is the reason, and writing it anew under another name helps; others concern the whole disk.
-UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR)
-
-
-class DamagedRecord(ResumeError):
-    """A record of the run is not as it was written. `name` is the full name of its file."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(name, problem)
-        self.name = name
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.problem}; it was changed or damaged. Run the recipe again in this folder: what this "
-            f"record stands for is done again, and nothing else."
-        )
-
-
-@dataclass(frozen=True)
-class DamagedFile:
-    """An output of a unit that is not as its commit says: the unit's key, the file, relative to the run, and what is
-    wrong with it."""
-
-    key: str
-    path: str
-    problem: str
 
 
 @dataclass(frozen=True)
@@ -181,7 +166,7 @@ class RunFolder:
         """What run.json says. Raises InputError if there is no run here, ResumeError if it is damaged."""
         if not self.exists():
             raise InputError(f"{self.place}: no run here (there is no {RUN}). `corpusmill run RECIPE` makes one.")
-        record = _read_json(self.name_of(RUN))
+        record = read_json(self.name_of(RUN))
         if not isinstance(record, dict) or any(
             not isinstance(record.get(name), kind) for name, kind in RECORDED.items()
         ):
@@ -191,27 +176,27 @@ class RunFolder:
     def damaged_records(self) -> list[DamagedRecord]:
         """Those records of the whole run that are damaged: every run writes them again."""
         damaged = []
-        for read in (self.record, self.stages_record, self.waterfall) if self.exists() else ():
+        for ask in (self.record, self.stages_record, self.waterfall) if self.exists() else ():
             try:
-                read()
+                ask()
             except DamagedRecord as error:
                 damaged.append(error)
         return damaged
 
     def write_record(self, record: Mapping[str, Any]) -> None:
-        storage.write_atomic(self.name_of(RUN), _json(record))
+        storage.write_atomic(self.name_of(RUN), as_json(record))
 
     def stages_record(self) -> list[dict[str, Any]]:
         """The stages of the last run here, in order: `stage`, `folder`, and the name of its `plan`, None if not
         begun. Raises DamagedRecord."""
         name = self.name_of(STAGES_RECORD)
-        stages = _read_json(name) if storage.exists(name) else []
-        if not isinstance(stages, list) or not all(map(_is_stage, stages)):
+        stages = read_json(name) if storage.exists(name) else []
+        if not isinstance(stages, list) or not all(map(is_stage, stages)):
             raise DamagedRecord(name, "it is no list of stages, folders and plans")
         return stages
 
     def write_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
-        storage.write_atomic(self.name_of(STAGES_RECORD), _json(stages))
+        storage.write_atomic(self.name_of(STAGES_RECORD), as_json(stages))
 
     def results(self) -> dict[str, Results]:
         """What the stages of the last run left, so far: stages that were not begun are left out."""
@@ -230,13 +215,13 @@ class RunFolder:
         name = self.name_of(WATERFALL)
         if not storage.exists(name):
             return None
-        record = _read_json(name)
+        record = read_json(name)
         if not isinstance(record, dict):
             raise DamagedRecord(name, "it is no object")
         return record
 
     def write_waterfall(self, record: Mapping[str, Any]) -> None:
-        storage.write_atomic(self.name_of(WATERFALL), _json(record))
+        storage.write_atomic(self.name_of(WATERFALL), as_json(record))
 
     @property
     def report(self) -> str:
@@ -381,15 +366,15 @@ class StageFolder:
         """Record what the fingerprint in the folder's name is made of. Raises DamagedRecord if the folder says
         something else of it."""
         name = self._name("work.json")
-        if not storage.create_once(name, _json(work)) and _read(name) != _json(work):
-            raise DamagedRecord(name, "it is not what the folder's name stands for")
+        if not storage.create_once(name, as_json(work)) and read_record(name) != as_json(work):
+            raise DamagedRecord(name, "it does not match the fingerprint in the folder's name")
 
     def description(self) -> dict[str, Any] | None:
         """What `describe` recorded; None if the stage was never begun here. Raises DamagedRecord."""
         name = self._name("work.json")
         if not storage.exists(name):
             return None
-        record = _read_json(name)
+        record = read_json(name)
         if not isinstance(record, dict) or any(part not in record for part in ("work", "code", "libraries")):
             raise DamagedRecord(name, "it describes no work")
         return record
@@ -402,15 +387,15 @@ class StageFolder:
         Raises DamagedRecord if there is a plan of this name that holds something else.
         """
         keys = [unit.key for unit in units]
-        inputs = [_escaped(json.dumps(plain(unit.inputs), ensure_ascii=False)).decode() for unit in units]
-        plan = _plan_name(keys, inputs)
+        inputs = [escaped(json.dumps(plain(unit.inputs), ensure_ascii=False)).decode() for unit in units]
+        plan = plan_name(keys, inputs)
         name = self._name(f"plans/{plan}.parquet")
         if storage.exists(name):
             self.planned(plan)
         else:
             columns = {"key": keys, "inputs": inputs}
             storage.create_once(
-                name, _parquet(pa.table(columns, pa.schema([("key", pa.string()), ("inputs", pa.string())])))
+                name, parquet(pa.table(columns, pa.schema([("key", pa.string()), ("inputs", pa.string())])))
             )
         return plan
 
@@ -419,15 +404,15 @@ class StageFolder:
         name = self._name(f"plans/{plan}.parquet")
         if not storage.exists(name):
             return None
-        content = _read(name)
+        content = read_record(name)
         try:
-            table = _table(content, ["key", "inputs"])
+            table = read_table(content, ["key", "inputs"])
             keys: list[str] = table["key"].to_pylist()
-            is_sound = _plan_name(keys, table["inputs"].to_pylist()) == plan
+            is_sound = plan_name(keys, table["inputs"].to_pylist()) == plan
         except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
-            raise DamagedRecord(name, f"it cannot be read ({_first_line(error)})") from error
+            raise DamagedRecord(name, f"it cannot be read ({first_line(error)})") from error
         if not is_sound:
-            raise DamagedRecord(name, "it is not the plan that its name stands for")
+            raise DamagedRecord(name, "it does not match the checksum in its name")
         return keys
 
     def results(self, plan: str) -> Results | None:
@@ -437,7 +422,7 @@ class StageFolder:
 
     def _read_results(self, file: str) -> Results:
         name = self._name(f"results/{file}")
-        content = _read(name)
+        content = read_record(name)
         if xxhash.xxh3_128_hexdigest(content) != file.partition("-")[2].removesuffix(".parquet"):
             raise DamagedRecord(name, "its checksum is not the one in its name")
         return read_results(content)
@@ -445,9 +430,9 @@ class StageFolder:
     def finish(self, plan: str, collected: "Collected", keys: Sequence[str]) -> Results:
         """Record the results of a plan, all of whose units are in `collected`."""
         table = collected.table(keys)
-        content = _parquet(table)
+        content = parquet(table)
         storage.create_once(self._name(f"results/{plan}-{xxhash.xxh3_128_hexdigest(content)}.parquet"), content)
-        return _as_results(table)
+        return as_results(table)
 
     def partial(self, plan: str) -> Results | None:
         """The results so far of a plan that is not complete; None if there is no such plan."""
@@ -456,7 +441,7 @@ class StageFolder:
 
     def finished(self, collected: "Collected", keys: Sequence[str]) -> Results:
         """The results of those units that are done."""
-        return _as_results(collected.table([key for key in keys if key in collected.units]), complete=False)
+        return as_results(collected.table([key for key in keys if key in collected.units]), complete=False)
 
     # ------------------------------------------------------------- commits
 
@@ -484,9 +469,9 @@ class StageFolder:
     def _commit(self, relative: str, key: str) -> Commit:
         name = self._name(relative)
         try:
-            commit = Commit.from_json(_unsealed(_read(name)))
+            commit = Commit.from_json(unsealed(read_record(name)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedRecord(name, f"it is no sound commit ({_first_line(error)})") from error
+            raise DamagedRecord(name, f"it is no sound commit ({first_line(error)})") from error
         if commit.key != key:
             raise DamagedRecord(name, f"it is the commit of another unit, {commit.key}")
         return commit
@@ -560,7 +545,7 @@ class StageFolder:
 
     def failures(self) -> list[dict[str, Any]]:
         names = storage.list_dir(self._name("failed"))
-        return [_read_json(self._name(f"failed/{name}")) for name in names]
+        return [read_json(self._name(f"failed/{name}")) for name in names]
 
     @property
     def failed(self) -> str:
@@ -579,7 +564,7 @@ class StageFolder:
         """Unit's key -> what `set_aside` recorded. Raises DamagedRecord."""
         names = storage.list_dir(self._name("aside"))
         records = {name.removesuffix(".json"): self._name(f"aside/{name}") for name in names}
-        return {key: _asides(name) for key, name in records.items()}
+        return {key: asides(name) for key, name in records.items()}
 
     def forget_aside(self) -> int:
         """Have the units whose records were set aside done again, with these; returns how many units these are.
@@ -630,65 +615,6 @@ class StageFolder:
         return self.run.name_of(f"{self.name}/{relative}".rstrip("/"))
 
 
-class Collected:
-    """Commits on their way to results, held as compact as they can be: 500 bytes a unit.
-
-    facts   the sum over the units so far; a commit that several units share counts for each
-    """
-
-    def __init__(self, folder: str, keys: Iterable[str]) -> None:
-        self.folder = folder
-        self.times: dict[str, int] = {}
-        for key in keys:
-            self.times[key] = self.times.get(key, 0) + 1
-        self.units: dict[str, bytes] = {}
-        self.facts: Facts = {}
-        self._count = 0
-
-    def __len__(self) -> int:
-        """Units of the plan that are done."""
-        return self._count
-
-    def add(self, commit: Commit) -> None:
-        if commit.key in self.units:
-            return
-        outputs = {
-            name: [output.path.rpartition(commit.attempt)[2], output.rows, output.bytes, output.checksum]
-            for name, output in commit.outputs.items()
-        }
-        record = [commit.attempt, outputs, commit.notes, commit.seconds, commit.memory]
-        self.units[commit.key] = json.dumps(record).encode()
-        merge(self.facts, commit.facts, self.times[commit.key])
-        self._count += self.times[commit.key]
-
-    def attempts(self) -> dict[str, str]:
-        """key -> the attempt that counts."""
-        return {key: json.loads(record)[0] for key, record in self.units.items()}
-
-    def table(self, keys: Sequence[str]) -> pa.Table:
-        """Results of units with these keys, in this order, as `_as_results` reads them."""
-        columns: dict[str, list[Any]] = {"attempt": [], "seconds": [], "memory": []}
-        names: dict[str, str] = {}  # output -> suffix
-        notes: dict[str, None] = {}
-        for number, key in enumerate(keys):
-            attempt, outputs, noted, seconds, memory = json.loads(self.units[key])
-            columns["attempt"].append(attempt)
-            columns["seconds"].append(seconds)
-            columns["memory"].append(memory)
-            for name, (suffix, *rest) in outputs.items():
-                names.setdefault(name, suffix)
-                for part, value in zip(("rows", "bytes", "checksum"), rest):
-                    _column(columns, f"{name}:{part}", number).append(value)
-            for name, value in noted.items():
-                notes.setdefault(name)
-                _column(columns, f"note:{name}", number).append(value)
-        for values in columns.values():
-            values.extend([None] * (len(keys) - len(values)))
-        arrays = {"key": pa.array(keys, pa.string())} | {name: _typed(name, v) for name, v in columns.items()}
-        head = {"folder": self.folder, "outputs": names, "notes": list(notes), "facts": in_order(self.facts)}
-        return pa.table(arrays).replace_schema_metadata({"corpusmill": json.dumps(head)})
-
-
 def _read_whole(pattern: str) -> Path | None:
     """The folder of which a pattern names files at any depth that a run writes, too; None if it names others."""
     if Path(pattern).is_dir():
@@ -696,117 +622,6 @@ def _read_whole(pattern: str) -> Path | None:
     head, deep, tail = pattern.partition("**")
     last = tail.rpartition("/")[2]
     return Path(head or ".") if deep and any(fnmatchcase(f"0{suffix}", last or "*") for suffix in WRITTEN) else None
-
-
-def _plan_name(keys: Sequence[str], inputs: Sequence[str]) -> str:
-    digest = hashlib.sha256()
-    for key, text in zip(keys, inputs):
-        digest.update(f"{key}\0{text}\n".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()[:20]
-
-
-def sealed(record: Mapping[str, Any]) -> bytes:
-    """A record as JSON that begins with the checksum of all that follows it."""
-    rest = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()[1:]
-    return SEAL + xxhash.xxh3_128_hexdigest(rest).encode() + b'",' + rest
-
-
-def _unsealed(content: bytes) -> dict[str, Any]:
-    """The record that `sealed` made. Raises ValueError if a bit of it has changed."""
-    end = len(SEAL) + CHECKSUM
-    seal, rest = content[: end + 2], content[end + 2 :]
-    if not seal.startswith(SEAL) or seal[len(SEAL) :] != xxhash.xxh3_128_hexdigest(rest).encode() + b'",':
-        raise ValueError("its checksum is not the one that it begins with")
-    record: dict[str, Any] = json.loads(b"{" + rest)
-    return record
-
-
-def _read(name: str) -> bytes:
-    """The bytes of a record. Raises DamagedRecord where it is no file, or this file cannot be read."""
-    try:
-        return storage.read_bytes(name)
-    except InputError as error:
-        raise DamagedRecord(name, str(error).rpartition(": ")[2]) from error
-    except StorageError as error:
-        if not storage.is_local(name) or error.errno not in UNREADABLE:
-            raise
-        raise DamagedRecord(name, f"it cannot be read ({str(error).rpartition(': ')[2]})") from error
-
-
-def _asides(name: str) -> tuple[Aside, ...]:
-    try:
-        return tuple(map(Aside.from_json, _read_json(name)))
-    except (AttributeError, KeyError, TypeError) as error:
-        raise DamagedRecord(name, f"it does not say what was set aside ({error!r})") from error
-
-
-def _read_json(name: str) -> Any:
-    try:
-        return json.loads(_read(name))
-    except (ValueError, RecursionError) as error:
-        raise DamagedRecord(name, f"it is no JSON ({_first_line(error)})") from error
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
-
-
-def _is_stage(entry: Any) -> bool:
-    return (
-        isinstance(entry, dict)
-        and all(isinstance(entry.get(name), str) for name in ("stage", "folder"))
-        and isinstance(entry.get("plan", 0), str | None)
-    )
-
-
-def _column(columns: dict[str, list[Any]], name: str, number: int) -> list[Any]:
-    values = columns.setdefault(name, [])
-    values += [None] * (number - len(values))
-    return values
-
-
-def _typed(name: str, values: list[Any]) -> pa.Array:
-    if name.endswith(":checksum"):
-        return pa.array([value and bytes.fromhex(value) for value in values], pa.binary(CHECKSUM // 2))
-    if name.endswith((":rows", ":bytes")) or name == "memory":
-        return pa.array(values, pa.int64())
-    return pa.array(values)
-
-
-def read_results(content: bytes) -> Results:
-    return _as_results(_table(content))
-
-
-def _table(content: bytes, columns: list[str] | None = None) -> pa.Table:
-    """A Parquet file in memory, read by this thread alone: one of Arrow's that still holds these bytes when Python ends
-    aborts the process (it wants Python's lock to let go of them)."""
-    with pq.ParquetFile(pa.BufferReader(content), pre_buffer=False) as file:
-        return file.read(columns, use_threads=False)
-
-
-def _as_results(table: pa.Table, complete: bool = True) -> Results:
-    head = json.loads(table.schema.metadata[b"corpusmill"])
-    folder: str = head["folder"]
-    keys, attempts = table["key"].to_pylist(), table["attempt"].to_pylist()
-    outputs = {}
-    for name, suffix in head["outputs"].items():
-        paths = pa.array(
-            [f"{folder}/{name}/{key}-{attempt}{suffix}" for key, attempt in zip(keys, attempts)], pa.string()
-        )
-        digests = (value.hex() if value is not None else None for value in table[f"{name}:checksum"].to_pylist())
-        rows, sizes = (_numbers(table[f"{name}:{part}"]) for part in ("rows", "bytes"))
-        outputs[name] = Files(paths, rows, sizes, pa.array(digests, pa.string()))
-    notes = {name: table[f"note:{name}"].to_pylist() for name in head["notes"]}
-    stage = folder.rpartition("/")[2].rpartition("-")[0]
-    seconds = table["seconds"].to_numpy().astype(np.float64)
-    # Earlier versions did not note the memory.
-    memory = _numbers(table["memory"]) if "memory" in table.column_names else np.zeros(len(keys), np.int64)
-    return Results(stage, folder, tuple(keys), head["facts"], outputs, notes, seconds, memory, complete)
-
-
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    numbers: NDArray[np.int64] = column.fill_null(0).to_numpy().astype(np.int64)
-    return numbers
 
 
 def stage_folder(name: str, fingerprint: str) -> str:
@@ -821,34 +636,6 @@ def stage_name(folder: str) -> str:
     'pass-1'
     """
     return folder.rpartition("-")[0]
-
-
-def plain(value: Any) -> Any:
-    """Inputs of a unit as JSON: dataclasses are lists of their fields."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return [plain(getattr(value, part.name)) for part in fields(value)]
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"a unit's inputs must be plain data, got {type(value).__name__}")
-
-
-def _parquet(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
-    return sink.getvalue()
-
-
-def _json(value: Any) -> bytes:
-    return _escaped(json.dumps(value, indent=1, ensure_ascii=False))
-
-
-def _escaped(text: str) -> bytes:
-    r"""JSON as UTF-8. What of a name is not UTF-8 is a lone surrogate in Python, and as "\udcff" one in JSON, too."""
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _sync(path: Path) -> None:

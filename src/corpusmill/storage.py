@@ -70,7 +70,7 @@ def printable(path: str) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
-    # Python stands a byte that is not UTF-8 for a code from U+DC80 on; others are of Windows, whose names are UTF-16.
+    # Python shows a byte that is not UTF-8 as a code from U+DC80 on; others are of Windows, whose names are UTF-16.
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 

@@ -7,7 +7,8 @@ import pytest
 from works import Number, Square
 
 from corpusmill.execute.serial import Serial
-from corpusmill.run_folder import DamagedRecord, RunFolder
+from corpusmill.run_folder import RunFolder
+from corpusmill.run_records import DamagedRecord
 from corpusmill.unit_io import StageTask
 from corpusmill.units import Unit
 
@@ -104,7 +105,7 @@ def test_a_plan_that_was_changed_is_not_the_one_of_its_name(folder):
     other.stage("squares-0").plan(UNITS[:2])
     path = path_of(folder, "plans")
     path.write_bytes(path_of(other.stage("squares-0"), "plans").read_bytes())
-    with pytest.raises(DamagedRecord, match="not the plan that its name stands for"):
+    with pytest.raises(DamagedRecord, match="does not match the checksum in its name"):
         folder.plan(UNITS)
 
 

@@ -124,7 +124,9 @@ def test_a_damaged_file_is_one_fault_and_no_crash(tmp_path, reader):
     for number, spoilt in enumerate([data[:-9], data[: len(data) // 2], b"rubbish"]):
         file = save(tmp_path, f"bad{number}", spoilt)
         rows, dead, counts = read_all(reader(), file)
-        assert counts.faults >= 1 and len(rows) <= 3
+        # Of an Arrow file without its end all batches are there, and are read as a stream.
+        most = 3 if reader is Arrow and number == 0 else 2
+        assert counts.faults >= 1 and len(rows) <= most
         assert {letter["kind"] for letter in dead if not letter["expected"]} <= {"damaged", "no_text"}
     assert read_all(reader(), save(tmp_path, "empty", b""))[1][0]["kind"] == "empty_file"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.report.run_files import RunFiles
-from corpusmill.steps.dedup import _near
+from corpusmill.steps.dedup import _decisions, _near
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import Found, dedup, folders, grams, jaccard, named, some
 
@@ -100,8 +100,8 @@ def facts(found: Found) -> dict[str, Any]:
 def small(monkeypatch):
     """All but the first document of a bucket meet leaders only, and few documents are decided at a time."""
     monkeypatch.setattr(_near, "FULL", 1)
-    monkeypatch.setattr(_near, "BLOCK", 256)  # the first ones are smaller
-    monkeypatch.setattr(_near, "MOST", 255)
+    monkeypatch.setattr(_decisions, "BLOCK", 256)  # the first ones are smaller
+    monkeypatch.setattr(_decisions, "MOST", 255)
     monkeypatch.setattr(_near, "SKETCHES", 7)
 
 
@@ -125,7 +125,7 @@ def test_decisions_are_those_of_the_specification(tmp_path):
 def test_how_many_are_full_or_decided_at_a_time_changes_nothing(tmp_path, monkeypatch, keep):
     place = folders(tmp_path)
     step = Minhash(ngram=1, bands=6, rows=1, threshold=0.6, keep=keep)
-    monkeypatch.setattr(_near, "MOST", 255)
+    monkeypatch.setattr(_decisions, "MOST", 255)
 
     @settings(some, max_examples=6)
     @given(st.one_of(corpora, chains()))
@@ -133,7 +133,7 @@ def test_how_many_are_full_or_decided_at_a_time_changes_nothing(tmp_path, monkey
         found = []
         for full, block in ((64, 1 << 16), (0, 64), (3, 128)):
             monkeypatch.setattr(_near, "FULL", full)
-            monkeypatch.setattr(_near, "BLOCK", block)
+            monkeypatch.setattr(_decisions, "BLOCK", block)
             found.append(dedup(next(place), named(texts), step).twins("minhash"))
         assert found[0] == found[1] == found[2]
 
@@ -165,8 +165,8 @@ def test_beyond_the_limits_what_is_dropped_is_right_and_what_was_not_compared_is
     tmp_path, monkeypatch, limit, fact
 ):
     monkeypatch.setattr(_near, "FULL", 1)
-    monkeypatch.setattr(_near, "BLOCK", 64)
-    monkeypatch.setattr(_near, limit, 1)
+    monkeypatch.setattr(_decisions, "BLOCK", 64)
+    monkeypatch.setattr(_decisions, limit, 1)
     documents = hot(300)
     found = dedup(tmp_path, documents, Minhash(ngram=1, bands=8, rows=3, threshold=0.8))
     sets = {name: grams(text, 1) for name, text in documents.items()}

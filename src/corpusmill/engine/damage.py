@@ -19,7 +19,8 @@ import numpy as np
 
 from corpusmill.errors import StorageError
 from corpusmill.execute import Executor, ignored
-from corpusmill.run_folder import DamagedFile, DamagedRecord, RunFolder, StageFolder
+from corpusmill.run_folder import RunFolder, StageFolder
+from corpusmill.run_records import DamagedFile, DamagedRecord
 from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import USUAL, At, Care, Commit, Results, Unit, now
 
@@ -95,7 +96,7 @@ class Repairs:
     def set_aside(self, folder: StageFolder, error: DamagedRecord) -> None:
         """Set a damaged record aside, and say so."""
         folder.put_away(error.name)
-        self._warn(f"{error.name}: {error.problem}", "what it stands for is done again")
+        self._warn(f"{error.name}: {error.problem}", "its units are done again")
 
     def forget(self, folder: StageFolder, stage: str, files: Sequence[DamagedFile]) -> None:
         """Have the units of damaged files done again."""

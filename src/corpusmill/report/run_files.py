@@ -17,7 +17,8 @@ from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall
-from corpusmill.run_folder import RUN, WATERFALL, DamagedRecord, RunFolder
+from corpusmill.run_folder import RUN, WATERFALL, RunFolder
+from corpusmill.run_records import DamagedRecord
 from corpusmill.storage import is_local, join, list_dir
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Results

@@ -325,6 +325,7 @@ def take_sets(
         out[places[i] : places[i + 1]] = hashes[first : offsets[sets[i] + 1]]
 
 
+@kernel
 def settle(
     later: NDArray[np.int32],
     earlier: NDArray[np.int32],
@@ -344,18 +345,6 @@ def settle(
 
     Documents are decided in order, so no document is dropped for one that is dropped itself: there are no chains.
     """
-    _settle(later, earlier, similarity, threshold, duplicate_of, score)
-
-
-@kernel
-def _settle(
-    later: NDArray[np.int32],
-    earlier: NDArray[np.int32],
-    similarity: NDArray[np.float64],
-    threshold: float,
-    duplicate_of: NDArray[np.int32],
-    score: NDArray[np.float64],
-) -> None:
     for p in range(len(later)):
         d, e = later[p], earlier[p]
         if duplicate_of[e] < 0 and similarity[p] >= threshold and (duplicate_of[d] < 0 or similarity[p] > score[d]):
