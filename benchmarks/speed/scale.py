@@ -39,7 +39,7 @@ from benchmarks.speed.whole_run import wall_of
 from corpusmill.arrays import map_arrays
 from corpusmill.engine.carry_out import Silent, carry_out
 from corpusmill.engine.lower import PARTITION
-from corpusmill.engine.passes import KeyRequest, write_keys
+from corpusmill.engine.pass_parts import KeyRequest, write_keys
 from corpusmill.engine.plan import PassInfo, Plan
 from corpusmill.execute.processes import Processes
 from corpusmill.keys import Keys, KeyStage

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import corpusmill
 from conftest import docs
 from corpusmill.engine.carry_out import Silent, carry_out
-from corpusmill.engine.passes import InputPieces, KeyRequest, Pass, SourcePieces
+from corpusmill.engine.pass_parts import InputPieces, KeyRequest, SourcePieces
+from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import PassInfo, Plan
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial

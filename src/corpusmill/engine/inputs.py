@@ -18,7 +18,7 @@ from typing import Any
 
 import xxhash
 
-from corpusmill.engine.passes import InputPieces, SourcePieces
+from corpusmill.engine.pass_parts import InputPieces, SourcePieces
 from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, expand

@@ -21,8 +21,9 @@ from corpusmill.engine.earlier_runs import earlier_keys
 from corpusmill.engine.identity import keys_description
 from corpusmill.engine.inputs import SourceFiles, find_inputs, plan_inputs
 from corpusmill.engine.pass_documents import PassDocuments
+from corpusmill.engine.pass_parts import KeyRequest, Verdicts
 from corpusmill.engine.pass_results import UnitOfPass
-from corpusmill.engine.passes import KeyRequest, Pass, Verdicts
+from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import PassInfo, Plan
 from corpusmill.engine.shards import PackRows, Stream, WriteTokens
 from corpusmill.engine.token_ids import special_tokens

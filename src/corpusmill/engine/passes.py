@@ -36,6 +36,7 @@ from corpusmill.engine.careful import Careful, letters, positions_of
 from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_facts import PassFacts
+from corpusmill.engine.pass_parts import InputPieces, KeyRequest, Verdicts, write_keys
 from corpusmill.engine.pass_results import MEASURED, TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.engine.texts_in_place import (
@@ -46,13 +47,12 @@ from corpusmill.engine.texts_in_place import (
 )
 from corpusmill.engine.token_ids import TokenIds
 from corpusmill.facts import Facts, add
-from corpusmill.keys import CUTS, VERDICT, Keys, of_some
-from corpusmill.read import Piece, ReadCounts
+from corpusmill.keys import CUTS, Keys, of_some
+from corpusmill.read import ReadCounts
 from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
-from corpusmill.steps import CorpusStep, Tokenize
+from corpusmill.steps import Tokenize
 from corpusmill.steps.markup import is_markup
 from corpusmill.steps.verdict import bounds
-from corpusmill.text.buckets import scatter
 from corpusmill.text.integrity import integrity
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.unit_io import UnitIO
@@ -62,66 +62,6 @@ LOOKED_AT = 256  # documents of a source in a unit that are searched for HTML: a
 ROWS = 1024  # documents that a later pass has in memory at a time
 ROWS_WITHOUT_TEXT = 16 * ROWS
 TOKENS = "tokens"  # what is done after the steps, as a dead letter has it
-
-
-@dataclass(frozen=True)
-class SourcePieces:
-    """Pieces of one source: input of a unit of the first pass. `source` is its number in the recipe."""
-
-    source: int
-    pieces: tuple[Piece, ...]
-
-
-@dataclass(frozen=True)
-class InputPieces:
-    """What a unit of the first pass reads, in order."""
-
-    sources: tuple[SourcePieces, ...]
-
-
-@dataclass(frozen=True)
-class KeyRequest:
-    """A corpus step that follows a pass.
-
-    partitions_per_band   partitions that each band of its keys is cut into
-    description           the step as far as its keys depend on it: a change of the rest leaves the pass as it is
-    only                  the sources that the step is for; None: all. Documents of others get no keys
-    """
-
-    label: str
-    step: CorpusStep
-    partitions_per_band: int
-    description: Mapping[str, Any]
-    only: tuple[str, ...] | None = None
-
-    def identity(self) -> Any:
-        """Partitions do not count: files whose bands are cut differently can be read together."""
-        return [self.label, {**self.description, **_said(self.only)}]
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """A corpus step whose verdicts a pass takes: its label, the stage that wrote them, the sources that it is for."""
-
-    label: str
-    step: CorpusStep
-    stage: str
-    only: tuple[str, ...] | None = None
-
-    def identity(self) -> Any:
-        """What the pass does with verdicts; what they are is the content of its units."""
-        step = self.step
-        columns = [[field.name, str(field.type)] for field in step.verdict]
-        about = {"columns": columns, "defaults": dict(step.default_signals), "cuts": step.cuts}
-        return [self.label, {**about, **_said(self.only)}]
-
-    @property
-    def signals(self) -> dict[str, pa.DataType]:
-        """The columns that the step leaves."""
-        own = {
-            f"{self.label}.{field.name}": field.type for field in self.step.verdict if field.name not in VERDICT.names
-        }
-        return {f"{self.label}.bytes_before": pa.int64(), **own} if self.step.cuts else own
 
 
 @dataclass(frozen=True)
@@ -518,10 +458,6 @@ def _replaced(numbers: pa.Array, mask: NDArray[np.bool_], values: NDArray[np.int
     return pc.replace_with_mask(numbers, pa.array(mask), pa.array(values, pa.int64()))
 
 
-def _said(only: tuple[str, ...] | None) -> dict[str, list[str]]:
-    return {} if only is None else {"only": list(only)}
-
-
 def _is_for(only: tuple[str, ...] | None, docs: pa.RecordBatch) -> bool:
     """Whether a step for these sources is for a batch of one source; of an empty batch it is asked what it leaves."""
     return only is None or not len(docs) or docs["source"][0].as_py() in only
@@ -574,22 +510,3 @@ def _verdicts_on(number: int, judge: Verdicts, results: Results, io: UnitIO) -> 
         return io.rows(results["verdicts"].path(0), start, stop).combine_chunks(), CUTS.empty_table()
     cuts = io.table(results["cuts"].path(number)).combine_chunks() if judge.step.cuts else CUTS.empty_table()
     return io.table(results["verdicts"].path(number)).combine_chunks(), cuts
-
-
-def write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]]) -> None:
-    """`batches` are keys and how many documents they are of."""
-    first = np.cumsum([0, *(documents for _, documents in batches)])
-    bands = np.concatenate([keys.bands for keys, _ in batches])
-    partitions = request.partitions_per_band
-    offsets, sorted_keys, row = scatter(bands, partitions)
-    one, _ = batches[0]
-    payload = {name: np.concatenate([keys.payload[name] for keys, _ in batches])[row] for name in one.payload}
-    if one.documents is not None:
-        rows = [keys.documents + base for (keys, _), base in zip(batches, first) if keys.documents is not None]
-        row = np.concatenate(rows).astype(np.uint32)[row]
-    arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
-    names = np.frombuffer(",".join(payload).encode(), np.uint8)
-    beside: dict[str, NDArray[Any]] = {"offsets": offsets, "keys": sorted_keys, "row": row, **payload}
-    output = f"keys-{request.label}"
-    io.write_arrays(output, int(first[-1]), partitions=np.array([partitions]), payload=names, **beside, **arrays)
-    io.notes[output] = len(sorted_keys)
