@@ -3,7 +3,7 @@
 from random import Random
 
 from corpusmill.steps import corpus
-from corpusmill.steps.dedup import _near
+from corpusmill.steps.dedup import _decisions
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import WORDS, dedup, named
 
@@ -19,8 +19,8 @@ def test_small_blocks_give_the_same_bytes(tmp_path, monkeypatch):
         run = dedup(tmp_path / name, documents, STEP, cuts=[20, 40], unit=600)
         (verdicts,) = run.folder.glob("stages/minhash-verdicts-*/verdicts/*.parquet")
         found.append((verdicts.read_bytes(), run.twins("minhash")))
-        monkeypatch.setattr(_near, "PAIRS", 5)
-        monkeypatch.setattr(_near, "HASHES", 4)
+        monkeypatch.setattr(_decisions, "PAIRS", 5)
+        monkeypatch.setattr(_decisions, "HASHES", 4)
         monkeypatch.setattr(corpus, "ROWS", 3)
     large, small = found
     assert small == large
