@@ -25,7 +25,7 @@ from corpusmill.engine.batch import Batch
 from corpusmill.errors import MissingExtraError
 from corpusmill.keys import Keys
 from corpusmill.schema import DOCUMENT
-from corpusmill.steps import CorpusStep, Filter, Transform
+from corpusmill.steps import CorpusStep, Filter, Transform, needs_of
 from corpusmill.steps.describe import describe, kinds
 from corpusmill.steps.filter.lines import MEASURED
 from corpusmill.steps.verdict import rules_of
@@ -221,7 +221,7 @@ def test_the_columns_that_a_filter_judges_by_are_kept_as_signals(step):
     rules = rules_of(step)
     assert {f"step.{rule.signal}" for rule in rules} <= kept
     own = kept - set(DOCUMENT.names) - {"dropped", "reasons 0", "reasons 1"}
-    assert own or "*" in step.needs, "a filter leaves at least one signal, but what it judges by is kept already"
+    assert own or "*" in needs_of(step), "a filter leaves at least one signal, but what it judges by is kept already"
 
 
 def some(step: Any, rule: Any) -> int:

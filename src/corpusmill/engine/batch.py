@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from corpusmill.engine import answers
 from corpusmill.engine.pass_documents import BYTES
 from corpusmill.engine.proportion import in_proportion
 from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
-from corpusmill.steps import Annotate, Columns, Filter, Transform
+from corpusmill.steps import Annotate, Columns, Filter, Transform, needs_of
 from corpusmill.steps.verdict import rules_of
 from corpusmill.text.replace import replace_spans
 
@@ -78,7 +79,7 @@ class Batch:
         """Put the batch through one step."""
         self._begin()
         if isinstance(step, Transform):
-            changed = self._guarded(label, lambda docs, _: step.transform(docs))
+            changed = self._guarded(label, lambda docs, _: answers.batch(label, step.transform(docs), docs))
             text = changed["text"]
             filled = pc.fill_null(text, "") if text.null_count else text
             columns = {**{name: changed[name] for name in DOCUMENT.names}, "text": filled}
@@ -89,12 +90,16 @@ class Batch:
             self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
             self._drop(index, label, pc.if_else(pc.is_null(text), EMPTY, NOTHING))
         if isinstance(step, Annotate):
-            self._note(label, self._guarded(label, lambda docs, _: step.signals(docs)))
+            measured = self._guarded(label, lambda docs, _: answers.signals(label, step.signals(docs), docs))
+            self._note(label, measured)
         if isinstance(step, Filter):
-            signals = self.needed(label, step.needs)
+            signals = self.needed(label, needs_of(step))
             own = len(label) + 1
             signals.update({n[own:]: column for n, column in self.signals.items() if n.startswith(f"{label}.")})
-            self._drop(index, label, self._guarded(label, step.reasons, signals))
+            judged = self._guarded(
+                label, lambda docs, columns: answers.reasons(label, step.reasons(docs, columns), docs), signals
+            )
+            self._drop(index, label, judged)
             self._note(label, {rule.signal: signals[rule.signal] for rule in rules_of(step)})
 
     def pass_by(self, signals: Mapping[str, pa.DataType]) -> None:
@@ -293,11 +298,12 @@ class Batch:
             return work(self.docs, columns)
         except (MemoryError, OSError):
             raise
-        except CorpusmillError as error:
-            if not isinstance(error, DocumentError):
+        except Exception as error:
+            if isinstance(error, CorpusmillError) and not isinstance(error, DocumentError):
                 raise
-        except Exception:
-            pass
+            cause = f"{type(error).__name__}: {error}"
+            if not len(self.docs):
+                raise RecipeError(f"{label}: fails on no documents, with which every unit begins: {cause}") from error
         good = np.ones(len(self.docs), bool)
         for row in range(len(self.docs)):
             try:
@@ -312,7 +318,9 @@ class Batch:
                 reason = str(error) if isinstance(error, DocumentError) else f"{type(error).__name__}: {error}"
                 self.failed.append(Failed(about, int(self.rows[row]), label, reason))
         if good.all():
-            raise DocumentError(f"{label}: fails on a batch of {len(self.docs)} documents and on none of them alone")
+            raise DocumentError(
+                f"{label}: fails on a batch of {len(self.docs)} documents and on none of them alone: {cause}"
+            )
         self._keep(good)
         for name, column in columns.items():
             columns[name] = column.filter(pa.array(good))

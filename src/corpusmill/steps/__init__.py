@@ -54,7 +54,8 @@ class Filter(Protocol):
     """Says of each document why it is dropped.
 
     docs      the batch
-    signals   what `needs` names: the columns of those measures (see `corpusmill.measures`); for
+    signals   what `needs` names, a class variable or property that is a tuple of names; nothing where there is none:
+              the columns of those measures (see `corpusmill.measures`); for
               "step.column", the signal of an earlier step of the same pass; for "*" all of these, and the columns
               id, source, file, position, url, date and bytes of the documents
     returns   (documents,) string: every failing rule, joined by commas, the first of them the first
@@ -66,9 +67,6 @@ class Filter(Protocol):
     that the class variable `threshold_parameters` names: they change neither the text nor a signal, and `reasons` looks
     at signals alone.
     """
-
-    @property
-    def needs(self) -> tuple[str, ...]: ...
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array: ...
 
@@ -231,6 +229,12 @@ class Pack(Protocol):
 
     @property
     def split_at(self) -> SplitAt | None: ...
+
+
+def needs_of(step: Filter) -> tuple[str, ...]:
+    """The measures and signals that a filter asks for: its `needs`."""
+    needs: tuple[str, ...] = getattr(step, "needs", ())
+    return needs
 
 
 KINDS: tuple[type[Any], ...] = (Transform, Annotate, Filter, CorpusStep, Tokenize, Pack)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import CorpusmillError, InputError, RecipeError
 from corpusmill.report.tables import ORIGIN
 from corpusmill.report.what_if.saved import Codes, Saved, coded
-from corpusmill.steps import Transform
+from corpusmill.steps import Transform, needs_of
 from corpusmill.steps.verdict import rules_of
 
 
@@ -108,7 +108,7 @@ class Judge:
         rows = self.rows(saved)
         documents = pa.RecordBatch.from_arrays([pa.nulls(saved.rows if rows is None else len(rows))], names=[""])
         try:
-            reasons = step.reasons(documents, StepSignals(saved, self.label, self.index, step.needs, rows))
+            reasons = step.reasons(documents, StepSignals(saved, self.label, self.index, needs_of(step), rows))
             return reasons if rows is None else reasons.take(_places(rows, saved.rows))
         except RecipeError:
             raise
