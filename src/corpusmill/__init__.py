@@ -5,9 +5,9 @@
     print(done.waterfall.documents_out, done.shards)
 
 `run` carries out a recipe, `check` says whether it could, and `audit` what is suspicious in what it gave; `Recipe`,
-`Source` and `RunSettings` make one in Python; `corpusmill.loader` reads the training shards and imports nothing of the
-rest. What `__all__` lists is the public API, together with the steps, readers and writers of the reference; everything
-else may change without notice.
+`Source` and `RunSettings` make one in Python, `as_filter` and `as_map` steps of plain functions; `corpusmill.loader`
+reads the training shards and imports nothing of the rest. What `__all__` lists is the public API, together with the
+steps, readers and writers of the reference; everything else may change without notice.
 """
 
 from importlib import import_module
@@ -21,16 +21,22 @@ if TYPE_CHECKING:
     from corpusmill.recipe.selection import for_sources
     from corpusmill.report.audit import Audit, audit
     from corpusmill.runs import Run, run
+    from corpusmill.steps.filter.function import as_filter
+    from corpusmill.steps.functions import Document
+    from corpusmill.steps.map.function import as_map
 
 __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Checked",
+    "Document",
     "Recipe",
     "Run",
     "RunSettings",
     "Source",
     "__version__",
+    "as_filter",
+    "as_map",
     "audit",
     "check",
     "errors",
@@ -54,6 +60,9 @@ _HOMES = {
     "for_sources": "corpusmill.recipe.selection",
     "Run": "corpusmill.runs",
     "run": "corpusmill.runs",
+    "as_filter": "corpusmill.steps.filter.function",
+    "as_map": "corpusmill.steps.map.function",
+    "Document": "corpusmill.steps.functions",
 }
 
 

@@ -95,6 +95,7 @@ def run(
 
 def closing(done: "Run") -> str:
     """Where the outputs are, what was verified of each, and how to load a batch."""
+    from corpusmill.report.figures.functions import time_in_functions
     from corpusmill.run_folder import RunFolder
 
     flow, run = done.waterfall, RunFolder(done.place)
@@ -110,4 +111,6 @@ def closing(done: "Run") -> str:
                 '  load      python -c "import corpusmill.loader as l; '
                 f"print(l.open('{place}').batch(step=0, batch_size=4)['tokens'])\""
             )
+    for label, seconds, share in time_in_functions(run):
+        lines.append(f"  function  {label} took {share:.0%} of the time of the workers ({seconds:.1f} s)")
     return "\n".join(lines)

@@ -22,7 +22,7 @@ from corpusmill import assets
 from corpusmill.recipe.fingerprint import code_version, digest
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.values import parameters, plain
-from corpusmill.steps import CorpusStep, ReadsAssets, SolvesParameters, UsesLibraries
+from corpusmill.steps import CorpusStep, ReadsAssets, SolvesParameters, UsesCode, UsesLibraries
 
 PACKAGE = Path(__file__).parent.parent
 TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTILINE)
@@ -70,9 +70,9 @@ def identity(work: Any) -> Identity:
         cls = type(part)
         if cls.__module__.partition(".")[0] == PACKAGE.name:
             wanted |= closure(cls.__module__)
-        else:
-            code[f"{cls.__module__}:{cls.__qualname__}"] = code_version(cls)
-            source = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        for own in (*([] if cls.__module__.partition(".")[0] == PACKAGE.name else [cls]), *_used(part)):
+            code[f"{own.__module__}:{own.__qualname__}"] = code_version(own)
+            source = getattr(sys.modules.get(own.__module__), "__file__", None)
             if source:
                 ours, others = imports(Path(source))
                 wanted |= {name for module in ours for name in closure(module)}
@@ -85,6 +85,10 @@ def identity(work: Any) -> Identity:
         code[module] = _source_digest(path)
         libraries |= versions(imports(path)[1])
     return Identity(describe(work), dict(sorted(code.items())), dict(sorted(libraries.items())))
+
+
+def _used(part: Any) -> tuple[Any, ...]:
+    return part.code if isinstance(part, UsesCode) else ()
 
 
 def describe(value: Any, want: Any = Any) -> Any:

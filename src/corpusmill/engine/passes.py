@@ -37,7 +37,7 @@ from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_facts import PassFacts
 from corpusmill.engine.pass_parts import InputPieces, KeyRequest, Verdicts, write_keys
-from corpusmill.engine.pass_results import MEASURED, TEXT_GROUPS, UnitOfPass
+from corpusmill.engine.pass_results import MEASURED, SPENT, TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.engine.texts_in_place import (
     IN_PLACE,
@@ -50,13 +50,13 @@ from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, Keys, of_some
 from corpusmill.read import ReadCounts
 from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
-from corpusmill.steps import Tokenize
+from corpusmill.steps import Tokenize, UsesCode
 from corpusmill.steps.markup import is_markup
 from corpusmill.steps.verdict import bounds
 from corpusmill.text.integrity import integrity
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.unit_io import UnitIO
-from corpusmill.units import Aside, Results
+from corpusmill.units import Aside, Results, now
 
 LOOKED_AT = 256  # documents of a source in a unit that are searched for HTML: all would take a third of the pass
 ROWS = 1024  # documents that a later pass has in memory at a time
@@ -107,8 +107,9 @@ class Pass:
         chosen = ChosenTexts(self.dropped_text)
         ids = TokenIds(self.tokenizer, self.split_at, io) if self.encodes and self.tokenizer else None
         careful = Careful(io)
+        spent: dict[str, float] = {}
         for batch in self._read(inputs, io, careful):
-            self._put_through(batch, types, careful)
+            self._put_through(batch, types, careful, spent)
             types = types or {name: column.type for name, column in batch.signals.items()}
             self._note_failures(batch, io)
             parts = [batch, *batch.left]
@@ -140,6 +141,7 @@ class Pass:
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
         io.notes.update(side.finish(io.facts) for side in texts.values())
         io.notes.update([counted.finish(io.facts)])
+        io.notes.update({f"{SPENT}{label}": round(seconds * 1000) for label, seconds in spent.items()})
         io.notes.update(chosen.notes | ({MEASURED: self.measure_dropped} if self.measure_dropped != "all" else {}))
 
     def check(self) -> None:
@@ -159,16 +161,22 @@ class Pass:
         """No documents, put through the steps."""
         verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
         batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
-        self._put_through(batch, {}, Careful())
+        self._put_through(batch, {}, Careful(), {})
         return batch
 
-    def _put_through(self, batch: Batch, types: Mapping[str, pa.DataType], careful: Careful) -> None:
+    def _put_through(
+        self, batch: Batch, types: Mapping[str, pa.DataType], careful: Careful, spent: dict[str, float]
+    ) -> None:
+        """spent   label -> seconds, of steps that call functions of a user's"""
         only = dict(self.only)
         self._let_dropped_leave(batch)
         for index, (label, step) in enumerate(self.steps, len(self.judged)):
             if _is_for(only.get(label), batch.docs):
                 careful.before(label)
+                started = now()
                 batch.apply(index, label, step)
+                if isinstance(step, UsesCode):
+                    spent[label] = spent.get(label, 0.0) + now() - started
             else:
                 batch.pass_by({name: type for name, type in types.items() if name.startswith(f"{label}.")})
             self._let_dropped_leave(batch)

@@ -5,12 +5,14 @@ import inspect
 import json
 import sys
 from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.values import plain
+from corpusmill.steps import UsesCode
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
@@ -45,7 +47,8 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
 
 def describe(thing: Any) -> dict[str, Any]:
     """What a step, reader or writer is: its name, all its parameters, the version of its code."""
-    return {"name": name_of(thing), "parameters": plain(thing), "code": code_version(thing)}
+    said = {"name": name_of(thing), "parameters": plain(thing), "code": code_version(thing)}
+    return {**said, "uses": list(map(code_version, thing.code))} if isinstance(thing, UsesCode) else said
 
 
 def digest(value: Any) -> str:
@@ -56,21 +59,21 @@ def digest(value: Any) -> str:
 
 
 def code_version(thing: Any) -> str:
-    """SHA-256 of the source of the module that a class, or the class of an object, comes from.
+    """SHA-256 of the source of the module that a class, a function, or the class of an object, comes from.
 
-    Of a class made at a prompt or in a notebook, its own source. Raises RecipeError if there is no source.
+    Of one made at a prompt or in a notebook, its own source. Raises RecipeError if there is no source.
     """
-    return _code_version(thing if isinstance(thing, type) else type(thing))
+    return _code_version(thing if isinstance(thing, type | FunctionType) else type(thing))
 
 
 @cache
-def _code_version(cls: type[Any]) -> str:
+def _code_version(cls: type[Any] | FunctionType) -> str:
     module = sys.modules.get(cls.__module__)
     try:
         source = inspect.getsource(module if getattr(module, "__file__", None) else cls)  # type: ignore[arg-type]
     except (OSError, TypeError):
         raise RecipeError(
             f"{cls.__module__}:{cls.__qualname__} has no source, so that a run could not tell when it changes; "
-            "put the class into a file and import it"
+            "put it into a file and import it"
         ) from None
     return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()

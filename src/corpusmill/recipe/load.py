@@ -82,7 +82,7 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
     selections = [_selection(thing, problems) for thing in written["steps"]]
     made = {
         section: [
-            make(cls, thing.name, thing.at, _parameters(thing, section, problems), problems)
+            make(cls, thing.name, thing.at, _parameters(thing, cls, section, problems), problems)
             for thing, cls in zip(written[section], classes[section])
             if cls is not None
         ]
@@ -210,10 +210,12 @@ def _selection(thing: Thing, problems: Problems) -> Selection | None:
         return None
 
 
-def _parameters(thing: Thing, section: str, problems: Problems) -> Mapping[str, Entry]:
+def _parameters(thing: Thing, cls: type[Any], section: str, problems: Problems) -> Mapping[str, Entry]:
     if isinstance(thing.said, Table):
         reserved = OF_SOURCES if section == "steps" else ()
         return {key: entry for key, entry in thing.said.entries.items() if key not in reserved}
+    if isinstance(thing.said, Scalar) and (main := getattr(cls, "main_parameter", None)):
+        return {main: Entry(thing.said.at, thing.said)}
     if thing.said is not None:
         problems.add(thing.said.at, f"{thing.name} wants a mapping of its parameters, got {found(thing.said)}")
     return {}

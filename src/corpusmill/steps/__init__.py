@@ -175,6 +175,15 @@ class UsesLibraries(Protocol):
 
 
 @runtime_checkable
+class UsesCode(Protocol):
+    """A step of any kind that calls a function or class of the user's: its module is part of what the step is, and the
+    run says how much time the step took."""
+
+    @property
+    def code(self) -> tuple[Any, ...]: ...
+
+
+@runtime_checkable
 class ChecksRecipe(Protocol):
     """A step of any kind that cannot work in every recipe."""
 

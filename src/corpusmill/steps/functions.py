@@ -1,0 +1,147 @@
+"""Plain functions as steps: a function that is given one document after the other, found by `module:name`."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError
+
+S = TypeVar("S", bound="OfFunction")
+COLUMNS = ("id", "source", "file", "position", "url", "date", "text", "metadata")
+
+
+class Document:
+    """A document as a function sees it: `document.text` or `document["text"]`.
+
+    id, source, file, position, url, date   as in `corpusmill.schema.DOCUMENT`; url and date are None where unknown
+    text                                    its text; "" of a page that has not been extracted
+    metadata                                the other columns of the input, as a dict
+    """
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.id: str = row["id"]
+        self.source: str = row["source"]
+        self.file: str = row["file"]
+        self.position: int = row["position"]
+        self.url: str | None = row["url"]
+        self.date: str | None = row["date"]
+        self.text: str = row["text"] or ""
+        self._metadata: str | None = row["metadata"]
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        return json.loads(self._metadata) if self._metadata else {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COLUMNS:
+            raise KeyError(f'a document has no "{name}"; it has {", ".join(COLUMNS)}')
+        return getattr(self, name)
+
+    def __repr__(self) -> str:
+        return f"<Document {self.id}: {self.text[:60]!r}{'…' if len(self.text) > 60 else ''}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfFunction:
+    """What steps share that call a function.
+
+    function   `module:name` of a function that is given a `Document`; the module must be importable where the command
+               is run
+    """
+
+    function: str
+    _call: Callable[[Document], Any] = field(init=False, repr=False, compare=False)
+
+    main_parameter = "function"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_call", find(self.function))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"function": self.function}  # a worker imports the function, and what decorated it may be this step
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        object.__setattr__(self, "function", state["function"])
+        self.__post_init__()
+
+    def __call__(self, document: Document) -> Any:
+        """The function itself, so that what is decorated can still be called."""
+        return self._call(document)
+
+    @property
+    def code(self) -> tuple[Any, ...]:
+        return (self._call,)
+
+    @property
+    def name(self) -> str:
+        """The function's own."""
+        return self.function.rpartition(":")[2].rpartition(".")[2]
+
+    def answers(self, docs: pa.RecordBatch) -> Iterator[tuple[Document, Any]]:
+        """Each document with what the function returns for it."""
+        for row in docs.select(COLUMNS).to_pylist():
+            document = Document(row)
+            yield document, self._call(document)
+
+
+def find(name: str) -> Callable[[Document], Any]:
+    """The function called `module:name`. Raises RecipeError if there is none."""
+    module, colon, path = name.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
+        raise RecipeError(f'"{name}" is not the name of a function; it is written module:name')
+    try:
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise RecipeError(f'cannot import the function "{name}": {error}') from error
+    if isinstance(found, OfFunction):
+        return found._call
+    if isinstance(found, type) or not callable(found):
+        raise RecipeError(f'"{name}" is not a function, but {_kind(found)}')
+    return found  # type: ignore[no-any-return]
+
+
+def of(step: type[S], function: Callable[[Document], Any]) -> S:
+    """A step that calls a function, which need not be bound to its name yet: so this can decorate it.
+
+    Raises RecipeError if it cannot be found by a name.
+    """
+    made = step.__new__(step)
+    object.__setattr__(made, "function", named(function))
+    object.__setattr__(made, "_call", function)
+    return made
+
+
+def named(function: Callable[..., Any]) -> str:
+    """`module:name` of a function. Raises RecipeError if it cannot be found by that, as a lambda cannot."""
+    name = getattr(function, "__qualname__", None)
+    if name is None or "<" in name:
+        what = "a lambda" if name and "<lambda>" in name else f'"{name}"' if name else _kind(function)
+        raise RecipeError(
+            f"{what} cannot be a step: workers import a function by its name. Give it one with `def`, at the top level "
+            "of a module."
+        )
+    return f"{function.__module__}:{name}"
+
+
+def reason(answer: Any, name: str) -> str | None:
+    """Why a document is dropped, by what a function said of it; None keeps it."""
+    if isinstance(answer, bool | np.bool_):
+        return None if answer else name
+    if isinstance(answer, str) and answer and "," not in answer:
+        return answer
+    raise RecipeError(
+        f"{name} must return True to keep a document, False to drop it, or the reason to drop it, a string without "
+        f"commas; it returned {answer!r:.80}"
+    )
+
+
+def _kind(value: Any) -> str:
+    return "a class" if isinstance(value, type) else f"a value of the type {type(value).__name__}"

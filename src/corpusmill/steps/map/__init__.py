@@ -1,0 +1,1 @@
+"""Steps that change documents one by one, by code of your own."""

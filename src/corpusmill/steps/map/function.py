@@ -1,0 +1,45 @@
+"""A function of your own that makes another text of each document."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError
+from corpusmill.schema import DOCUMENT
+from corpusmill.steps.functions import Document, OfFunction, of
+
+TEXT = DOCUMENT.get_field_index("text")
+
+
+def as_map(function: Callable[[Document], str]) -> "Function":
+    """The step `map/function` of a function, for recipes in Python; also a decorator.
+
+    Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
+    """
+    return of(Function, function)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function(OfFunction):
+    """Replace the text of documents by what a function of your own makes of it.
+
+    The function is given one document (`corpusmill.Document`: `text`, `id`, `url`, `date`, `source`, `metadata` …) and
+    returns its new text. It must return the same for the same document whenever it is asked. A document for which it
+    raises an error becomes a dead letter, one whose new text is "" is dropped as `empty`. In a recipe the name may
+    follow at once: `map/function: my_module:without_footer`.
+
+    This is convenient and slow: 5 to 10 µs a document beside what the function does, and one core a worker. A run says
+    which share of its time functions took.
+    """
+
+    def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
+        texts = [self._text(answer) for _, answer in self.answers(docs)]
+        return docs.set_column(TEXT, DOCUMENT.field(TEXT), pa.array(texts, pa.large_string()))
+
+    def _text(self, answer: object) -> str | None:
+        if not isinstance(answer, str):
+            raise RecipeError(
+                f"{self.name} must return the new text of a document, a string; it returned {answer!r:.80}"
+            )
+        return answer or None
