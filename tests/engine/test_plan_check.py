@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.engine.lower import lower
-from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
@@ -77,7 +77,9 @@ def test_a_step_that_needs_a_missing_signal_is_an_error_before_the_run(recipe, s
 
 
 def test_a_step_that_cannot_take_an_empty_batch_is_found_before_the_run(recipe):
-    with pytest.raises(DocumentError, match="fails_on_nothing: fails on a batch of 0 documents"):
+    with pytest.raises(
+        RecipeError, match="fails_on_nothing: fails on no documents, with which every unit begins: IndexError"
+    ):
         lower(recipe(FailsOnNothing())).check()
 
 

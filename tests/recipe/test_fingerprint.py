@@ -71,5 +71,7 @@ def test_the_version_of_code_changes_with_the_file(tmp_path, monkeypatch):
 
 
 def test_code_without_a_source_is_refused():
-    with pytest.raises(RecipeError, match="has no source, so that a run could not tell when it changes; put the class"):
+    with pytest.raises(
+        RecipeError, match="has no source, so that a run could not tell when it changes; put it into a file"
+    ):
         code_version(type("Made", (), {"__module__": "nowhere"}))

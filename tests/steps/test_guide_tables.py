@@ -33,6 +33,7 @@ def tables(page: Path) -> list[tuple[str, dict[str, tuple[str, list[str]]]]]:
 
 
 OF_MODELS = {
+    "filter/function": "own-steps.md",
     "filter/language": "language.md",
     "filter/pareto": "quality.md",
     "filter/top": "quality.md",

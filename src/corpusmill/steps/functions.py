@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeVar
@@ -56,19 +56,18 @@ class OfFunction:
     """
 
     function: str
-    _call: Callable[[Document], Any] = field(init=False, repr=False, compare=False)
 
     main_parameter = "function"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_call", find(self.function))
+        self._call  # noqa: B018, it must be there
+
+    @cached_property
+    def _call(self) -> Callable[[Document], Any]:
+        return find(self.function)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"function": self.function}  # a worker imports the function, and what decorated it may be this step
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        object.__setattr__(self, "function", state["function"])
-        self.__post_init__()
 
     def __call__(self, document: Document) -> Any:
         """The function itself, so that what is decorated can still be called."""
@@ -114,8 +113,7 @@ def of(step: type[S], function: Callable[[Document], Any]) -> S:
     Raises RecipeError if it cannot be found by a name.
     """
     made = step.__new__(step)
-    object.__setattr__(made, "function", named(function))
-    object.__setattr__(made, "_call", function)
+    vars(made).update(function=named(function), _call=function)
     return made
 
 
