@@ -7,13 +7,12 @@ WORKDIR /mill
 ENV PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 CORPUSMILL_CACHE=/mill/cache
 
 COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
+COPY demo/LICENSES.md ./demo/
 COPY src ./src
 RUN pip install -c constraints.txt .
 
 USER 1000
 RUN python -c "from corpusmill.text import compile; compile.warm()"
-COPY demo ./demo
-COPY recipes ./recipes
 VOLUME /mill/runs
 ENTRYPOINT ["corpusmill"]
-CMD ["run", "recipes/demo.yaml"]
+CMD ["demo"]

@@ -27,8 +27,8 @@ DATA ?=
 
 .PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
 
-demo: $(READY) ## run recipes/demo.yaml, from a small crawl to training shards
-	$(BIN)/corpusmill run recipes/demo.yaml
+demo: $(READY) ## mill the demo's small crawl to training shards
+	$(BIN)/corpusmill demo
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

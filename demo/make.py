@@ -1,6 +1,7 @@
 """Build the demo crawl: python demo/make.py --sources DIR
 
-Writes demo/crawl/{pages.warc.gz, pages.warc.wet.gz, extra.jsonl.gz, TRUTH.json}, the same bytes each time.
+Writes {pages.warc.gz, pages.warc.wet.gz, extra.jsonl.gz} into the package, where they ship, and TRUTH.json here: the
+same bytes each time.
 TRUTH.json lists what was planted: duplicates, near-duplicates, encodings, personal data, broken records.
 """
 
@@ -607,7 +608,7 @@ def write_jsonl(docs: list[Doc], truth: dict[str, list[dict[str, object]]]) -> b
     return archive.member(data)
 
 
-def build(sources: Path, out: Path) -> None:
+def build(sources: Path, out: Path, truth_in: Path) -> None:
     passages.check(sources)
     crawl = gather(sources)
     later = plant(crawl)
@@ -656,7 +657,7 @@ def build(sources: Path, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, data in written.items():
         (out / name).write_bytes(data)
-    (out / "TRUTH.json").write_text(dump(truth), "utf-8")
+    (truth_in / "TRUTH.json").write_text(dump(truth), "utf-8")
     print(f"{out}: {len(crawl.docs)} documents, {sum(map(len, written.values())) / 1e6:.2f} MB")
     for name, facts in files.items():
         print(f"  {name:20} {facts['documents']:5} documents {facts['bytes']:9,} bytes  {facts['sha256']}")
@@ -681,6 +682,7 @@ def dump(truth: Mapping[str, object]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Build the demo crawl from its source texts.")
     parser.add_argument("--sources", type=Path, required=True, help="folder with the files that demo/README.md lists")
-    parser.add_argument("--out", type=Path, default=HERE / "crawl")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "src" / "corpusmill" / "data" / "demo")
+    parser.add_argument("--truth", type=Path, default=HERE, help="folder of TRUTH.json")
     options = parser.parse_args()
-    build(options.sources, options.out)
+    build(options.sources, options.out, options.truth)

@@ -61,7 +61,7 @@ def check(folder: Path) -> None:
     if wrong:
         raise SystemExit(
             f"{folder}: the demo cannot be built from these sources\n" + "\n".join(wrong) + "\n"
-            "demo/README.md has the origin of each file. The files in demo/crawl/ can be used without these sources."
+            "demo/README.md has the origin of each file. The files that are made can be used without these sources."
         )
 
 

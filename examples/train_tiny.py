@@ -1,7 +1,7 @@
 """Train a tiny GPT on the shards of a run, with its documents kept apart, and go on after an interruption.
 
     pip install 'corpusmill[torch]'
-    corpusmill run recipes/demo.yaml
+    corpusmill demo
     python examples/train_tiny.py runs/demo/output/shards --steps 80 --out tiny.pt
 
 prints the loss as it falls, from 10.7 to 7.2; on two cores of a CPU that takes about a minute. The checkpoint holds the

@@ -29,9 +29,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from train_quality import DATA, ROOT, enter
+from train_quality import DATA, enter
 
 import corpusmill
+from corpusmill.assets import demo_path
 from corpusmill.models.model_file import write_model
 from corpusmill.models.ngram import FORMAT, NgramModel, Table, find
 from corpusmill.models.ngram_keys import END, START
@@ -118,7 +119,7 @@ def jargon(path: Path) -> str:
 
 
 def demo() -> Iterator[str]:
-    with gzip.open(ROOT / "demo" / "crawl" / "extra.jsonl.gz", "rb") as lines:
+    with gzip.open(demo_path("demo://extra.jsonl.gz"), "rb") as lines:
         for line in lines:
             try:
                 record = json.loads(line)

@@ -19,6 +19,7 @@ from random import Random
 
 import pyarrow as pa
 
+from corpusmill.assets import demo_path
 from corpusmill.train.quality import Settings, train
 
 ROOT = Path(__file__).parent.parent
@@ -128,7 +129,7 @@ def main() -> None:
 def running_text() -> list[list[str]]:
     """The paragraphs of each work."""
     works = []
-    with gzip.open(ROOT / "demo/crawl/extra.jsonl.gz") as lines:
+    with gzip.open(demo_path("demo://extra.jsonl.gz")) as lines:
         for line in lines:
             try:
                 record = json.loads(line)

@@ -18,10 +18,12 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
+from corpusmill.assets import demo_path
+
 DEMO = Path(__file__).parent.parent / "demo"
-CRAWL = DEMO / "crawl"
+CRAWL = demo_path("demo://")
 WARC, WET, JSONL = "pages.warc.gz", "pages.warc.wet.gz", "extra.jsonl.gz"
-TRUTH: dict[str, Any] = json.loads((CRAWL / "TRUTH.json").read_text("utf-8"))
+TRUTH: dict[str, Any] = json.loads((DEMO / "TRUTH.json").read_text("utf-8"))
 BROKEN = {entry["ref"]: entry["kind"] for entry in TRUTH["broken"] if "ref" in entry}
 RESERVED = re.compile(r"(^|\.)(example(\.com|\.org|\.net)?|test|invalid|localhost)$")
 FOR_DOCUMENTS = [ip_network(n) for n in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]

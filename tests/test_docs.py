@@ -24,10 +24,12 @@ from corpusmill.cli import app
 from corpusmill.cli.tables import print_waterfall
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
+from corpusmill.recipe.shipped import DEMO, shipped
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SHOWN = {"demo": {}, "mix": {"WEB": DEMO["wet"], "BOOKS": DEMO["jsonl"]}}  # recipes that pages use, and their inputs
 FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 STEP = re.compile(
@@ -66,11 +68,15 @@ def whole(recipe: str) -> str:
 def folder(tmp_path_factory):
     """A folder with the demo, which has run."""
     place = tmp_path_factory.mktemp("docs")
-    for name in ("demo", "recipes"):
-        shutil.copytree(ROOT / name, place / name)
+    shutil.copytree(ROOT / "demo", place / "code")
+    for name, inputs in SHOWN.items():
+        text = shipped(name).text
+        for variable, path in inputs.items():
+            text = text.replace(f"${{{variable}}}", path)
+        (place / f"{name}.yaml").write_text(text, "utf-8")
     shutil.copy(ROOT / "tests" / "data" / "river.ngram", place / "wiki.lm")  # the model that pages speak of
     with contextlib.chdir(place):
-        corpusmill.run("recipes/demo.yaml", executor=Serial())
+        corpusmill.run("demo.yaml", executor=Serial())
     return place
 
 
@@ -118,7 +124,7 @@ def test_what_a_page_shows_works(page, inside, monkeypatch):
 def test_the_first_screen_is_what_the_demo_prints(inside, monkeypatch, capsys):
     """Lines of "…" stand for lines that are left out; how long it took differs from machine to machine."""
     monkeypatch.setenv("COLUMNS", "100")
-    print_waterfall(corpusmill.run("recipes/demo.yaml", executor=Serial()).waterfall)
+    print_waterfall(corpusmill.run("demo.yaml", executor=Serial()).waterfall)
     printed = capsys.readouterr().out.splitlines()
     shown = next(content for kind, content in blocks(ROOT / "README.md") if kind == "console").splitlines()
     table = [line for line in shown[1 : shown.index("")] if line != "…"]

@@ -17,12 +17,13 @@ import chaos
 import corpusmill
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.recipe.shipped import shipped
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
 from corpusmill.units import Care
 
 ROOT = Path(__file__).parent.parent
-RECIPE = ROOT / "recipes" / "demo.yaml"
+RECIPE = shipped("demo").path
 CHAOS = Path(__file__).parent / "chaos.yaml"
 GOLDEN = Path(__file__).parent / "golden" / "demo.json"
 IN_PROC = pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")

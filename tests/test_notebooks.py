@@ -7,7 +7,6 @@ methods that Jupyter would call.
 import ast
 import contextlib
 import json
-import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -39,18 +38,14 @@ def run_cell(source: str, names: dict[str, Any], where: str) -> str | None:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A folder with what the notebooks read."""
-    place = tmp_path_factory.mktemp("notebooks")
-    for name in ("demo", "recipes"):
-        shutil.copytree(ROOT / name, place / name)
-    (place / "examples").mkdir()
-    return place
+    """A folder to open the notebooks in."""
+    return tmp_path_factory.mktemp("notebooks")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, checkout, capsys):
     shown = []
-    with contextlib.chdir(checkout / "examples"), warnings.catch_warnings():
+    with contextlib.chdir(checkout), warnings.catch_warnings():
         names: dict[str, Any] = {"__name__": "__main__"}
         for number, cell in enumerate(cells(path)):
             if cell["cell_type"] == "code":

@@ -7,8 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from corpusmill import assets
 from corpusmill.execute.serial import Serial
-from corpusmill.recipe import Recipe
+from corpusmill.recipe import Recipe, shipped
 from corpusmill.report.page import write_page
 from corpusmill.runs import run
 from corpusmill.shards.reader import open_shards
@@ -16,7 +17,9 @@ from corpusmill.write.parquet import Parquet
 from corpusmill.write.shards import Shards
 
 ROOT = Path(__file__).parents[1]
-RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
+RECIPES = [shipped.shipped(name) for name in shipped.names()]
+OTHERS = {"WIKIPEDIA": ROOT / "demo" / "prose" / "articles.txt", "GITHUB": ROOT / "demo" / "*.py"}
+BROKEN = ["run.error_budget=0.05"]  # the demo's files have broken records on purpose
 FIRST = 150  # records of the demo's files are enough for each rule of a recipe to meet something
 
 # Steps that must have dropped a document of the demo: a recipe in which one does nothing has lost its point.
@@ -40,7 +43,7 @@ AT_WORK = {
 def small(tmp_path_factory) -> dict[str, Path]:
     """reader -> the beginning of the demo's file for it."""
     folder = tmp_path_factory.mktemp("small")
-    crawl = ROOT / "demo" / "crawl"
+    crawl = assets.demo_path("demo://")
     with gzip.open(crawl / "extra.jsonl.gz", "rb") as file, (folder / "extra.jsonl").open("wb") as out:
         out.writelines(line for line, _ in zip(file, range(FIRST)))
     for name in ("pages.warc.gz", "pages.warc.wet.gz"):
@@ -48,21 +51,32 @@ def small(tmp_path_factory) -> dict[str, Path]:
     return {"jsonl": folder / "extra.jsonl", "warc": folder / "pages.warc.gz", "wet": folder / "pages.warc.wet.gz"}
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=[path.stem for path in RECIPES])
-def test_a_recipe_that_ships_has_no_problem(path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    recipe = Recipe.load(path)
-    assert recipe.name == path.stem
+@pytest.fixture
+def given(small, monkeypatch):
+    """What recipes are tried on: those of one source on its beginning, others on the demo's files."""
+
+    def give(recipe):
+        some = small if len(recipe.inputs) == 1 else shipped.DEMO
+        for variable, reader in recipe.inputs.items():
+            monkeypatch.setenv(variable, str(OTHERS.get(variable) or some[reader]))
+
+    return give
+
+
+@pytest.mark.parametrize("made", RECIPES, ids=[made.name for made in RECIPES])
+def test_a_recipe_that_ships_has_no_problem(made, given):
+    given(made)
+    recipe = Recipe.load(made.path)
+    assert recipe.name == made.name
     assert Recipe.parse(recipe.dump()) == recipe
 
 
 @pytest.mark.parametrize("name", AT_WORK)
-def test_a_recipe_runs_and_its_account_adds_up(name, small, tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    recipe = Recipe.load(ROOT / "recipes" / f"{name}.yaml")
-    if len(recipe.read) == 1:  # else it reads the demo's own files
-        monkeypatch.setenv("INPUT", str(small[type(recipe.read[0].reader).__name__.lower()]))
-    done = run(ROOT / "recipes" / f"{name}.yaml", folder=tmp_path / "run", executor=Serial())
+def test_a_recipe_runs_and_its_account_adds_up(name, given, tmp_path):
+    made = shipped.shipped(name)
+    given(made)
+    recipe = Recipe.load(made.path)
+    done = run(made.path, overrides=BROKEN, folder=tmp_path / "run", executor=Serial())
 
     done.waterfall.check()
     rows = done.waterfall.rows
@@ -80,12 +94,12 @@ def test_a_recipe_runs_and_its_account_adds_up(name, small, tmp_path, monkeypatc
 
 
 def test_copies_are_compared_and_none_is_dropped(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    done = run("recipes/compare-dedup.yaml", folder=tmp_path / "run", executor=Serial())
+    monkeypatch.setenv("INPUT", shipped.DEMO["jsonl"])
+    done = run(shipped.shipped("compare-dedup").path, overrides=BROKEN, folder=tmp_path / "run", executor=Serial())
     assert done.waterfall.documents_in == done.waterfall.documents_out > 0
     page = Path(write_page(done.folder)).read_text("utf-8")
     assert 'id="duplicates"' in page and 'id="repeated"' in page
 
 
 def test_every_recipe_is_run_here_or_is_the_demo():
-    assert {path.stem for path in RECIPES} == {*AT_WORK, "compare-dedup", "demo"}
+    assert set(shipped.names()) == {*AT_WORK, "compare-dedup", "demo"}

@@ -26,13 +26,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill import Recipe, run
+from corpusmill.assets import demo_path
 from corpusmill.export import export
 from corpusmill.models.tokenizer import load
 from corpusmill.verify import verify_folder
 
 ROW = 256
 PIECES = ("documents", "lengths", "offsets")
-EXTRA = Path(__file__).parents[2] / "demo" / "crawl" / "extra.jsonl.gz"
+EXTRA = demo_path("demo://extra.jsonl.gz")
 RECIPE = """
 name: interop
 read:

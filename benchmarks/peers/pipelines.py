@@ -64,7 +64,7 @@ SMALL, WHOLE, REAL = "slice", "whole", "web46"
 PIECES = 8  # that a data set in one file is cut into, for those who do not split files
 SURE = 0.9  # similarity of planted copies that everybody should find
 
-# FineWeb's steps in datatrove's order: see recipes/fineweb.yaml.
+# FineWeb's steps in datatrove's order: see fineweb.yaml.
 FINEWEB = """
   - filter/url
   - filter/language: {{languages: [en], min_score: 0.65, windows: 1, window_chars: 1000000}}
@@ -78,7 +78,7 @@ FINEWEB = """
   - pack/concat: {{length: 2048}}
 """
 
-# recipes/tokenturbine.yaml.
+# tokenturbine.yaml.
 TOKENTURBINE = """
   - clean/html
   - clean/normalize: {indentation: false}

@@ -10,6 +10,7 @@ runs this where these libraries are (build/seeds). Figures that need not be exac
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import sys
 import tempfile
@@ -28,11 +29,13 @@ from corpusmill import assets
 from corpusmill.loader import open as open_loader
 from corpusmill.loader.masks import block_mask
 from corpusmill.models.tokenizer import load
+from corpusmill.recipe.shipped import shipped
 from corpusmill.report.figures.texts import texts as text_figures
 from corpusmill.report.figures.tokens import statistics
 from corpusmill.report.tables import RunTables
 from corpusmill.shards.layout import PADDING
 from corpusmill.shards.reader import Shards, open_shards
+from docs.make_funnels import BROKEN, on_the_demo
 
 ROOT = Path(__file__).parents[2]
 PERMUTATIONS, WORDS = 128, 5
@@ -47,8 +50,9 @@ def main() -> int:
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="corpusmill-") as folder:
         for name, check in CHECKS.items():
-            recipe, texts = ROOT / "recipes" / f"{name}.yaml", ["run.dropped_text=all"]
-            done = corpusmill.run(recipe, overrides=texts, folder=Path(folder) / name)
+            os.environ |= on_the_demo(name)
+            settings = ["run.dropped_text=all", *BROKEN]
+            done = corpusmill.run(shipped(name).path, overrides=settings, folder=Path(folder) / name)
             print(f"## {name}\n")
             table("", "measured", "wanted")
             for figure in check(Made(done.place)):

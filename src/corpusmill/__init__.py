@@ -1,7 +1,7 @@
 """corpusmill mills raw text into training tokens.
 
     import corpusmill
-    done = corpusmill.run("recipes/demo.yaml")
+    done = corpusmill.run("web.yaml")
     print(done.waterfall.documents_out, done.shards)
 
 `run` carries out a recipe, `check` says whether it could, and `audit` what is suspicious in what it gave; `Recipe`,

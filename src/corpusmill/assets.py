@@ -1,8 +1,9 @@
 """Read-only inputs of steps, by name or path: models, tokenizers, word lists.
 
 An asset that ships has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and
-licence. `hf://org/name/path` is a file of the Hugging Face hub, from its cache on this machine (`corpusmill.hub`).
-Every other asset is a path. An asset is loaded once per process, whichever steps ask for it.
+licence. `hf://org/name/path` is a file of the Hugging Face hub, from its cache on this machine (`corpusmill.hub`), and
+`demo://name` one of the demo's data, which ships too. Every other asset is a path. An asset is loaded once per process,
+whichever steps ask for it.
 
 A key is an asset too, so that a recipe and the files of a run name it and do not contain it: `env:NAME`, the value of
 an environment variable, or the path of a file.
@@ -22,6 +23,7 @@ from corpusmill import hub
 from corpusmill.errors import AssetError, did_you_mean
 
 FOLDER = Path(__file__).parent / "data"
+DEMO = "demo"  # the scheme of the demo's data: demo://extra.jsonl.gz
 T = TypeVar("T")
 
 
@@ -63,6 +65,11 @@ def locate(name: str) -> Path:
             f"{path}: sha256 is {actual[:12]}…, was shipped as {entry['sha256'][:12]}…. Install corpusmill again."
         )
     return path
+
+
+def demo_path(name: str) -> Path:
+    """The path of `demo://NAME`, which may be a pattern: below the package, wherever that is installed."""
+    return FOLDER / DEMO / name.removeprefix(f"{DEMO}://")
 
 
 @cache
@@ -179,4 +186,6 @@ def matching(pattern: str) -> list[str]:
 
 def _path(name: str) -> Path:
     """The path, with `~` and `~user` replaced by the home folder; one of an unknown user is left as it is."""
+    if name.startswith(f"{DEMO}://"):
+        return demo_path(name)
     return Path(os.path.expanduser(name))  # noqa: PTH111  # Path.expanduser raises for an unknown user

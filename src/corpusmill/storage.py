@@ -32,6 +32,7 @@ from typing import IO, Any, TypeVar, cast
 
 import xxhash
 
+from corpusmill.assets import DEMO, demo_path
 from corpusmill.errors import CorpusmillError, InputError, MissingExtraError, StorageError, did_you_mean
 from corpusmill.retry import http_status, is_unreachable, patiently
 
@@ -104,6 +105,8 @@ def stat(path: str) -> FileInfo:
 
 def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str, tuple[int, str]]]:
     """(folder that names are relative to, path -> (size, fingerprint)) of one pattern."""
+    if _scheme(pattern) == DEMO:
+        return _expand_demo(pattern, suffixes)
     local = is_local(pattern)
     # Of a remote one as the store itself writes it, so that names compare.
     pattern = local_path(pattern) if local else _ask(pattern, lambda fs, inner: str(fs.unstrip_protocol(inner)))
@@ -123,6 +126,13 @@ def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str,
     if not files:
         raise InputError(_nothing(pattern, local, suffixes))
     return root, files
+
+
+def _expand_demo(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, dict[str, tuple[int, str]]]:
+    """As `_expand_one`: the files keep their scheme, so that a run's records are the same wherever the package is."""
+    folder = local_path(f"{DEMO}://")
+    _, files = _expand_one(local_path(pattern), suffixes)
+    return f"{DEMO}://", {f"{DEMO}://{_relative(path, folder)}": found for path, found in files.items()}
 
 
 def _local_files(paths: list[str], root: str | None) -> dict[str, tuple[int, str]]:
@@ -611,8 +621,8 @@ def _write_synced(path: Path, data: bytes) -> None:
 
 
 def is_local(path: str) -> bool:
-    """Whether a place is a path on this machine's file systems."""
-    return _scheme(path) in ("", "file", "local")
+    """Whether a place is a path on this machine's file systems; demo://NAME is one of the package's data."""
+    return _scheme(path) in ("", "file", "local", DEMO)
 
 
 def join(place: str, *parts: str) -> str:
@@ -634,7 +644,9 @@ def _scheme(path: str) -> str:
 
 
 def local_path(path: str) -> str:
-    """The path of a local place, which may be written file://… or begin with ~."""
+    """The path of a local place, which may be written file://… or demo://…, or begin with ~."""
+    if _scheme(path) == DEMO:
+        return demo_path(path).as_posix()
     return os.path.expanduser(path.partition("://")[2] if "://" in path else path)
 
 

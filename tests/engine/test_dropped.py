@@ -20,6 +20,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
 from corpusmill.recipe import Recipe
 from corpusmill.recipe.parts import RunSettings
+from corpusmill.recipe.shipped import shipped
 from corpusmill.report import samples
 from corpusmill.report.audit import audit
 from corpusmill.report.audit.prompt import review_prompt
@@ -47,7 +48,7 @@ def demo(tmp_path_factory):
                 patch.chdir(ROOT)
                 changes = [f"run.measure_dropped={measured}", f"run.dropped_text={texts}"]
                 folder = place / f"{measured}-{texts}"
-                corpusmill.run("recipes/demo.yaml", overrides=changes, folder=folder, executor=Serial())
+                corpusmill.run(shipped("demo").path, overrides=changes, folder=folder, executor=Serial())
                 made[measured, texts] = folder
         return made[measured, texts]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from corpusmill.recipe.shipped import names, shipped
 from fuzz.case import Files, Wrong
 from fuzz.mutate import mutated, replaced
 
@@ -35,7 +36,7 @@ class Recipes:
     values = VALUES
 
     def prepare(self, base: Path) -> None:
-        self.seeds = [path.read_bytes() for path in sorted((ROOT / "recipes").glob("*.yaml"))]
+        self.seeds = [shipped(name).path.read_bytes() for name in names()]
 
     def plain(self) -> list[Files]:
         return [{"recipe.yaml": data} for data in self.seeds]

@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 # All filters over the demo's three sources, and whatever else changes the text between them.
 RECIPE = """
 read:
-  - warc: {paths: demo/crawl/*.warc.gz, source: pages}
-  - jsonl: {paths: demo/crawl/extra.jsonl.gz, source: extra}
+  - warc: {paths: demo://pages.warc.gz, source: pages}
+  - jsonl: {paths: demo://extra.jsonl.gz, source: extra}
 steps:
   - filter/url
   - extract/resiliparse

@@ -117,7 +117,7 @@ def demo() -> pa.RecordBatch:
     """The demo's documents that come as text."""
     found = []
     for reader, name in ((Jsonl(), "extra.jsonl.gz"), (Wet(), "pages.warc.wet.gz")):
-        (file,) = expand(ROOT / "demo" / "crawl" / name)
+        (file,) = expand(f"demo://{name}")
         found += list(reader.read(Piece(file), "made", ReadCounts()))
     return pa.Table.from_batches(found).combine_chunks().to_batches()[0]
 

@@ -7,12 +7,15 @@ import typer
 from corpusmill.cli import (
     audit,
     check,
+    demo,
     diff,
     explain,
     export,
     index,
+    new,
     peek,
     plan,
+    recipes,
     report,
     run,
     sql,
@@ -35,6 +38,7 @@ app = typer.Typer(
 for verb in (
     run,
     check,
+    demo,
     steps,
     peek,
     verify,
@@ -46,10 +50,12 @@ for verb in (
     audit,
     sql,
     index,
+    new,
     export,
     trace,
     train,
     plan,
+    recipes,
 ):
     verb.add_to(app)
 

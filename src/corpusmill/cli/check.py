@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("check", epilog="Example: corpusmill check recipes/demo.yaml")(check)
+    app.command("check", epilog="Example: corpusmill check web.yaml")(check)
 
 
 def check(

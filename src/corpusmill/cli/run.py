@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so 
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("run", epilog="Example: corpusmill run recipes/demo.yaml --workers 2")(run)
+    app.command("run", epilog="Example: corpusmill run web.yaml --workers 2")(run)
 
 
 def run(

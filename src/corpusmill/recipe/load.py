@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from corpusmill import read, steps, write
 from corpusmill.errors import AssetError, CorpusmillError, RecipeError, did_you_mean
+from corpusmill.recipe import shipped
 from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
@@ -27,7 +28,7 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Sections:
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
-        raise RecipeError(f"{path}: there is no such file") from None
+        raise RecipeError(f"{path}: there is no such file{_shipped_hint(Path(path))}") from None
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
     try:
@@ -38,6 +39,13 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Sections:
             f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
     return parse(text, str(path), overrides, name=Path(path).stem)
+
+
+def _shipped_hint(path: Path) -> str:
+    """What to do if a file that does not exist has the name of a recipe that ships."""
+    if path.stem not in shipped.names():
+        return ""
+    return f". A recipe of that name ships; to write it here: corpusmill new {path.stem}"
 
 
 def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), name: str = "recipe") -> Sections:

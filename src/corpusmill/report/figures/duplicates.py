@@ -1,7 +1,7 @@
 """What each dedup step found, and what two of them both found.
 
 A dropped document never reaches later steps. So the overlap of two steps is known only if the first one marks
-(`mark: true`) or cuts: recipes/compare-dedup.yaml marks with all of them.
+(`mark: true`) or cuts: the recipe compare-dedup marks with all of them.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,36 @@
+"""corpusmill demo"""
+
+from typing import Annotated
+
+import typer
+
+from corpusmill.cli.common import Json
+from corpusmill.cli.run import run
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("demo", epilog="Example: corpusmill demo")(demo)
+
+
+def demo(
+    folder: Annotated[str | None, typer.Option(help="The run folder, instead of runs/demo.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core if not given.")] = None,
+    json: Json = False,
+) -> None:
+    """Run a demo: mill a small crawl, which ships, to training shards in runs/demo."""
+    from corpusmill.recipe.shipped import shipped
+
+    run(shipped("demo").path, folder=folder, workers=workers, json=json)
+    if not json:
+        print(next_steps(folder or "runs/demo"))
+
+
+def next_steps(folder: str) -> str:
+    """What to do after the demo."""
+    lines = [
+        (f"corpusmill peek {folder} --dropped", "documents that were dropped, each with its reason"),
+        ("corpusmill recipes", "other recipes that ship; `corpusmill new NAME` writes one to change"),
+        ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for documents of yours"),
+    ]
+    width = max(len(command) for command, _ in lines)
+    return "\n".join(["\nNext:", *(f"  {command:<{width}}  {what}" for command, what in lines)])
