@@ -14,6 +14,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"cli"},
     {"estimate"},
     {"runs", "checks", "train", "export"},
+    {"finished"},
     {"report", "verify"},
     {"engine"},
     {"recipe"},
@@ -29,7 +30,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"arrays", "tables", "storage"},
     {"assets", "registry"},
     {"hub"},
-    {"schema", "facts", "errors", "retry", "leftovers", "termination"},
+    {"schema", "facts", "errors", "retry", "leftovers", "termination", "display"},
 ]
 FRIENDS = {
     ("tokens", "text"),  # the kernel decorator is in text

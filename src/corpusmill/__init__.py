@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from corpusmill import errors, loader, read, steps, write
     from corpusmill.checks import Checked, check
+    from corpusmill.finished import DroppedDocument, Run, open
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
+    from corpusmill.recipe.rows import Rows
     from corpusmill.recipe.selection import for_sources
     from corpusmill.report.audit import Audit, audit
-    from corpusmill.runs import Run, run
+    from corpusmill.runs import run
     from corpusmill.steps.filter.function import as_filter
     from corpusmill.steps.functions import Document
     from corpusmill.steps.map.function import as_map
@@ -30,7 +32,9 @@ __all__ = [
     "Audit",
     "Checked",
     "Document",
+    "DroppedDocument",
     "Recipe",
+    "Rows",
     "Run",
     "RunSettings",
     "Source",
@@ -42,6 +46,7 @@ __all__ = [
     "errors",
     "for_sources",
     "loader",
+    "open",
     "read",
     "run",
     "steps",
@@ -58,7 +63,10 @@ _HOMES = {
     "RunSettings": "corpusmill.recipe.parts",
     "Source": "corpusmill.recipe.parts",
     "for_sources": "corpusmill.recipe.selection",
-    "Run": "corpusmill.runs",
+    "Rows": "corpusmill.recipe.rows",
+    "DroppedDocument": "corpusmill.finished",
+    "Run": "corpusmill.finished",
+    "open": "corpusmill.finished",
     "run": "corpusmill.runs",
     "as_filter": "corpusmill.steps.filter.function",
     "as_map": "corpusmill.steps.map.function",

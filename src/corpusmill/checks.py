@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -12,7 +11,9 @@ import pyarrow.compute as pc
 from corpusmill.engine.changes import Preview, preview
 from corpusmill.engine.inputs import SourceFiles
 from corpusmill.engine.lower import lower
+from corpusmill.engine.stored_rows import given, stored, with_inputs
 from corpusmill.read import ReadCounts
+from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, remarks
 from corpusmill.recipe.order import gives_pages
@@ -52,18 +53,18 @@ class Checked:
     warnings: tuple[str, ...] = ()
 
 
-def check(recipe: Recipe | str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Checked:
+def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:
     """Plan a recipe without running it.
 
-    recipe      a Recipe, or the path of one in YAML
-    overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30"
+    recipe, inputs, overrides   as `run` takes them. Documents in memory are written into the folder of the run, where
+                                `run` finds them
 
     Inputs are listed, and a few looked into: for their compression, and local ones for HTML in their texts. Models,
     word lists and the writers' own conditions are checked. Raises RecipeError, InputError, AssetError or
     MissingExtraError, as `run` does before it reads anything.
     """
-    if not isinstance(recipe, Recipe):
-        recipe = Recipe.load(Path(recipe), overrides)
+    recipe = with_inputs(given(recipe, overrides), inputs)
+    recipe = stored(recipe, RunFolder(recipe.folder))
     plan = lower(recipe)
     RunFolder(recipe.folder).refuse_if_unusable(plan.files, plan.places)
     plan.check()

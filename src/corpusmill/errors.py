@@ -68,10 +68,11 @@ class StorageError(CorpusmillError, OSError):
 
 
 class MissingExtraError(CorpusmillError, ImportError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed: one of the package's extras, or a library of the user's choice."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional dependency. Install it with: pip install 'corpusmill[{extra}]'")
+    def __init__(self, what: str, extra: str = "", *, library: str = "") -> None:
+        package = library or f"'corpusmill[{extra}]'"
+        super().__init__(f"{what} needs {library or 'an optional dependency'}. Install it with: pip install {package}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,6 +12,7 @@
             aside/KEY.json          records of a unit that ended every attempt at it: they are left out of it
             damaged/                commits and results of which something was found damaged
             docs/ signals/ …        outputs, files named KEY-ATTEMPT; only those that a commit names count
+        inputs/NAME-CHECKSUM/       documents that were in memory, as the run reads them
         output/                     what the recipe writes, under lasting names
         waterfall.json report.html  what happened
 
@@ -67,7 +68,8 @@ from corpusmill.run_records import (
 )
 from corpusmill.units import Aside, Commit, Results, Unit
 
-RUN, WATERFALL, REPORT, OUTPUT, STAGES = "run.json", "waterfall.json", "report.html", "output", "stages"
+RUN, WATERFALL, REPORT = "run.json", "waterfall.json", "report.html"
+OUTPUT, STAGES, INPUTS = "output", "stages", "inputs"
 STAGES_RECORD = "stages.json"
 RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
@@ -243,6 +245,26 @@ class RunFolder:
         """Have the next run try again what was set aside, in all stages; returns how many units that concerns."""
         return sum(self.stage(name).forget_aside() for name in self.stage_folders())
 
+    # ------------------------------------------------------------- what was in memory
+
+    def input(self, name: str) -> str:
+        """The relative name of a file of input that the run itself has written, see `add_input`."""
+        return f"{INPUTS}/{name}"
+
+    def add_input(self, draft: Path, relative: str, dated: int) -> bool:
+        """Give a file of `new_file` its lasting name, and a date in nanoseconds where files have one. False if there is
+        one of this name and size already."""
+        name = self.name_of(relative)
+        folder, _, base = name.rpartition("/")
+        if storage.list_sizes(folder).get(base) == draft.stat().st_size:
+            return False
+        if self.is_local:
+            os.utime(draft, ns=(dated, dated))
+            storage.move(str(draft), name)
+        else:
+            storage.upload(draft, name)
+        return True
+
     # ------------------------------------------------------------- output
 
     def outputs(self) -> list[str]:
@@ -296,6 +318,8 @@ class RunFolder:
         read = {Path(storage.local_path(name)).parent: name for name in inputs if storage.is_local(name)}
         for holding, name in read.items():
             real = holding.resolve()
+            if folder / INPUTS in real.parents:  # the run has written it itself
+                continue
             if folder in (real, *real.parents):
                 raise RecipeError(
                     f"run.folder: {self.place} holds {name}, which this run reads: its files would be among its input, "

@@ -7,24 +7,25 @@ continues, a recipe that was changed repeats only what depends on the change, an
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import corpusmill
 from corpusmill import assets, execute, termination
-from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, StageCounts, carry_out
+from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, carry_out
 from corpusmill.engine.changes import changes, in_words
 from corpusmill.engine.damage import Repaired, Repairs
 from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
+from corpusmill.engine.stored_rows import given, stored, with_inputs
 from corpusmill.errors import ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
+from corpusmill.finished import Run
 from corpusmill.keys import FORMAT
+from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import Waterfall, waterfall
@@ -35,57 +36,6 @@ from corpusmill.units import now
 from corpusmill.verify import Checked, verify
 
 SHOWN = 5  # problems in a message
-
-
-@dataclass
-class Run:
-    """A finished run.
-
-    place       its folder: a path, or a URL
-    waterfall   documents, bytes and tokens in and out of every step
-    seconds     how long this call took; units of earlier calls are not in it
-    units       stage -> units that this call did, and those that were done before
-    checked     the folders of output, read back; something may only be wrong with them in the run of a DamagedOutput
-    damaged     a sentence for each file of earlier calls that was found damaged, whose unit was done again
-    """
-
-    place: str
-    waterfall: Waterfall
-    seconds: float
-    units: Mapping[str, StageCounts] = field(default_factory=dict)
-    checked: tuple[Checked, ...] = ()
-    damaged: tuple[str, ...] = ()
-
-    def __fspath__(self) -> str:
-        """Its place: whatever takes the folder of a run takes the run."""
-        return self.place
-
-    @property
-    def folder(self) -> Path:
-        """The folder. Raises InputError if the run is in an object store."""
-        return RunFolder(self.place).path
-
-    @property
-    def output(self) -> Path:
-        """The folder of what the recipe writes."""
-        return self.folder / "output"
-
-    @property
-    def shards(self) -> Path | None:
-        """The folder of training shards; None if the recipe writes none."""
-        path = self.output / "shards"
-        return path if path.exists() else None
-
-    @property
-    def report(self) -> Path:
-        """The report: one page of HTML."""
-        return self.folder / "report.html"
-
-    def __repr__(self) -> str:
-        flow = self.waterfall
-        return (
-            f"<Run {self.place}: {flow.documents_in:,} documents in, {flow.documents_out:,} out, {self.seconds:.1f} s>"
-        )
 
 
 class DamagedOutput(RunError):
@@ -100,7 +50,8 @@ class DamagedOutput(RunError):
 def run(
     recipe: Recipe | str | os.PathLike[str],
     *,
-    overrides: Sequence[str] = (),
+    inputs: Any = None,
+    overrides: Overrides = (),
     folder: str | os.PathLike[str] | RunFolder | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
@@ -109,7 +60,10 @@ def run(
     """Run a recipe; resume if it was interrupted. Reads all outputs back and writes the report.
 
     recipe      a Recipe, or the path of one in YAML
-    overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30"
+    inputs      source -> documents in memory that it reads instead: dicts, strings, a table, a data set; see `Rows`. Of
+                a recipe with one source, the documents alone
+    overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30", a list of these, or a mapping
+                {"steps.gopher_quality.min_words": 30}
     folder      instead of the recipe's run.folder: a path, or a URL such as s3://bucket/run
     workers     instead of the recipe's run.workers
     executor    instead of the recipe's run.executor
@@ -125,10 +79,10 @@ def run(
     warm_start.leave_if_imported_by_worker()
     started = now()
     listener = listener or Silent()
-    if not isinstance(recipe, Recipe):
-        recipe = Recipe.load(Path(recipe), overrides)
+    recipe = with_inputs(given(recipe, overrides), inputs)
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     refuse_itself(recipe, run_folder)
+    recipe = stored(recipe, run_folder, listener.note)
     plan = lower(recipe)
     run_folder.refuse_if_unusable(plan.files, plan.places)
     warm_kernels(listener)

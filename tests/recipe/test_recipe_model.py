@@ -36,7 +36,7 @@ def test_the_folder_is_named_for_the_recipe_unless_it_is_given():
             {"steps": [KeepShort(max_words=1), Everything]},
             r"steps\[1\] is the class Everything; it must be an instance: Everything\(\)",
         ),
-        ({"steps": ["filter/url"]}, r"steps\[0\] must be a frozen dataclass, got 'filter/url'; names are for YAML"),
+        ({"steps": ["filter/ulr"]}, r'steps\[0\]: there is no step "filter/ulr"; did you mean "filter/url"'),
         ({"write": [3]}, r"write\[0\] must be a frozen dataclass, got 3"),
         ({"name": ""}, "the name of a recipe is that of its folder, which '' cannot be"),
         ({"name": "../x"}, "is that of its folder"),

@@ -12,7 +12,7 @@ from corpusmill.cli.progress import Bars, Plain
 from corpusmill.report.numbers import number
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
-    from corpusmill.runs import Run
+    from corpusmill.finished import Run
 
 
 def add_to(app: typer.Typer) -> None:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from corpusmill import registry
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
+from corpusmill.read._values import numbered, to_python
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo
 
@@ -39,6 +40,7 @@ __all__ = [
     "is_dataset",
     "is_whole",
     "names",
+    "plain_rows",
     "split_bytes",
     "whole",
 ]
@@ -138,6 +140,13 @@ def split_bytes(file: FileInfo, target_bytes: int) -> list[Piece]:
 def whole(file: FileInfo) -> Piece:
     """A file in one piece."""
     return Piece(file, size=file.size)
+
+
+def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """The rows of a table as the readers of tables see them: Python values, and each column's name once."""
+    columns = numbered(batch.schema.names)
+    for values in zip(*map(to_python, batch.columns)):
+        yield dict(zip(columns, values))
 
 
 def names() -> list[str]:

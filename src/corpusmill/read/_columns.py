@@ -160,6 +160,13 @@ class Rows:
             self.docs.add(position, text=content, **about)
 
 
+def content_of(roles: Roles, row: dict[str, Any]) -> tuple[str, Any]:
+    """Name and value of a row's text or page; None where it has none."""
+    path = _plan(roles, tuple(row)).content
+    value = _get(row, path)
+    return ".".join(path), None if value is MISSING else value
+
+
 def one_content(text: str | None, html: str | None) -> None:
     """Raises RecipeError if a reader is given one column with text and another with pages."""
     if text is not None and html is not None:

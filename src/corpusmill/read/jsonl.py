@@ -13,7 +13,7 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
-from corpusmill.read._columns import Roles, Rows, one_content
+from corpusmill.read._columns import Roles, Rows, content_of, one_content
 from corpusmill.read._documents import Documents, Unfit
 from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
 from corpusmill.read._lines import TooLong, lines
@@ -122,6 +122,14 @@ class Jsonl:
                 del line, row  # so that a long one is not kept while the batch is in use
                 yield from docs.full()
         yield from docs.rest()
+
+    def check_columns(self, row: dict[str, Any], where: str) -> None:
+        """Raises InputError, which begins with `where`, if a record has not the columns that the parameters name."""
+        self._roles().check(row, where, row)
+
+    def content_of(self, row: dict[str, Any]) -> tuple[str, Any]:
+        """Name and value of a record's text or page; None where it has none."""
+        return content_of(self._roles(), row)
 
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)

@@ -11,8 +11,8 @@ from corpusmill.recipe import shipped
 from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
-from corpusmill.recipe.selection import Selection, applied
-from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand
+from corpusmill.recipe.selection import ForSources, Selection, applied
+from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand, in_yaml, tree_of
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
 
@@ -21,9 +21,10 @@ SOURCE = ("paths", "source", "subset", "split")  # keys of a source that are not
 KEYS = ("name", "seed", *SECTIONS, "run")
 OF_SOURCES = ("only", "except")  # every step takes them: the sources that it applies to
 T = TypeVar("T")
+Overrides = str | Sequence[str] | Mapping[str, Any]
 
 
-def load(path: str | Path, overrides: Sequence[str] = ()) -> Sections:
+def load(path: str | Path, overrides: Overrides = ()) -> Sections:
     """The recipe in a file, named for the file if it gives no name. See `parse`."""
     try:
         data = Path(path).read_bytes()
@@ -48,20 +49,33 @@ def _shipped_hint(path: Path) -> str:
     return f". A recipe of that name ships; to write it here: corpusmill new {path.stem}"
 
 
-def parse(text: str, where: str = "<string>", overrides: Sequence[str] = (), name: str = "recipe") -> Sections:
+def parse(text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe") -> Sections:
     """The recipe in a text.
 
     where       names the text in messages
-    overrides   settings like "run.workers=4", see `override`
+    overrides   settings like "run.workers=4", see `override`; one, several, or a mapping {"run.workers": 4}
     name        the recipe's name if the text gives none
 
     Raises RecipeError with a line for every problem, in the order of the file.
     """
     problems = Problems()
     tree = parse_tree(text, where, problems)
-    for setting in overrides:
+    for setting in settings(overrides):
         tree = override(tree, setting, problems)
     return build(tree, name, problems)
+
+
+def settings(overrides: Overrides) -> list[str]:
+    """Each as `override` takes it. Values of a mapping are not read again: "007" stays a string.
+
+    >>> settings("run.workers=4"), settings({"run.workers": 4, "name": "on"})
+    (['run.workers=4'], ['run.workers=4', 'name="on"'])
+    """
+    if isinstance(overrides, str):
+        return [overrides]
+    if isinstance(overrides, Mapping):
+        return [f"{key}={in_yaml(value)}" for key, value in overrides.items()]
+    return list(overrides)
 
 
 def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Sections:
@@ -113,6 +127,44 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
     sections = Sections(name, seed, sources, made["steps"], made["write"], run, selections)
     check_order(sections, tree)
     return sections
+
+
+def step(written: Any, where: str, problems: Problems) -> Any:
+    """A step as a recipe writes it, in Python: "filter/language", {"filter/language": {"languages": ["en"]}}.
+
+    where   its place, for messages
+
+    Returns the step, or one `for_sources`; None where it is wrong, with all `problems` added.
+    """
+    made = _made("steps", written, where, problems)
+    if made is None:
+        return None
+    thing, cls = made
+    selection = _selection(thing, problems)
+    one = make(cls, thing.name, thing.at, _parameters(thing, cls, "steps", problems), problems)
+    return ForSources(one, selection) if selection else one
+
+
+def writer(written: Any, where: str, problems: Problems) -> Any:
+    """A writer likewise: "jsonl", {"shards": {"tokens_per_shard": 1000}}. None where it is wrong."""
+    made = _made("write", written, where, problems)
+    if made is None:
+        return None
+    thing, cls = made
+    return make(cls, thing.name, thing.at, _parameters(thing, cls, "write", problems), problems)
+
+
+def source(written: Any, where: str, problems: Problems) -> Source | None:
+    """A source likewise: {"jsonl": "docs/*.jsonl"}, {"parquet": {"paths": "*.parquet", "text": "body"}}."""
+    made = _made("read", written, where, problems)
+    sources = _sources([made[0]], [made[1]], problems) if made else []
+    return sources[0] if sources else None
+
+
+def _made(section: str, written: Any, where: str, problems: Problems) -> "tuple[Thing, type[Any]] | None":
+    thing = _thing(tree_of(written, At(where)), 0, SECTIONS[section][1], problems)
+    cls = _find(thing, section, problems) if thing else None
+    return (thing, cls) if thing and cls else None
 
 
 def _checked(tree: Table, key: str, want: type[T], check: Callable[[T], None], problems: Problems) -> T | None:

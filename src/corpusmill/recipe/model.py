@@ -1,5 +1,6 @@
 """A recipe: what to read, what to do with it, what to write. Written once, in Python or in YAML."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,40 +9,45 @@ from typing import Any
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
-from corpusmill.recipe.load import load, parse
+from corpusmill.recipe.given import sources_of, steps_of, writers_of
+from corpusmill.recipe.load import Overrides, load, parse
+from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.parts import RunSettings, Source, check_made, check_name, check_seed, same_name
+from corpusmill.recipe.rows import Rows
 from corpusmill.recipe.selection import ForSources, Selection
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Recipe:
     """What a run does. Equal recipes do the same.
 
     name    of the run's folder
     seed    of all random draws, together with the ids of documents
-    read    sources; of duplicates, the one from the earlier source is kept
-    steps   applied to the documents in this order. One that is `for_sources(step, only=…)` is kept as the step itself,
-            and its sources in `selections`
-    write   output formats; the run's folder has the kept documents in any case
+    read    sources; of duplicates, the one from the earlier source is kept. Besides `Source` and `Rows`: documents in
+            memory, such as a frame or a list of dicts; {name: documents}; and as in YAML, {"jsonl": "docs/*.jsonl"}
+    steps   applied to the documents in this order, as values or as in YAML: "dedup/exact",
+            {"filter/gopher_quality": {"min_words": 30}}. One that is `for_sources(step, only=…)` is kept as the step
+            itself, and its sources in `selections`
+    write   output formats, as values or as in YAML; the run's folder has the kept documents in any case
     run     how to run; not part of the fingerprint
     selections
             which sources each step applies to, None for all: beside the steps, which know nothing of sources
 
-    Any sequence is accepted, and kept as a tuple. Raises RecipeError if a part is invalid. Whether the parts fit
-    together is checked by `check_order`.
+    Any sequence is accepted, and kept as a tuple; one part needs none. Raises RecipeError if a part is invalid. Whether
+    the parts fit together is checked by `check_order`.
     """
 
-    read: Sequence[Source]
-    steps: Sequence[Any] = ()
-    write: Sequence[Any] = ()
+    read: Any
+    steps: Any = ()
+    write: Any = ()
     name: str = "recipe"
     seed: int = 0
     run: RunSettings = field(default_factory=RunSettings)
     selections: Sequence[Selection | None] = ()
 
     def __post_init__(self) -> None:
-        for section in ("read", "steps", "write"):
-            object.__setattr__(self, section, tuple(getattr(self, section)))
+        for section, given in (("read", sources_of), ("steps", steps_of), ("write", writers_of)):
+            object.__setattr__(self, section, given(getattr(self, section)))
         self._take_selections()
         check_name(self.name)
         check_seed(self.seed)
@@ -49,7 +55,7 @@ class Recipe:
             raise RecipeError("a recipe needs at least one source to read")
         taken: set[str] = set()
         for index, source in enumerate(self.read):
-            if not isinstance(source, Source):
+            if not isinstance(source, Source | Rows):
                 raise RecipeError(f"read[{index}] is not a source; write Source({type(source).__name__}(…), paths)")
             if source.source in taken:
                 raise RecipeError(f"read[{index}]: {same_name(source.source)}")
@@ -77,18 +83,33 @@ class Recipe:
         """The folder of the run: a path, or a URL."""
         return self.run.folder or f"runs/{self.name}"
 
+    def __repr__(self) -> str:
+        sources = ", ".join(source.source for source in self.read)
+        steps = " → ".join(labels(self.steps)) or "no steps"
+        writers = ", ".join(map(name_of, self.write)) or "the kept documents"
+        return f"<Recipe {self.name}: {sources} → {steps} → {writers}>"
+
+    def _repr_html_(self) -> str:
+        from corpusmill.display import code
+
+        try:
+            return code(f"Recipe {self.name}", self.dump())
+        except RecipeError:  # documents in memory are not in YAML
+            return code(repr(self), "")
+
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Recipe":
+    def load(cls, path: str | os.PathLike[str], overrides: Overrides = ()) -> "Recipe":
         """The recipe in a YAML file, named for the file if it gives no name.
 
-        overrides   settings like "steps.gopher_quality.min_words=30", see `corpusmill.recipe.load.override`
+        overrides   settings like "steps.gopher_quality.min_words=30", one or several; or a mapping of their values,
+                    {"steps.gopher_quality.min_words": 30}
 
         Raises RecipeError with all problems, each with its line.
         """
-        return cls(**load(path, overrides)._asdict())
+        return cls(**load(Path(path), overrides)._asdict())
 
     @classmethod
-    def parse(cls, text: str, where: str = "<string>", overrides: Sequence[str] = ()) -> "Recipe":
+    def parse(cls, text: str, where: str = "<string>", overrides: Overrides = ()) -> "Recipe":
         """The recipe in a YAML text; `where` names the text in messages. Otherwise as `load`."""
         return cls(**parse(text, where, overrides)._asdict())
 

@@ -1,10 +1,11 @@
 """The parts of a recipe, sources and settings, each checked on its own."""
 
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
 from corpusmill.storage import expand, printable
 
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 PIECE = 128 << 20  # bytes of a file that are split and read at a time
 MeasureDropped = Literal["all", "first", "none"]
 DroppedText = Literal["sample", "all", "none"]
@@ -26,7 +28,7 @@ class Source:
 
     reader   what understands the files: read.jsonl.Jsonl(), …
     paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
-             A single string is one path
+             A single one needs no list
     source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe
     subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`: the subset, also called configuration; the
              default one if not given
@@ -39,9 +41,14 @@ class Source:
     subset: str = ""
     split: str = ""
 
+    if TYPE_CHECKING:  # what is given is more than what is kept
+
+        def __init__(self, reader: Any, paths: Paths, source: str = "", subset: str = "", split: str = "") -> None: ...
+
     def __post_init__(self) -> None:
         check_made(self.reader, "reader")
-        paths = (self.paths,) if isinstance(self.paths, str) else tuple(self.paths)
+        given: Paths = self.paths
+        paths = tuple(os.fspath(path) for path in ((given,) if isinstance(given, str | os.PathLike) else given))
         if not paths or not all(paths):
             raise RecipeError("needs at least one path, and none of them empty")
         for name in ("subset", "split"):
@@ -109,6 +116,7 @@ class RunSettings:
                 f"error_budget is a share from 0.0 to 1.0, or a whole number of records, got {self.error_budget}"
             )
         if self.folder is not None:
+            object.__setattr__(self, "folder", os.fspath(self.folder))
             if not self.folder:
                 raise RecipeError("folder is empty; leave it out for runs/NAME")
             if (shown := printable(self.folder)) != self.folder:
@@ -163,5 +171,10 @@ def check_made(thing: Any, what: str) -> None:
     if isinstance(thing, type):
         raise RecipeError(f"{what} is the class {thing.__name__}; it must be an instance: {thing.__name__}()")
     if not dataclasses.is_dataclass(thing):
-        hint = "; names are for YAML, see Recipe.parse" if isinstance(thing, str) else ""
-        raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}{hint}")
+        if callable(thing) and what.startswith("steps"):
+            name = getattr(thing, "__name__", "a function")
+            raise RecipeError(
+                f"{what} is the function {name}; say what it does: corpusmill.as_filter({name}) keeps or drops a "
+                f"document, corpusmill.as_map({name}) changes its text"
+            )
+        raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}")

@@ -6,8 +6,11 @@ core rules of YAML 1.2 (section 10.3.2). One departure: a whole number with lead
 all readers would take it for octal.
 """
 
+import json
+import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -238,6 +241,47 @@ def expand(scalar: Scalar, problems: Problems) -> Scalar:
 def escape(text: str) -> str:
     """The text that `expand` turns into `text`."""
     return text.replace("${", "$${")
+
+
+NO_VALUE = "{!r:.80} cannot be written in a recipe; a value is text, a number, a list or a mapping"
+
+
+def tree_of(value: Any, at: At) -> Node:
+    """A value of Python as a node, every part of it at one place. Raises RecipeError for what YAML has no value for."""
+    match value:
+        case Mapping():
+            return Table(at, {str(key): Entry(at, tree_of(item, at)) for key, item in value.items()})
+        case list() | tuple() | set() | frozenset():
+            return Items(at, tuple(tree_of(item, at) for item in value))
+        case str() | os.PathLike():
+            return Scalar(at, os.fspath(value), bare=False)
+        case None | bool() | int() | float():
+            return Scalar(at, in_yaml(value))
+    raise RecipeError(
+        f"{at}: {value!r:.80} cannot be written in a recipe; a value is text, a number, a list or a mapping"
+    )
+
+
+def in_yaml(value: Any) -> str:
+    """A value of Python on one line of YAML, in which nothing is replaced from the environment.
+
+    >>> in_yaml({"languages": ("en", "no"), "min_score": 0.5, "mark": None})
+    '{"languages": ["en", "no"], "min_score": 0.5, "mark": null}'
+    """
+    match value:
+        case None | bool():
+            return {None: "null", True: "true", False: "false"}[value]
+        case float() if value != value or value in (math.inf, -math.inf):  # noqa: PLR0124 - only NaN is not itself
+            return {"inf": ".inf", "-inf": "-.inf"}.get(str(value), ".nan")
+        case int() | float():
+            return repr(value)
+        case str() | os.PathLike():
+            return json.dumps(escape(os.fspath(value)), ensure_ascii=False)
+        case Mapping():
+            return f"{{{', '.join(f'{in_yaml(str(key))}: {in_yaml(item)}' for key, item in value.items())}}}"
+        case list() | tuple() | set() | frozenset():
+            return f"[{', '.join(map(in_yaml, value))}]"
+    raise RecipeError(NO_VALUE.format(value))
 
 
 def _not_yaml(error: Any, text: str, file: str) -> str:

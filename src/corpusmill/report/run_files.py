@@ -149,7 +149,8 @@ class RunFiles:
     def documents(self, kind: str, number: int, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The documents of a pass, "docs" or "dropped", in order, at most so many at a time."""
         upstream = Upstream(self.folder)
-        for path, texts in self.with_texts(kind, number):
+        for pair in self.with_texts(kind, number):
+            path, texts = (str(Path(name).absolute()) for name in pair)  # others are taken as below the run's folder
             yield from read_documents(upstream, path, texts, columns, rows)
 
     def rows(self, kind: str, number: int) -> list[int]:

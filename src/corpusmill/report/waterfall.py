@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from corpusmill.errors import RunError
+from corpusmill.display import table
+from corpusmill.errors import MissingExtraError, RunError
 from corpusmill.facts import Facts, total
 from corpusmill.units import Results
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
 NOTHING = dict.fromkeys(FLOW, 0)  # of a source all of whose documents a step failed on
 UNCOUNTED = ("uncounted_in", "uncounted_out")
+REASONS = 3  # in a row of a table, the most frequent ones
 PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
 
 
@@ -46,9 +48,9 @@ class Row:
     uncounted_out: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Waterfall:
-    """All of a run.
+    """All of a run: in a terminal and in a notebook a table, with a row per step.
 
     read      source -> records, documents, bytes, skipped (kind -> records), expected and dead (kind -> records)
     rows      the steps in order
@@ -98,6 +100,49 @@ class Waterfall:
                 if source.get("passed_through", source["documents_out"]) != source["documents_out"]:
                     raise RunError(f"{row.step} is not for {name}, and not all of its documents passed through")
             before = row.documents_out
+
+    def in_short(self) -> str:
+        """Documents in and out, in words."""
+        kept, share = self.documents_out, self.documents_out / max(self.documents_in, 1)
+        return f"{self.documents_in:,} documents in, {kept:,} kept ({share:.1%})"
+
+    def steps_table(self) -> tuple[list[str], list[list[str | int]]]:
+        """Head and rows of a table with a row per step; how many documents were dropped for each reason is one
+        column."""
+        head = ["step", "in", "kept", "dropped", "reasons"]
+        rows: list[list[str | int]] = []
+        for row in self.rows:
+            reasons = [f"{reason} {count:,}" for reason, count in row.reasons.items()]
+            more = [f"{len(reasons) - REASONS} more"] if len(reasons) > REASONS else []
+            failed = [f"failed {row.failed:,}"] if row.failed else []
+            shown = ", ".join([*failed, *reasons[:REASONS], *more])
+            rows.append([row.step, row.documents_in, row.documents_out, sum(row.reasons.values()), shown])
+        return head, rows
+
+    def to_pandas(self) -> Any:
+        """A row per step, with the numbers of `Row`; the reasons as a dict. Raises MissingExtraError without pandas."""
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError:
+            raise MissingExtraError("Waterfall.to_pandas()", library="pandas") from None
+        numbers = [name for name in Row.__dataclass_fields__ if name not in ("step", "sources")]
+        return pd.DataFrame(
+            {name: [getattr(row, name) for row in self.rows] for name in numbers},
+            index=pd.Index([row.step for row in self.rows], name="step"),
+        )
+
+    def __repr__(self) -> str:
+        head, rows = self.steps_table()
+        cells = [head, *([f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = [
+            "  ".join(cell.rjust(w) if 0 < i < 4 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths)))
+            for row in cells
+        ]
+        return "\n".join([f"<Waterfall: {self.in_short()}>", *(f"  {line.rstrip()}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        return table(f"Waterfall: {self.in_short()}", *self.steps_table())
 
     def funnel(self) -> list[dict[str, Any]]:
         """Each step's share of what came to it, and of the whole input."""

@@ -1,0 +1,164 @@
+"""Documents in memory as a source of a recipe in Python.
+
+They are recognized by what they can do, so that neither pandas nor Polars nor Hugging Face datasets is imported here.
+A run writes them once into its own folder, see `corpusmill.engine.stored_rows`, and reads them from there.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from corpusmill.errors import InputError, RecipeError
+from corpusmill.read import plain_rows
+from corpusmill.read.jsonl import Jsonl
+
+AT_ONCE = 1024  # rows of a table that are Python values at a time
+COLUMNAR = "__arrow_c_stream__"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Documents in memory as a source: `Recipe(read=Rows(frame, text="body", source="web"), …)`.
+
+    data     an iterable of dicts, or of strings, which are texts; a table of pandas, Polars, Arrow or DuckDB, or record
+             batches; a data set of Hugging Face datasets, or its splits. Of what can be read only once, such as a
+             generator, a function that returns it can be given
+    source   its name in the run
+    text …   the columns, chosen as by the reader `jsonl`: other columns become metadata, or those that `keep` names
+
+    The rows are written once into the folder of the run, one after the other, under a name that their content gives: so
+    the same rows are the same run, whatever they were held in.
+    """
+
+    data: Any
+    source: str = "rows"
+    text: str | None = None
+    html: str | None = None
+    id: str | None = None
+    url: str | None = None
+    date: str | None = None
+    keep: tuple[str, ...] | None = None
+
+    subset = split = ""  # as a `Source` has them
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, str | bytes | PathLike):
+            raise RecipeError(
+                f"rows are documents in memory, got {self.data!r:.60}; for files write Source(JsonlReader(), paths)"
+            )
+        if not self.source or "\0" in self.source:
+            raise RecipeError("a source needs a name, without null characters")
+        if not _is_rows(self.data):
+            raise RecipeError(
+                f"rows are an iterable of dicts or strings, a table or a data set; got {type(self.data).__name__}"
+            )
+
+    @property
+    def reader(self) -> Jsonl:
+        """What reads them once they are written."""
+        return Jsonl(text=self.text, html=self.html, id=self.id, url=self.url, date=self.date, keep=self.keep)
+
+    @property
+    def paths(self) -> NoReturn:
+        """Raises RecipeError: they are in no file yet."""
+        raise RecipeError(
+            f'the source "{self.source}" is in memory: corpusmill.run writes it into the folder of the run, and the '
+            "recipe of the finished run names that file"
+        )
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows in order; of tables, a few at a time are Python values. Raises InputError for what is no row."""
+        number = 0
+        for thing in parts(self.data):
+            for given in rows_of(thing):
+                row = {self.text or self.html or "text": given} if isinstance(given, str) else given
+                if not isinstance(row, Mapping):
+                    raise InputError(
+                        f'source "{self.source}": row {number} is {_a(row)}; a row is a dict of columns, or a string'
+                    )
+                yield dict(row)
+                number += 1
+
+    def __repr__(self) -> str:
+        kind = type(self.data)
+        size = f", {len(self.data):,} rows" if hasattr(self.data, "__len__") and not _is_splits(self.data) else ""
+        return f"<Rows {self.source}: {kind.__module__.partition('.')[0]}.{kind.__qualname__}{size}>".replace(
+            "builtins.", ""
+        )
+
+
+def is_in_memory(data: Any) -> bool:
+    """Whether a value holds documents, rather than naming files or being a source."""
+    return not isinstance(data, str | bytes | PathLike | Mapping) and _is_rows(data)
+
+
+def _is_rows(data: Any) -> bool:
+    readable = ("__iter__", COLUMNAR, "to_batches", "collect_schema")
+    return callable(data) or any(hasattr(data, name) for name in readable)
+
+
+def parts(data: Any) -> Iterator[Any]:
+    """The data set, the splits of a data set one after the other, or what a function returns."""
+    if callable(data) and not hasattr(data, "__iter__") and not hasattr(data, COLUMNAR):
+        data = data()
+    if _is_splits(data):
+        yield from data.values()
+    elif isinstance(data, Mapping):
+        yield pa.table(dict(data))  # columns by their names
+    else:
+        yield data
+
+
+def _is_splits(data: Any) -> bool:
+    return isinstance(data, Mapping) and bool(data) and all(hasattr(split, "with_format") for split in data.values())
+
+
+def rows_of(thing: Any) -> Iterator[Any]:
+    """The rows of a table or an iterable."""
+    if isinstance(thing, pa.RecordBatch | pa.Table) or hasattr(thing, "to_batches"):
+        batches = [thing] if isinstance(thing, pa.RecordBatch) else thing.to_batches()
+        yield from _of_batches(batches)
+    elif hasattr(thing, "iloc") and hasattr(thing, "columns"):
+        yield from _of_pandas(thing)
+    elif hasattr(thing, "collect_schema") and hasattr(thing, "collect"):
+        yield from rows_of(thing.collect())  # a lazy frame of Polars
+    elif hasattr(thing, "with_format") and hasattr(thing, "iter") and hasattr(thing, "__len__"):
+        yield from _of_batches(
+            batch for table in thing.with_format("arrow").iter(AT_ONCE) for batch in table.to_batches()
+        )
+    elif hasattr(thing, COLUMNAR) and hasattr(thing, "columns"):
+        yield from _of_batches(pa.RecordBatchReader.from_stream(thing))
+    elif isinstance(thing, pa.RecordBatchReader):
+        yield from _of_batches(thing)
+    elif isinstance(thing, pa.Array | pa.ChunkedArray):
+        yield from (value.as_py() for value in thing)
+    else:
+        for row in thing:
+            if isinstance(row, pa.RecordBatch | pa.Table):
+                yield from rows_of(row)
+            else:
+                yield row
+
+
+def _of_batches(batches: Any) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, AT_ONCE):
+            yield from plain_rows(batch.slice(start, AT_ONCE))
+
+
+def _of_pandas(frame: Any) -> Iterator[dict[str, Any]]:
+    """Rows of a frame, without its index. Missing values are None, as Arrow has them, whatever stands for them."""
+    for start in range(0, len(frame), AT_ONCE):
+        part = frame.iloc[start : start + AT_ONCE]
+        try:
+            yield from _of_batches(pa.Table.from_pandas(part, preserve_index=False).to_batches())
+        except (pa.ArrowException, TypeError):  # a column of several types
+            yield from part.to_dict("records")
+
+
+def _a(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
