@@ -45,7 +45,7 @@ def batch() -> str:
         ids[np.cumsum(lengths) - 1] = 50_256
         units = [UnitTokens(ids, lengths.astype(np.int64))]
         write_folder(Path(folder), plan_shards([units[0].lengths], "concat", length), units, load("gpt2"))
-        drawn = TokenLoader(folder, batch=rows, seed=1).at(0)
+        drawn = TokenLoader(folder, batch_size=rows, seed=1).at(0)
     documents = {number: i for i, number in enumerate(dict.fromkeys(drawn["doc_ids"].ravel().tolist()))}
     mask = block_mask(drawn["position_ids"])[shown]
     colour = {number: f"hsl({(i * 137) % 360} 55% {58 + 14 * (i % 2)}%)" for number, i in documents.items()}

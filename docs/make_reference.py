@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import corpusmill
-from corpusmill import loader, read, steps, write
+from corpusmill import loader, read, registry, steps, write
 from corpusmill.steps.describe import Parameter, describe, parameters
 
 FOLDER = Path(__file__).parent / "reference"
@@ -43,19 +43,32 @@ def steps_page() -> str:
     for](../guide/recipes.md#steps-for-some-sources).
     """
     parts = [WRITTEN, "# Steps", *prose(inspect.cleandoc(about))]
+    python = {entry: name for name, entry in exported(steps).items()}
     for name in steps.names():
         info = describe(name)
-        parts += [f"## {name}", f"*{', '.join(info.kinds)}*", *prose(info.doc), *table(info.parameters)]
+        parts += [
+            f"## {name}",
+            f"*{', '.join(info.kinds)}* · `corpusmill.steps.{python[name]}`",
+            *prose(info.doc),
+            *table(info.parameters),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
-def formats_page(title: str, registry: Any) -> str:
-    what = "reads" if registry is read else "writes"
+def formats_page(title: str, package: Any) -> str:
+    what = "reads" if package is read else "writes"
     parts = [WRITTEN, f"# {title}", f"Every format that a recipe {what}, under `{what.removesuffix('s')}:`."]
-    for name in registry.names():
-        cls = registry.find(name)
+    python = {entry: name for name, entry in exported(package).items()}
+    for name in package.names():
+        cls = package.find(name)
         doc = inspect.cleandoc(cls.__doc__ or "")
-        parts += [f"## {name}", *prose(doc), *suffixes(cls), *table(parameters(cls))]
+        parts += [
+            f"## {name}",
+            f"`{package.__name__}.{python[name]}`",
+            *prose(doc),
+            *suffixes(cls),
+            *table(parameters(cls)),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -179,11 +192,35 @@ def escaped(text: str) -> str:
     return "".join(part if part.startswith("`") else part.replace("<", "\\<") for part in parts)
 
 
+def exports() -> dict[Path, str]:
+    """Files of imports -> their content: what type checkers and editors know of names that are imported when they are
+    first used."""
+    return {Path(package.__path__[0]) / "_exported.py": imports(package) for package in (steps, read, write)}
+
+
+def imports(package: Any) -> str:
+    kind = {steps: "steps", read: "readers", write: "writers"}[package]
+    lines = [f'"""The {kind} by their names in Python, for type checkers and editors alone.', ""]
+    lines += ["Written by docs/make_reference.py.", '"""', ""]
+    names = exported(package)
+    for name, entry in sorted(names.items(), key=lambda item: item[1]):
+        cls = package.find(entry).__name__
+        alias = "" if cls == name else f" as {name}"
+        lines.append(f"from {package.__name__}.{entry.replace('/', '.')} import {cls}{alias}")
+    return "\n".join([*lines, "", "__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]"]) + "\n"
+
+
+def exported(package: Any) -> dict[str, str]:
+    """The names by which Python imports what a package registers -> the names in a recipe."""
+    suffix = {steps: "", read: "Reader", write: "Writer"}[package]
+    return registry.exported(package.__name__, nested=package is steps, suffix=suffix)
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, "utf-8")
-        print(FOLDER / name)
+    for file, text in ({FOLDER / name: text for name, text in pages().items()} | exports()).items():
+        file.write_text(text, "utf-8")
+        print(file)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ TEXTS = ["The river <b>runs</b>.", "The river <b>runs</b>.", "Winter comes early
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     """Four documents, of which one is a duplicate and one is too short for a rule that comes after."""
-    steps = ["dedup/exact", {"filter/basic": {"min_chars": 18}}]
+    steps = ["dedup/exact", {"filter/basic": {"rules": ["min_characters"], "min_characters": 18}}]
     rows = [{"text": text, "n": n, "url": f"http://a.example/{n}"} for n, text in enumerate(TEXTS)]
     folder = tmp_path_factory.mktemp("finished") / "run"
     settings = corpusmill.RunSettings(folder=str(folder), dropped_text="all")
@@ -33,7 +33,7 @@ def test_kept_documents_are_iterated_over_in_order(done):
 def test_dropped_documents_have_their_step_and_reasons(done):
     assert {document.text: (document.dropped_by, document.reasons) for document in done.dropped()} == {
         TEXTS[1]: ("exact", ("exact.exact_copy",)),
-        TEXTS[3]: ("basic", ("basic.min_chars",)),
+        TEXTS[3]: ("basic", ("basic.min_characters",)),
     }
     assert repr(next(done.dropped())).startswith("<DroppedDocument ")
 
@@ -92,7 +92,7 @@ def test_it_is_shown_in_a_few_lines_and_as_a_table(done):
         "<Waterfall: 4 documents in, 2 kept (50.0%)>",
         "  step   in  kept  dropped  reasons",
         "  exact   4     3        1  exact_copy 1",
-        "  basic   3     2        1  min_chars 1",
+        "  basic   3     2        1  min_characters 1",
     ]
     for shown in (done._repr_html_(), done.waterfall._repr_html_()):
         assert "<td" in shown

@@ -1,11 +1,12 @@
 """A class is found by the place of its file, and by nothing else."""
 
 import doctest
+import importlib
 import sys
 
 import pytest
 
-from corpusmill import registry
+from corpusmill import read, registry, steps, write
 from corpusmill.errors import RecipeError
 
 FILES = {
@@ -80,3 +81,37 @@ def test_a_hint_stands_in_for_a_long_list(package):
 
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(registry).failed == 0
+
+
+PACKAGES = [(steps, {"nested": True}), (read, {"suffix": "Reader"}), (write, {"suffix": "Writer"})]
+
+
+@pytest.mark.parametrize(("package", "rule"), PACKAGES, ids=lambda value: getattr(value, "__name__", ""))
+def test_every_class_is_imported_from_its_package_by_one_name(package, rule):
+    names = registry.exported(package.__name__, **rule)
+    assert sorted(names.values()) == package.names()
+    assert {name: getattr(package, name) for name in names} == {
+        name: package.find(entry) for name, entry in names.items()
+    }
+    assert set(names) < set(dir(package))
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nothing'"):
+        _ = package.Nothing
+
+
+def test_of_two_classes_of_one_name_each_has_its_folders_before_it():
+    names = registry.exported("corpusmill.steps", nested=True)
+    assert (names["FilterUrl"], names["DedupUrl"], names["GopherQuality"]) == (
+        "filter/url",
+        "dedup/url",
+        "filter/gopher_quality",
+    )
+    with pytest.raises(AttributeError, match='did you mean "GopherQuality"'):
+        _ = steps.GoferQuality  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("package", "rule"), PACKAGES, ids=lambda value: getattr(value, "__name__", ""))
+def test_type_checkers_know_the_same_names(package, rule):
+    exported = importlib.import_module(f"{package.__name__}._exported")
+    names = registry.exported(package.__name__, **rule)
+    assert sorted(exported.__all__) == sorted(names), "run docs/make_reference.py"
+    assert all(getattr(exported, name) is getattr(package, name) for name in names)

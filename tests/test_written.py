@@ -124,10 +124,10 @@ def test_a_stream_is_cut_at_exactly_so_many_tokens(done):
         loader.open(done.shards).batch(step=0, batch_size=1)
     with pytest.raises(ShardError, match="seq_len=2048"):
         TokenLoader(done.shards)
-    batch = loader.open(done.shards, length=64).batch(step=1, batch_size=4)
+    batch = loader.open(done.shards, seq_len=64).batch(step=1, batch_size=4)
     assert batch["tokens"].ravel().tolist() == stream[256:512]
-    assert len(TokenLoader(done.shards, seq_len=64, batch=2, epochs=1)) == -(-len(stream) // 64) // 2
-    place = loader.open(done.shards, length=64).shards.document_at(700)
+    assert len(TokenLoader(done.shards, seq_len=64, batch_size=2, epochs=1)) == -(-len(stream) // 64) // 2
+    place = loader.open(done.shards, seq_len=64).shards.document_at(700)
     assert place.shard == 1 and place.row is None
 
 

@@ -41,9 +41,36 @@ def find(package: str, name: str, kind: str, *, nested: bool = False, hint: str 
         hint = hint or f"There are: {', '.join(known)}."
         raise RecipeError(f'there is no {kind} "{name}"{did_you_mean(name, known) or "."} {hint}')
     module = import_module(f"{package}.{name.replace('/', '.')}")
-    cls = getattr(module, "".join(part.title() for part in name.rpartition("/")[2].split("_")))
+    cls = getattr(module, _class_name(name.rpartition("/")[2]))
     assert isinstance(cls, type)
     return cls
+
+
+@cache
+def exported(package: str, *, nested: bool = False, suffix: str = "") -> dict[str, str]:
+    """The names by which Python code imports the classes from the package itself -> the entries.
+
+    nested   of two classes of one name, each has the name of its folder before its own: FilterUrl, DedupUrl
+    suffix   what they all end in: JsonlReader
+
+    >>> list(exported("corpusmill.read", suffix="Reader"))[:3]
+    ['ArrowReader', 'CsvReader', 'HtmlReader']
+    """
+    entries = names(package, nested=nested)
+    plain = [_class_name(entry.rpartition("/")[2]) for entry in entries]
+    return {
+        (_class_name(entry.partition("/")[0]) if plain.count(name) > 1 else "") + name + suffix: entry
+        for entry, name in zip(entries, plain)
+    }
+
+
+def unknown_attribute(package: str, name: str, known: dict[str, str]) -> AttributeError:
+    """The error of a package that has no class of this name, with the nearest that it has."""
+    return AttributeError(f"module {package!r} has no attribute {name!r}{did_you_mean(name, known)}")
+
+
+def _class_name(file: str) -> str:
+    return "".join(part.title() for part in file.split("_"))
 
 
 @cache  # asked for hundreds of times while a recipe is read

@@ -18,7 +18,7 @@ def test_a_step_leads_to_its_documents(corpusmill, run):
     out = json.loads(
         corpusmill("trace", run, "--step", 1, "--batch", 2, "--rank", 1, "--world", 2, "--seed", 5, "--json")[1]
     )
-    loader = TokenLoader(run / "output" / "shards", batch=2, rank=1, world=2, seed=5)
+    loader = TokenLoader(run / "output" / "shards", batch_size=2, rank=1, world=2, seed=5)
     batch = loader.at(1)
     traced = np.full(batch["doc_ids"].shape, -1)
     for piece in out["documents"]:

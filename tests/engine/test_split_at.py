@@ -83,7 +83,7 @@ def test_the_loader_refuses_rows_of_another_length(tmp_path):
     data = loader.open(done.shards)
     assert data.batch(step=0, batch_size=2)["tokens"].shape == (2, 64)
     with pytest.raises(ShardError, match=r"rows of 64 tokens \(cut at each sentence\), so rows of 32 would cut them"):
-        data.batch(step=0, batch_size=2, sequence_length=32)
+        data.batch(step=0, batch_size=2, seq_len=32)
 
 
 def test_a_bos_token_is_only_at_the_begin_of_documents_and_is_verified(tmp_path):

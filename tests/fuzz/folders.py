@@ -76,7 +76,7 @@ class Folders:
         """What a training loop reads."""
         from corpusmill import loader
 
-        batches = loader.TokenLoader(folder, batch=3, seed=1, epochs=1, verify=True)
+        batches = loader.TokenLoader(folder, batch_size=3, seed=1, epochs=1, verify=True)
         return [{name: column.tolist() for name, column in batch.items()} for batch in batches]
 
     def plain(self) -> list[Files]:
@@ -138,7 +138,7 @@ class Folders:
                 shards.spans(0, token)
                 if shards.has_tables:
                     shards.provenance(place.document)
-        data = loader.TokenLoader(folder, batch=2, seed=1, fields=("tokens", "doc_ids"))
+        data = loader.TokenLoader(folder, batch_size=2, seed=1, fields=("tokens", "doc_ids"))
         data.trace(0)
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from corpusmill import loader
 from corpusmill.errors import ShardError
+from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
+from corpusmill.run_folder import RunFolder
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
@@ -90,3 +92,20 @@ def test_whole_documents_keep_their_row_length(tmp_path):
 def test_a_training_loop_needs_numpy_only():
     code = "import corpusmill.loader, sys; print(sorted({'pyarrow', 'numba', 'tokenizers'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_folder_of_a_run_is_taken_for_its_shards(two_sources):
+    inside = two_sources / "output" / "shards"
+    assert RunFolder(str(two_sources)).output("shards") == str(inside)
+    assert np.array_equal(loader.open(two_sources).batch(0, 2)["tokens"], loader.open(inside).batch(0, 2)["tokens"])
+    assert TokenLoader(two_sources, batch_size=2).shards[0].folder == inside
+
+
+def test_loaders_are_shown_in_a_line_and_as_a_table(two_sources):
+    data, batches = loader.open(two_sources), TokenLoader(two_sources, batch_size=2, seed=5)
+    rows = data.steps(1)
+    assert repr(data).endswith(f"tokens of gpt2, {rows:,} rows of 32>")
+    assert repr(batches) == (
+        f"<TokenLoader of {two_sources} ({rows:,} rows): batches of 2 rows of 32 tokens, seed 5, 0 samples taken>"
+    )
+    assert "<td" in data._repr_html_() and "100.0%" in batches._repr_html_()

@@ -123,9 +123,9 @@ def ids(batch):
 
 
 def test_every_world_size_takes_the_same_samples_in_the_same_order(shards):
-    one = [row for batch in islice(TokenLoader(shards, batch=24, seed=3), 4) for row in ids(batch)]
+    one = [row for batch in islice(TokenLoader(shards, batch_size=24, seed=3), 4) for row in ids(batch)]
     for world, batch in ((1, 24), (2, 12), (3, 8), (8, 3)):
-        ranks = [islice(TokenLoader(shards, batch=batch, seed=3, rank=r, world=world), 4) for r in range(world)]
+        ranks = [islice(TokenLoader(shards, batch_size=batch, seed=3, rank=r, world=world), 4) for r in range(world)]
         rows = [row for step in zip(*ranks, strict=True) for part in step for row in ids(part)]
         assert rows == one
 
@@ -139,7 +139,9 @@ def test_going_on_with_another_world_neither_repeats_nor_leaves_out(shards, legs
     """Each leg: world size, batch, steps. Its ranks start from the state that the leg before left."""
     state, rows = None, []
     for world, batch, steps in legs:
-        ranks = [TokenLoader(shards, batch=batch, seed=5, rank=r, world=world, prefetch=prefetch) for r in range(world)]
+        ranks = [
+            TokenLoader(shards, batch_size=batch, seed=5, rank=r, world=world, prefetch=prefetch) for r in range(world)
+        ]
         for rank in ranks:
             if state:
                 rank.load_state_dict(state)
@@ -150,39 +152,39 @@ def test_going_on_with_another_world_neither_repeats_nor_leaves_out(shards, legs
         for one in running:
             one.close()
         state = ranks[0].state_dict()
-    single = TokenLoader(shards, batch=len(rows), seed=5)
+    single = TokenLoader(shards, batch_size=len(rows), seed=5)
     assert rows == ids(single.at(0))
     assert state["samples"] == len(rows)
 
 
 @pytest.mark.parametrize("prefetch", [0, 2])
 def test_the_state_counts_a_batch_as_soon_as_it_is_given_out(shards, prefetch):
-    running = TokenLoader(shards, batch=2, seed=1, prefetch=prefetch)
+    running = TokenLoader(shards, batch_size=2, seed=1, prefetch=prefetch)
     batches: Any = iter(running)
     next(batches)
     state = running.state_dict()
     assert state["samples"] == 2
     second = next(batches)
     batches.close()
-    again = TokenLoader(shards, batch=2, seed=1)
+    again = TokenLoader(shards, batch_size=2, seed=1)
     again.load_state_dict(state)
     assert ids(next(iter(again))) == ids(second)
 
 
 def test_every_row_once_an_epoch_and_another_order_in_the_next(shards):
     rows = len(Rows(open_shards(shards)))
-    running = TokenLoader(shards, batch=1, seed=2, epochs=2)
+    running = TokenLoader(shards, batch_size=1, seed=2, epochs=2)
     assert len(running) == 2 * rows
     drawn = [running.drawn(step) for step in range(2 * rows)]
     first, second = ([int(d.row[0]) for d in drawn[part]] for part in (slice(rows), slice(rows, None)))
     assert sorted(first) == sorted(second) == list(range(rows)) and first != second
     assert len(list(running)) == 2 * rows
-    assert [int(TokenLoader(shards, batch=1, shuffle=False).drawn(i).row[0]) for i in range(3)] == [0, 1, 2]
+    assert [int(TokenLoader(shards, batch_size=1, shuffle=False).drawn(i).row[0]) for i in range(3)] == [0, 1, 2]
 
 
 def test_ranges_that_are_skipped_are_left_out_and_nothing_else(shards):
-    plain = TokenLoader(shards, batch=1, seed=4)
-    skipping = TokenLoader(shards, batch=1, seed=4, skip=[(3, 5), (4, 8), (10, 11)])
+    plain = TokenLoader(shards, batch_size=1, seed=4)
+    skipping = TokenLoader(shards, batch_size=1, seed=4, skip=[(3, 5), (4, 8), (10, 11)])
     wanted = [i for i in range(20) if not (3 <= i < 8 or i == 10)]
     assert [ids(skipping.at(n)) for n in range(len(wanted))] == [ids(plain.at(i)) for i in wanted]
     with pytest.raises(ShardError, match="first < end"):
@@ -191,7 +193,7 @@ def test_ranges_that_are_skipped_are_left_out_and_nothing_else(shards):
 
 def test_a_mixture_holds_every_source_as_its_weight_says(shards, tmp_path):
     other = made(tmp_path / "b", [9] * 40, first=20_000)
-    mixed = TokenLoader({shards: 0.7, other: 0.3}, batch=CYCLE // 2, seed=1, fields=("tokens", "sources"))
+    mixed = TokenLoader({shards: 0.7, other: 0.3}, batch_size=CYCLE // 2, seed=1, fields=("tokens", "sources"))
     source = np.concatenate([mixed.drawn(step).source for step in range(4)])
     assert [np.bincount(source[i : i + CYCLE]).tolist() for i in (0, CYCLE)] == [[7000, 3000]] * 2
     assert np.abs(np.bincount(source[:1000]) / 1000 - [0.7, 0.3]).max() < 0.05
@@ -207,7 +209,7 @@ def test_a_mixture_holds_every_source_as_its_weight_says(shards, tmp_path):
 
 def test_a_mixture_says_the_same_of_its_rows_as_each_source_alone(shards, tmp_path):
     other = made(tmp_path / "b", [9] * 40, first=20_000)
-    mixed = TokenLoader([shards, other], batch=16, seed=1)
+    mixed = TokenLoader([shards, other], batch_size=16, seed=1)
     batch, drawn = mixed.at(3), mixed.drawn(3)
     sources = [Rows(open_shards(folder)) for folder in (shards, other)]
     singles = [sources[s].read(np.array([r])) for s, r in zip(drawn.source, drawn.row, strict=True)]
@@ -218,7 +220,7 @@ def test_a_mixture_says_the_same_of_its_rows_as_each_source_alone(shards, tmp_pa
 
 
 def test_the_trace_names_the_document_of_every_token(shards):
-    running = TokenLoader(shards, batch=6, seed=9, rank=1, world=2)
+    running = TokenLoader(shards, batch_size=6, seed=9, rank=1, world=2)
     for step in range(5):
         batch = running.at(step)
         told = np.full(batch["doc_ids"].shape, -1)
@@ -228,7 +230,7 @@ def test_the_trace_names_the_document_of_every_token(shards):
 
 
 def test_no_token_attends_across_documents(shards):
-    batch = TokenLoader(shards, seq_len=32, batch=4, seed=1).at(0)
+    batch = TokenLoader(shards, seq_len=32, batch_size=4, seed=1).at(0)
     mask = block_mask(batch["position_ids"])
     for row in range(4):
         for i in range(32):
@@ -259,11 +261,11 @@ def test_what_cannot_be_is_refused(shards, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch": 0}, "batch must be a whole number of 1 or more, got 0"),
-        ({"batch": -1}, "batch must be a whole number of 1 or more, got -1"),
-        ({"batch": 2.5}, "batch must be a whole number of 1 or more, got 2.5"),
-        ({"batch": True}, "batch must be a whole number of 1 or more, got True"),
-        ({"batch": 1 << 40}, "batch must be a whole number up to 1073741824"),
+        ({"batch_size": 0}, "batch_size must be a whole number of 1 or more, got 0"),
+        ({"batch_size": -1}, "batch_size must be a whole number of 1 or more, got -1"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number of 1 or more, got 2.5"),
+        ({"batch_size": True}, "batch_size must be a whole number of 1 or more, got True"),
+        ({"batch_size": 1 << 40}, "batch_size must be a whole number up to 1073741824"),
         ({"world": 0}, "world must be a whole number of 1 or more, got 0"),
         ({"world": "2"}, "world must be a whole number of 1 or more, got '2'"),
         ({"rank": -1}, "rank must be a whole number of 0 or more, got -1"),
@@ -284,7 +286,7 @@ def test_what_cannot_be_is_refused(shards, tmp_path):
         ({"skip": [("a", 5)]}, "skip must be a whole number of 0 or more, got 'a'"),
         ({"seq_len": 10**9}, r"8 rows of 1,000,000,000 tokens needs 245\.9 GiB of memory, .* Set the number of rows"),
         (
-            {"seq_len": 10**12, "batch": 1, "fields": ["tokens"]},
+            {"seq_len": 10**12, "batch_size": 1, "fields": ["tokens"]},
             r"needs 7,450\.6 GiB of memory; this machine has .* GiB",
         ),
     ],
@@ -312,7 +314,7 @@ def test_a_path_that_names_no_folders_is_refused(path, message):
 
 
 def test_numbers_of_numpy_are_numbers(shards):
-    given: dict[str, Any] = {"batch": np.int32(2), "seed": np.uint64(2**63), "shuffle": np.True_}
+    given: dict[str, Any] = {"batch_size": np.int32(2), "seed": np.uint64(2**63), "shuffle": np.True_}
     loader = TokenLoader(shards, **given)
     assert json.loads(json.dumps(loader.state_dict()))["seed"] == 2**63
 
@@ -360,7 +362,7 @@ def test_where_memory_runs_out_an_error_says_how_much_was_needed(shards):
 import resource
 from corpusmill.errors import ShardError
 from corpusmill.loader import TokenLoader
-loader = TokenLoader({str(shards)!r}, seq_len=1 << 20, batch=64)
+loader = TokenLoader({str(shards)!r}, seq_len=1 << 20, batch_size=64)
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:
     loader.at(0)

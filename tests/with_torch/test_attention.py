@@ -170,9 +170,9 @@ def test_a_dataloader_gives_the_loaders_batches_in_its_order_and_goes_on(workers
 
     from corpusmill.loader.torch import TokenDataset
 
-    wanted = list(TokenLoader(folder, batch=2, seed=7, epochs=1))
-    begun = TokenDataset(TokenLoader(folder, batch=2, seed=7, epochs=1))
-    loader = TokenLoader(folder, batch=2, seed=7, epochs=1)
+    wanted = list(TokenLoader(folder, batch_size=2, seed=7, epochs=1))
+    begun = TokenDataset(TokenLoader(folder, batch_size=2, seed=7, epochs=1))
+    loader = TokenLoader(folder, batch_size=2, seed=7, epochs=1)
     loader.load_state_dict(begun.state(taken))
     batches = list(DataLoader(TokenDataset(loader), batch_size=None, num_workers=workers))
     assert len(batches) == len(wanted) - taken > 2

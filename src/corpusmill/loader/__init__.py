@@ -1,7 +1,7 @@
 """From training shards to batches. Needs NumPy only, so a training loop can use it alone.
 
 >>> from corpusmill.loader import TokenLoader
->>> loader = TokenLoader("shards", seq_len=1024, batch=8, seed=1)    # doctest: +SKIP
+>>> loader = TokenLoader("shards", seq_len=1024, batch_size=8, seed=1)    # doctest: +SKIP
 >>> for batch in loader: ...                                         # doctest: +SKIP
 
     tokens    TokenLoader: shuffled, mixed, resumable batches
@@ -13,12 +13,13 @@
     torch     a TokenLoader under PyTorch's DataLoader
 """
 
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.display import table
 from corpusmill.errors import ShardError
 from corpusmill.loader.given import flag, whole
 from corpusmill.loader.rows import FIELDS, IGNORE, Rows
@@ -28,40 +29,59 @@ from corpusmill.shards import Shards, open_shards
 __all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "TokenLoader", "open"]
 
 
-def open(path: str | Path, length: int | None = None, *, verify: bool = False) -> "Loader":
-    """Open a folder of training shards for inspection. Raises ShardError if it is not one, or is damaged.
+def open(path: str | PathLike[str], seq_len: int | None = None, *, verify: bool = False) -> "Loader":
+    """Open training shards for inspection: their folder, or the run that wrote them.
 
-    length   tokens in a row, by default that of the shards; those that were written without packing need one
+    Raises ShardError if there are none, or they are damaged.
+
+    seq_len  tokens in a row, by default that of the shards; those that were written without packing need one
     verify   read every file now and compare it with its checksum, as in `TokenLoader`
     """
-    return Loader(open_shards(path, verify=flag("verify", verify)), length)
+    return Loader(open_shards(path, verify=flag("verify", verify)), seq_len)
 
 
 class Loader:
     """Batches of rows in the order of the shards, for inspection. For training use TokenLoader."""
 
-    def __init__(self, shards: Shards, length: int | None = None) -> None:
+    def __init__(self, shards: Shards, seq_len: int | None = None) -> None:
         self.shards = shards
-        self.length = length
+        self.seq_len = seq_len
 
-    def steps(self, batch_size: int, sequence_length: int | None = None) -> int:
+    def __repr__(self) -> str:
+        length = self.seq_len or self.shards.index.sequence_length
+        rows = f"{len(Rows(self.shards, length)):,} rows of {length:,}" if length else "no rows: give seq_len"
+        return f"<Loader of {self.shards.folder}: {len(self.shards):,} tokens of {self.shards.index.tokenizer}, {rows}>"
+
+    def _repr_html_(self) -> str:
+        index = self.shards.index
+        rows: list[list[object]] = [
+            ["tokens", f"{index.tokens:,}, {index.padding:,} of them padding"],
+            ["tokenizer", index.tokenizer],
+            ["packing", index.packing],
+            ["tokens in a row", self.seq_len or index.sequence_length],
+            ["documents", index.documents],
+            ["files", len(index.shards)],
+        ]
+        return table(f"Shards {self.shards.folder}", ["", ""], rows)
+
+    def steps(self, batch_size: int, seq_len: int | None = None) -> int:
         """Batches in one pass over the data; the last may have fewer rows."""
-        return -(-len(Rows(self.shards, self._length(sequence_length))) // whole("batch_size", batch_size, 1))
+        return -(-len(Rows(self.shards, self._length(seq_len))) // whole("batch_size", batch_size, 1))
 
-    def batch(self, step: int, batch_size: int, sequence_length: int | None = None) -> dict[str, NDArray[Any]]:
+    def batch(self, step: int, batch_size: int, seq_len: int | None = None) -> dict[str, NDArray[Any]]:
         """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` returns them.
 
-        sequence_length   by default the loader's, or that of the shards; packing `concat` allows any other
+        seq_len   by default the loader's, or that of the shards; packing `concat` allows any other
         Raises ShardError for a step past the last, and for another length if packing keeps documents within rows.
         """
-        rows = Rows(self.shards, self._length(sequence_length))
+        rows = Rows(self.shards, self._length(seq_len))
         step, batch_size = whole("step", step), whole("batch_size", batch_size, 1)
         if not 0 <= step * batch_size < len(rows):
             raise ShardError(
                 f"{self.shards.folder}: no step {step}; with {batch_size} rows of {rows.length} tokens per step, one "
-                f"epoch has {self.steps(batch_size, sequence_length)} steps, from 0."
+                f"epoch has {self.steps(batch_size, seq_len)} steps, from 0."
             )
         return rows.read(np.arange(step * batch_size, min((step + 1) * batch_size, len(rows))))
 
-    def _length(self, sequence_length: int | None) -> int | None:
-        return self.length if sequence_length is None else sequence_length
+    def _length(self, seq_len: int | None) -> int | None:
+        return self.seq_len if seq_len is None else seq_len

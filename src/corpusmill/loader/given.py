@@ -16,9 +16,9 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
 
     NumPy's whole numbers are some, True and 8.0 are none.
 
-    >>> whole("batch", 2.5, 1)
+    >>> whole("batch_size", 2.5, 1)
     Traceback (most recent call last):
-    corpusmill.errors.ShardError: batch must be a whole number of 1 or more, got 2.5.
+    corpusmill.errors.ShardError: batch_size must be a whole number of 1 or more, got 2.5.
     """
     try:
         found = None if isinstance(value, bool) else operator.index(value)

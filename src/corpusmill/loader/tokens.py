@@ -1,15 +1,16 @@
 """Batches for training. Which rows a batch holds depends only on the seed and the number of samples before it."""
 
+import os
 import queue
 import threading
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.display import table
 from corpusmill.errors import ShardError
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
 from corpusmill.loader.given import check_room, flag, shown, whole
@@ -18,7 +19,7 @@ from corpusmill.loader.rows import Rows, check_fields, same_tokenizer
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.layout import PADDING
 
-Path_ = str | Path
+Path_ = str | os.PathLike[str]
 Batch = dict[str, NDArray[Any]]
 TOGETHER = 1 << 20  # tokens whose rows are looked up at once: with so many, a tenth of the time of their batches
 FAR, MANY = 1 << 60, 1 << 30  # samples, and rows or ranks: what is counted from them stays within 64 bits
@@ -40,13 +41,14 @@ class Piece(NamedTuple):
 class TokenLoader:
     """Endless batches from one or more folders of shards, in an order that is a function of the seed.
 
-    path      a folder of training shards; or several, mixed on the fly: {folder: weight}, weights in samples
+    path      a folder of training shards, or the run that wrote them; or several, mixed on the fly: {folder: weight},
+              weights in samples
     seq_len   tokens in a row, by default that of the shards. Shards of packing `concat` can be read with any length,
               and those that were written without packing need one
-    batch     rows in a batch of this rank
+    batch_size   rows in a batch of this rank
     seed      of the order
     rank, world   number of this process, and of all: step s of rank r has the samples
-              (s × world + r) × batch to (s × world + r + 1) × batch of one global order
+              (s × world + r) × batch_size to (s × world + r + 1) × batch_size of one global order
     shuffle   False: rows in the order of the shards
     epochs    number of passes over all rows after which the batches end; None: they never do. For one source only
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
@@ -69,7 +71,7 @@ class TokenLoader:
         self,
         path: Path_ | Mapping[Path_, float] | Sequence[Path_],
         seq_len: int | None = None,
-        batch: int = 8,
+        batch_size: int = 8,
         seed: int = 0,
         rank: int = 0,
         world: int = 1,
@@ -82,7 +84,7 @@ class TokenLoader:
         verify: bool = False,
     ) -> None:
         weighted = _weighted(path)
-        self.batch, self.world = whole("batch", batch, 1, MANY), whole("world", world, 1, MANY)
+        self.batch_size, self.world = whole("batch_size", batch_size, 1, MANY), whole("world", world, 1, MANY)
         ranks = f"the ranks of world={self.world} are 0 to {self.world - 1}"
         self.rank = whole("rank", rank, 0, self.world - 1, ranks)
         self.seed = whole("seed", seed)
@@ -101,7 +103,7 @@ class TokenLoader:
         self.rows = tuple(Rows(opened, lengths[name]) for name, opened in shards.items())
         self.length = self.rows[0].length
         self.fields = check_fields(fields, (*FIELDS, "sources"))
-        check_room(self.batch, self.length, self.fields)
+        check_room(self.batch_size, self.length, self.fields)
         shuffle = flag("shuffle", shuffle)
         self.order = Order(tuple(map(len, self.rows)), tuple(weighted.values()), self.seed, shuffle)
         self.skip = _joined(skip)
@@ -112,17 +114,29 @@ class TokenLoader:
     def shards(self) -> tuple[Shards, ...]:
         return tuple(rows.shards for rows in self.rows)
 
+    def __repr__(self) -> str:
+        sources = ", ".join(f"{name} ({len(rows):,} rows)" for name, rows in zip(self.names, self.rows))
+        size = f"batches of {self.batch_size} rows of {self.length:,} tokens"
+        of = f", rank {self.rank} of {self.world}" if self.world > 1 else ""
+        return f"<TokenLoader of {sources}: {size}{of}, seed {self.seed}, {self.samples:,} samples taken>"
+
+    def _repr_html_(self) -> str:
+        title = f"TokenLoader: batches of {self.batch_size} rows of {self.length:,} tokens"
+        sources, all_shares = zip(self.names, self.rows, self.order.shares), sum(self.order.shares)
+        rows = [[name, len(rows), len(rows.shards), f"{share / all_shares:.1%}"] for name, rows, share in sources]
+        return table(title, ["shards", "rows", "tokens", "share of samples"], rows)
+
     def __len__(self) -> int:
         """Full steps in all epochs. Raises TypeError without `epochs`."""
         if self.epochs is None:
             raise TypeError("a TokenLoader without `epochs` has no end, and no length")
-        return self._taken() // (self.batch * self.world)
+        return self._taken() // (self.batch_size * self.world)
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches from the state on. The state counts a batch as soon as it is yielded."""
         batches = self._prefetch() if self.prefetch else self.stream(self.samples)
         for samples, batch in batches:
-            self.samples = samples + self.batch * self.world
+            self.samples = samples + self.batch_size * self.world
             yield batch
 
     def at(self, step: int) -> Batch:
@@ -177,14 +191,15 @@ class TokenLoader:
 
     def _before(self, step: int) -> int:
         """Samples of all ranks before a step."""
-        each = self.batch * self.world
+        each = self.batch_size * self.world
         return whole("step", step, 0, FAR // each) * each
 
     def numbers(self, samples: int, steps: int = 1, every: int = 1) -> Int64s:
-        """(steps × batch,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so many
-        steps, of which each is `every` after the previous one."""
-        starts = samples + self.rank * self.batch + np.arange(steps, dtype=np.int64) * (every * self.batch * self.world)
-        numbers = (starts[:, None] + np.arange(self.batch)).ravel()
+        """(steps × batch_size,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so
+        many steps, of which each is `every` after the previous one."""
+        step = every * self.batch_size * self.world
+        starts = samples + self.rank * self.batch_size + np.arange(steps, dtype=np.int64) * step
+        numbers = (starts[:, None] + np.arange(self.batch_size)).ravel()
         for first, end in self.skip:
             numbers[numbers >= first] += end - first
         return numbers
@@ -198,8 +213,8 @@ class TokenLoader:
 
         The same batches as those of `batch_after`, but faster: rows are looked up for many batches at once.
         """
-        step = every * self.batch * self.world
-        most = max(1, min(TOGETHER // self.length, BLOCK) // self.batch)
+        step = every * self.batch_size * self.world
+        most = max(1, min(TOGETHER // self.length, BLOCK) // self.batch_size)
         together = 1  # so that the first batch is ready at once; then twice as many each time
         while self.has_batch(samples):
             steps = 1
@@ -216,11 +231,11 @@ class TokenLoader:
         layout = self._layout(drawn)
         files = {number: self._mapped(number) for number in np.unique(layout.copies.file).tolist()}
         pad = self.rows[0].shards.index.pad_id
-        for first in range(0, steps * self.batch, self.batch):
-            part = layout.part(first, first + self.batch)
-            batch = columns(part, self.batch, self.length, pad, files, fields)
+        for first in range(0, steps * self.batch_size, self.batch_size):
+            part = layout.part(first, first + self.batch_size)
+            batch = columns(part, self.batch_size, self.length, pad, files, fields)
             if "sources" in self.fields:
-                batch["sources"] = drawn.source[first : first + self.batch].copy()
+                batch["sources"] = drawn.source[first : first + self.batch_size].copy()
             yield batch
 
     def _layout(self, drawn: Drawn) -> Layout:
@@ -272,7 +287,7 @@ class TokenLoader:
 
     def has_batch(self, samples: int) -> bool:
         """Whether there is a full batch for every rank after so many samples."""
-        return self.epochs is None or samples + self.batch * self.world <= self._taken()
+        return self.epochs is None or samples + self.batch_size * self.world <= self._taken()
 
     def _taken(self) -> int:
         """Samples in all epochs, skipped ones left out."""
@@ -288,14 +303,14 @@ class TokenLoader:
 
 
 def _weighted(path: Path_ | Mapping[Path_, float] | Sequence[Path_]) -> dict[str, float]:
-    if isinstance(path, str | Path):
-        return {str(path): 1.0}
-    if not isinstance(path, Mapping | Sequence) or not all(isinstance(name, str | Path) for name in path):
+    if isinstance(path, str | os.PathLike):
+        return {os.fspath(path): 1.0}
+    if not isinstance(path, Mapping | Sequence) or not all(isinstance(name, str | os.PathLike) for name in path):
         raise ShardError(f"path is a folder of shards, a list of them, or {{folder: weight}}; got {shown(path)}.")
     given = dict(path) if isinstance(path, Mapping) else dict.fromkeys(path, 1.0)
     if not given or any(not _is_weight(weight) for weight in given.values()):
         raise ShardError(f"a mixture needs one folder or more, each with a weight above 0, got {shown(given)}.")
-    return {str(name): float(weight) for name, weight in given.items()}
+    return {os.fspath(name): float(weight) for name, weight in given.items()}
 
 
 def _is_weight(weight: Any) -> bool:

@@ -1,6 +1,6 @@
 """A TokenLoader under PyTorch's DataLoader.
 
->>> data = TokenDataset(TokenLoader("shards", batch=8))                       # doctest: +SKIP
+>>> data = TokenDataset(TokenLoader("shards", batch_size=8))                       # doctest: +SKIP
 >>> for batch in DataLoader(data, batch_size=None, num_workers=2): ...        # doctest: +SKIP
 
 The order of batches is that of the TokenLoader for any `num_workers`. Workers are other processes and do not advance
@@ -31,11 +31,11 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
         worker = get_worker_info()
         first, workers = (worker.id, worker.num_workers) if worker else (0, 1)
         # The DataLoader takes one batch from each worker in turn.
-        samples = loader.samples + first * loader.batch * loader.world
+        samples = loader.samples + first * loader.batch_size * loader.world
         for _, batch in loader.stream(samples, every=workers):
             yield to_torch(batch)
 
     def state(self, batches: int) -> dict[str, Any]:
         """The state of the TokenLoader after so many batches of this iteration."""
-        samples = self.loader.samples + batches * self.loader.batch * self.loader.world
+        samples = self.loader.samples + batches * self.loader.batch_size * self.loader.world
         return {**self.loader.state_dict(), "samples": samples}

@@ -1,7 +1,8 @@
 """Readers: from files to documents, one module per format.
 
 A format is named by its module: `jsonl` in a recipe is the class Jsonl in jsonl.py. Modules whose name begins with "_"
-are shared by several formats. A reader of your own is named `module:Class`.
+are shared by several formats. A reader of your own is named `module:Class`. In Python, `from corpusmill.read import
+JsonlReader`.
 
 A reader is a frozen dataclass whose fields are its parameters. It splits files into pieces when the run is planned, and
 reads one piece at a time in a worker. What it reads depends on the piece alone, and the pieces of a file give the same
@@ -15,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -45,6 +46,7 @@ __all__ = [
     "whole",
 ]
 
+PUBLIC = ("Piece", "ReadCounts", "Reader", "find", "names")
 BATCH_BYTES = 8 << 20  # of text, raw, metadata, URLs: a batch, its copies and measures stay within a few times this
 BATCH_ROWS = 2048
 END = 1 << 62  # as the stop of a piece: to the end of the file
@@ -160,3 +162,18 @@ def find(name: str) -> type[Any]:
     Raises RecipeError if there is none, naming the nearest that exists.
     """
     return registry.find(__name__, name, "reader")
+
+
+def __dir__() -> list[str]:
+    return sorted([*registry.exported(__name__, suffix="Reader"), *PUBLIC])
+
+
+if TYPE_CHECKING:
+    from corpusmill.read._exported import *  # noqa: F403
+else:  # a type checker would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        known = registry.exported(__name__, suffix="Reader")
+        if name in known:  # imported when it is first used
+            return find(known[name])
+        raise registry.unknown_attribute(__name__, name, known)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +23,11 @@ class Place(NamedTuple):
     row: int | None  # counted over all shards, in rows of the index's sequence length; None if it has none
 
 
-def open_shards(path: str | Path, *, verify: bool = False) -> "Shards":
-    """Open a folder of training shards.
+IN_RUN = Path("output", "shards")  # where a run has its shards; `run_folder`, which says so, is no part of a loader
+
+
+def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
+    """Open a folder of training shards, or those of a run by its folder.
 
     Checks the index and the sizes of the files. What says which document a token belongs to is compared with its
     checksum when it is first used; the tokens are only if asked for, because that reads all of them.
@@ -34,6 +38,8 @@ def open_shards(path: str | Path, *, verify: bool = False) -> "Shards":
     """
     folder = Path(path)
     folder = folder.parent if folder.name == INDEX else folder
+    if not (folder / INDEX).exists() and (folder / IN_RUN / INDEX).exists():
+        folder /= IN_RUN
     index = Index.read(folder / INDEX)
     width = stored(index.dtype).itemsize
     for entry in index.shards:
@@ -96,7 +102,7 @@ class Shards:
         if self.index.sequence_length is None:
             raise ShardError(
                 f"{self.folder}: one stream of documents, written without packing, so rows have no length. Say which: "
-                f"loader.open({str(self.folder)!r}, length=2048), TokenLoader(…, seq_len=2048)."
+                f"loader.open({str(self.folder)!r}, seq_len=2048), TokenLoader(…, seq_len=2048)."
             )
         return self.index.sequence_length
 

@@ -2,7 +2,8 @@
 
 A step's name in a recipe is its path here: `filter/gopher_quality` is the class GopherQuality in
 filter/gopher_quality.py. The folder is the registry; nothing is registered by hand. A step of your
-own is written `module:Class`.
+own is written `module:Class`. In Python, `from corpusmill.steps import GopherQuality`; of two classes
+of one name, each has its folder's before its own: FilterUrl, DedupUrl.
 
 Steps differ in how much they must see at once:
 
@@ -19,7 +20,7 @@ read comes from `corpusmill.assets`.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -246,6 +247,7 @@ def needs_of(step: Filter) -> tuple[str, ...]:
     return needs
 
 
+PUBLIC = ("Annotate", "Columns", "CorpusStep", "Filter", "Pack", "Tokenize", "Transform", "find", "names")
 KINDS: tuple[type[Any], ...] = (Transform, Annotate, Filter, CorpusStep, Tokenize, Pack)
 
 
@@ -260,3 +262,18 @@ def find(name: str) -> type[Any]:
     Raises RecipeError if there is none, naming the nearest that exists.
     """
     return registry.find(__name__, name, "step", nested=True, hint="`corpusmill steps` lists them all.")
+
+
+def __dir__() -> list[str]:
+    return sorted([*registry.exported(__name__, nested=True), *PUBLIC])
+
+
+if TYPE_CHECKING:
+    from corpusmill.steps._exported import *  # noqa: F403
+else:  # a type checker would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        known = registry.exported(__name__, nested=True)
+        if name in known:  # imported when it is first used
+            return find(known[name])
+        raise registry.unknown_attribute(__name__, name, known)

@@ -4,7 +4,7 @@ Document writers (`parquet`, `jsonl`) write text. Row writers (`shards`, `parque
 packed rows, one shard at a time, and token writers (`megatron`) the token ids of whole documents. `tokenized` writes
 documents with their token ids. A writer decides what
 is in a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on how they are
-batched.
+batched. In Python, `from corpusmill.write import JsonlWriter`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from corpusmill.shards.layout import Entry, Spans
     from corpusmill.write._columns import Selection
 
+PUBLIC = ("DocumentWriter", "RowWriter", "TokenWriter", "WriteFacts", "find", "names")
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
 MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
 UNLIMITED = 1 << 60  # tokens
@@ -247,3 +248,18 @@ def find(name: str) -> type[Any]:
     Raises RecipeError if there is none, naming the nearest that exists.
     """
     return registry.find(__name__, name, "writer")
+
+
+def __dir__() -> list[str]:
+    return sorted([*registry.exported(__name__, suffix="Writer"), *PUBLIC])
+
+
+if TYPE_CHECKING:
+    from corpusmill.write._exported import *  # noqa: F403
+else:  # a type checker would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        known = registry.exported(__name__, suffix="Writer")
+        if name in known:  # imported when it is first used
+            return find(known[name])
+        raise registry.unknown_attribute(__name__, name, known)

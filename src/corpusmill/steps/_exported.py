@@ -1,0 +1,96 @@
+"""The steps by their names in Python, for type checkers and editors alone.
+
+Written by docs/make_reference.py.
+"""
+
+from corpusmill.steps.annotate.language import Language as AnnotateLanguage
+from corpusmill.steps.annotate.perplexity import Perplexity
+from corpusmill.steps.annotate.pii import Pii as AnnotatePii
+from corpusmill.steps.annotate.quality import Quality
+from corpusmill.steps.annotate.script import Script
+from corpusmill.steps.annotate.stats import Stats
+from corpusmill.steps.annotate.toxicity import Toxicity as AnnotateToxicity
+from corpusmill.steps.clean.html import Html
+from corpusmill.steps.clean.mojibake import Mojibake
+from corpusmill.steps.clean.normalize import Normalize
+from corpusmill.steps.clean.refinedweb_lines import RefinedwebLines
+from corpusmill.steps.clean.urls import Urls
+from corpusmill.steps.decontaminate.ngrams import Ngrams
+from corpusmill.steps.dedup.exact import Exact
+from corpusmill.steps.dedup.line import Line
+from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.steps.dedup.paragraph import Paragraph
+from corpusmill.steps.dedup.substring import Substring
+from corpusmill.steps.dedup.url import Url as DedupUrl
+from corpusmill.steps.extract.resiliparse import Resiliparse
+from corpusmill.steps.extract.trafilatura import Trafilatura
+from corpusmill.steps.filter.basic import Basic
+from corpusmill.steps.filter.c4 import C4
+from corpusmill.steps.filter.code import Code
+from corpusmill.steps.filter.fineweb import Fineweb
+from corpusmill.steps.filter.function import Function as FilterFunction
+from corpusmill.steps.filter.gopher_quality import GopherQuality
+from corpusmill.steps.filter.gopher_repetition import GopherRepetition
+from corpusmill.steps.filter.keep_where import KeepWhere
+from corpusmill.steps.filter.language import Language as FilterLanguage
+from corpusmill.steps.filter.lines import Lines
+from corpusmill.steps.filter.pareto import Pareto
+from corpusmill.steps.filter.patterns import Patterns
+from corpusmill.steps.filter.top import Top
+from corpusmill.steps.filter.toxicity import Toxicity as FilterToxicity
+from corpusmill.steps.filter.url import Url as FilterUrl
+from corpusmill.steps.map.function import Function as MapFunction
+from corpusmill.steps.mix.sources import Sources
+from corpusmill.steps.pack.best_fit import BestFit
+from corpusmill.steps.pack.concat import Concat
+from corpusmill.steps.pack.one_per_row import OnePerRow
+from corpusmill.steps.redact.names import Names
+from corpusmill.steps.redact.pii import Pii as RedactPii
+from corpusmill.steps.tokenize.bpe import Bpe
+
+__all__ = [
+    "AnnotateLanguage",
+    "AnnotatePii",
+    "AnnotateToxicity",
+    "Basic",
+    "BestFit",
+    "Bpe",
+    "C4",
+    "Code",
+    "Concat",
+    "DedupUrl",
+    "Exact",
+    "FilterFunction",
+    "FilterLanguage",
+    "FilterToxicity",
+    "FilterUrl",
+    "Fineweb",
+    "GopherQuality",
+    "GopherRepetition",
+    "Html",
+    "KeepWhere",
+    "Line",
+    "Lines",
+    "MapFunction",
+    "Minhash",
+    "Mojibake",
+    "Names",
+    "Ngrams",
+    "Normalize",
+    "OnePerRow",
+    "Paragraph",
+    "Pareto",
+    "Patterns",
+    "Perplexity",
+    "Quality",
+    "RedactPii",
+    "RefinedwebLines",
+    "Resiliparse",
+    "Script",
+    "Sources",
+    "Stats",
+    "Substring",
+    "Top",
+    "Trafilatura",
+    "Urls",
+]

@@ -1,0 +1,24 @@
+"""The writers by their names in Python, for type checkers and editors alone.
+
+Written by docs/make_reference.py.
+"""
+
+from corpusmill.write.jsonl import Jsonl as JsonlWriter
+from corpusmill.write.litdata import Litdata as LitdataWriter
+from corpusmill.write.mds import Mds as MdsWriter
+from corpusmill.write.megatron import Megatron as MegatronWriter
+from corpusmill.write.parquet import Parquet as ParquetWriter
+from corpusmill.write.parquet_tokens import ParquetTokens as ParquetTokensWriter
+from corpusmill.write.shards import Shards as ShardsWriter
+from corpusmill.write.tokenized import Tokenized as TokenizedWriter
+
+__all__ = [
+    "JsonlWriter",
+    "LitdataWriter",
+    "MdsWriter",
+    "MegatronWriter",
+    "ParquetTokensWriter",
+    "ParquetWriter",
+    "ShardsWriter",
+    "TokenizedWriter",
+]
