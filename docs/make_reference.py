@@ -207,7 +207,12 @@ def imports(package: Any) -> str:
         cls = package.find(entry).__name__
         alias = "" if cls == name else f" as {name}"
         lines.append(f"from {package.__name__}.{entry.replace('/', '.')} import {cls}{alias}")
-    return "\n".join([*lines, "", "__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]"]) + "\n"
+    return "\n".join([*lines, "", "__all__ = [", *(f'    "{name}",' for name in sorted(names, key=in_all)), "]"]) + "\n"
+
+
+def in_all(name: str) -> tuple[bool, str]:
+    """The order of `__all__`: names in capitals are first."""
+    return not name.isupper(), name
 
 
 def exported(package: Any) -> dict[str, str]:

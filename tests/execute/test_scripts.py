@@ -54,3 +54,31 @@ def test_without_it_an_error_says_so(tmp_path):
     done = script(tmp_path, f"{STEP}corpusmill.run(recipe, workers=2)")
     assert done.returncode == 1 and "RunError: A step of this recipe is defined in the script" in done.stderr
     assert done.stderr.count("Traceback") == 1
+
+
+CELL = """
+import linecache, sys, types
+
+cell, name = open("cell.py").read(), "<ipython-input-1>"
+linecache.cache[name] = len(cell), None, cell.splitlines(True), name  # as IPython has the source of its cells
+sys.modules["__main__"] = types.ModuleType("__main__")
+exec(compile(cell, name, "exec"), vars(sys.modules["__main__"]))
+"""
+IN_NOTEBOOK = """
+import corpusmill
+
+def is_long(document):
+    return len(document.text) > 5
+
+made = dict(read=[{"text": "short"}, {"text": "The river runs."}], steps=[corpusmill.as_filter(is_long)])
+here = corpusmill.run(corpusmill.Recipe(**made, run=corpusmill.RunSettings(executor="serial")))
+print(here.waterfall.documents_out)
+corpusmill.run(corpusmill.Recipe(**made, name="other"), workers=2)
+"""
+
+
+def test_a_function_of_a_notebook_runs_in_its_process_or_is_refused(tmp_path):
+    (tmp_path / "cell.py").write_text(IN_NOTEBOOK, "utf-8")
+    done = script(tmp_path, CELL)
+    assert done.stdout == "1\n"
+    assert "RunError: A step of this recipe is defined in a notebook or at a prompt" in done.stderr

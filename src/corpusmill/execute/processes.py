@@ -8,6 +8,7 @@ one more attempt of one unit. Workers hold a lifeline to the driver and die with
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,12 @@ class Processes:
             passed = False
         if not passed:  # here they fail with all that they have to say
             Serial().check(checks)
+            if self._script and not hasattr(sys.modules["__main__"], "__file__"):
+                raise RunError(
+                    "A step of this recipe is defined in a notebook or at a prompt, which workers cannot import. Write "
+                    "it into a file (a cell that begins with %%writefile my_steps.py) and import it from there; or run "
+                    'everything in this process, with RunSettings(executor="serial").'
+                )
             if self._script:
                 raise RunError(
                     "A step of this recipe is defined in the script that was started, and workers could not import it. "

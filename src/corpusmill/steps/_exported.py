@@ -49,13 +49,13 @@ from corpusmill.steps.redact.pii import Pii as RedactPii
 from corpusmill.steps.tokenize.bpe import Bpe
 
 __all__ = [
+    "C4",
     "AnnotateLanguage",
     "AnnotatePii",
     "AnnotateToxicity",
     "Basic",
     "BestFit",
     "Bpe",
-    "C4",
     "Code",
     "Concat",
     "DedupUrl",
