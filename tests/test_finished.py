@@ -87,9 +87,9 @@ def test_a_loader_of_the_shards_or_why_there_is_none(done, two_sources):
 
 
 def test_it_is_shown_in_a_few_lines_and_as_a_table(done):
-    assert repr(done).startswith(f"<Run {done.place}: 4 documents in, 2 kept (50.0%), ")
+    assert repr(done).startswith(f"<Run {done.place}: 4 documents in, 2 kept (50.0 %), ")
     assert repr(done.waterfall).splitlines() == [
-        "<Waterfall: 4 documents in, 2 kept (50.0%)>",
+        "<Waterfall: 4 documents in, 2 kept (50.0 %)>",
         "  step   in  kept  dropped  reasons",
         "  exact   4     3        1  exact_copy 1",
         "  basic   3     2        1  min_characters 1",

@@ -33,6 +33,8 @@ def test_check_tells_what_a_recipe_would_do(tmp_path):
     recipe.write_text(f"read: {{jsonl: {tmp_path}/docs.jsonl}}\nsteps: [dedup/exact]\nwrite: [parquet]\n")
     checked = corpusmill.check(recipe, overrides=["name=other"])
     assert checked.recipe.name == "other"
+    assert repr(checked) == "<Checked other: 1 file, 28 bytes, 5 stages>"
+    assert "pass-1</td>" in checked._repr_html_()
     assert checked.sources == {"jsonl": (1, 28)}
     assert checked.passes == {"pass-1": (), "pass-2": ("exact",)}
     assert checked.stages == ("pass-1", "exact-group", "exact-verdicts", "pass-2", "parquet")
@@ -51,4 +53,7 @@ def test_a_source_shows_its_documents_without_a_run(tmp_path):
 
 def test_a_run_is_taken_for_its_folder(two_sources):
     done = corpusmill.run(two_sources.parent / "two.yaml", folder=two_sources)
-    assert corpusmill.audit(done) == corpusmill.audit(two_sources)
+    audited = corpusmill.audit(done)
+    assert audited == corpusmill.audit(two_sources)
+    assert repr(audited).startswith(f"<Audit {two_sources}: {len(audited.checks)} checks, ")
+    assert audited._repr_html_().count("<tr>") == len(audited.checks) + 1

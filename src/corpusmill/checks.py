@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill.display import table
 from corpusmill.engine.changes import Preview, preview
 from corpusmill.engine.inputs import SourceFiles
 from corpusmill.engine.lower import lower
@@ -51,6 +52,21 @@ class Checked:
     ahead: Preview
     remarks: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        files, size = (sum(counts) for counts in zip(*self.sources.values()))
+        counted = [(files, "file"), (size, "byte"), (len(self.stages), "stage"), (len(self.warnings), "warning")]
+        said = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counted if count)
+        return f"<Checked {self.recipe.name}: {said}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [f"read {name}", f"{files:,} file{'s' * (files != 1)}, {size:,} bytes"]
+            for name, (files, size) in self.sources.items()
+        ]
+        rows += [[stage, " → ".join(steps) or "read only, no steps"] for stage, steps in self.passes.items()]
+        rows += [["stages", " → ".join(self.stages)], *(["warning", each] for each in self.warnings)]
+        return table(f"{self.recipe.name}: can run", ["", ""], rows)
 
 
 def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:

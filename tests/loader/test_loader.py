@@ -108,4 +108,4 @@ def test_loaders_are_shown_in_a_line_and_as_a_table(two_sources):
     assert repr(batches) == (
         f"<TokenLoader of {two_sources} ({rows:,} rows): batches of 2 rows of 32 tokens, seed 5, 0 samples taken>"
     )
-    assert "<td" in data._repr_html_() and "100.0%" in batches._repr_html_()
+    assert "<td" in data._repr_html_() and "100.0 %" in batches._repr_html_()

@@ -123,7 +123,9 @@ class TokenLoader:
     def _repr_html_(self) -> str:
         title = f"TokenLoader: batches of {self.batch_size} rows of {self.length:,} tokens"
         sources, all_shares = zip(self.names, self.rows, self.order.shares), sum(self.order.shares)
-        rows = [[name, len(rows), len(rows.shards), f"{share / all_shares:.1%}"] for name, rows, share in sources]
+        rows = [
+            [name, len(rows), len(rows.shards), f"{100 * share / all_shares:.1f} %"] for name, rows, share in sources
+        ]
         return table(title, ["shards", "rows", "tokens", "share of samples"], rows)
 
     def __len__(self) -> int:

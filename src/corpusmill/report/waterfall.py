@@ -103,8 +103,8 @@ class Waterfall:
 
     def in_short(self) -> str:
         """Documents in and out, in words."""
-        kept, share = self.documents_out, self.documents_out / max(self.documents_in, 1)
-        return f"{self.documents_in:,} documents in, {kept:,} kept ({share:.1%})"
+        share = 100 * self.documents_out / max(self.documents_in, 1)
+        return f"{self.documents_in:,} documents in, {self.documents_out:,} kept ({share:.1f} %)"
 
     def steps_table(self) -> tuple[list[str], list[list[str | int]]]:
         """Head and rows of a table with a row per step; how many documents were dropped for each reason is one

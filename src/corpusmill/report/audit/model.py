@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from corpusmill.display import table
 from corpusmill.report.audit.bounds import Bounds
 
 Verdict = Literal["red flag", "warning", "ok", "not measured"]
@@ -58,6 +59,17 @@ class Audit:
     def __getitem__(self, name: str) -> Check:
         """The check of this name. Raises KeyError if there is none."""
         return {check.name: check for check in self.checks}[name]
+
+    def __repr__(self) -> str:
+        return f"<Audit {self._in_short()}>"
+
+    def _in_short(self) -> str:
+        found = [f"{one.name} ({one.verdict})" for one in (*self.red_flags, *self.warnings)]
+        return f"{self.run}: {len(self.checks)} checks, {', '.join(found) or 'nothing found'}"
+
+    def _repr_html_(self) -> str:
+        rows = [[one.verdict, one.name, one.seen, one.advice] for one in self.checks]
+        return table(f"Audit of {self.run}", ["verdict", "check", "seen", "advice"], rows)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
