@@ -54,19 +54,23 @@ class Checked:
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        files, size = (sum(counts) for counts in zip(*self.sources.values()))
-        counted = [(files, "file"), (size, "byte"), (len(self.stages), "stage"), (len(self.warnings), "warning")]
-        said = ", ".join(f"{count:,} {what}{'s' * (count != 1)}" for count, what in counted if count)
-        return f"<Checked {self.recipe.name}: {said}>"
+        counted = [*self._counts(), (len(self.stages), "stage"), (len(self.warnings), "warning")]
+        return f"<Checked {self.recipe.name}: {', '.join(_counted(*each) for each in counted if each[0])}>"
 
     def _repr_html_(self) -> str:
-        rows = [
-            [f"read {name}", f"{files:,} file{'s' * (files != 1)}, {size:,} bytes"]
-            for name, (files, size) in self.sources.items()
-        ]
+        files, size = (_counted(*each) for each in self._counts())
+        rows = [["read", f"{', '.join(self.sources)}: {files}, {size}"]]
         rows += [[stage, " → ".join(steps) or "read only, no steps"] for stage, steps in self.passes.items()]
         rows += [["stages", " → ".join(self.stages)], *(["warning", each] for each in self.warnings)]
         return table(f"{self.recipe.name}: can run", ["", ""], rows)
+
+    def _counts(self) -> list[tuple[int, str]]:
+        files, size = map(sum, zip(*self.sources.values()))
+        return [(files, "file"), (size, "byte")]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:

@@ -122,9 +122,9 @@ class TokenLoader:
 
     def _repr_html_(self) -> str:
         title = f"TokenLoader: batches of {self.batch_size} rows of {self.length:,} tokens"
-        sources, all_shares = zip(self.names, self.rows, self.order.shares), sum(self.order.shares)
+        percents = [f"{100 * share / sum(self.order.shares):.1f} %" for share in self.order.shares]
         rows = [
-            [name, len(rows), len(rows.shards), f"{100 * share / all_shares:.1f} %"] for name, rows, share in sources
+            [name, len(rows), len(rows.shards), share] for name, rows, share in zip(self.names, self.rows, percents)
         ]
         return table(title, ["shards", "rows", "tokens", "share of samples"], rows)
 
