@@ -172,9 +172,13 @@ def check_made(thing: Any, what: str) -> None:
         raise RecipeError(f"{what} is the class {thing.__name__}; it must be an instance: {thing.__name__}()")
     if not dataclasses.is_dataclass(thing):
         if callable(thing) and what.startswith("steps"):
-            name = getattr(thing, "__name__", "a function")
+            name = getattr(thing, "__name__", "f")
+            if name == "<lambda>":
+                name, found = "f", "a lambda: write it with `def f(document)`, and"
+            else:
+                found = f"the function {name};"
             raise RecipeError(
-                f"{what} is the function {name}; say what it does: corpusmill.as_filter({name}) keeps or drops a "
-                f"document, corpusmill.as_map({name}) changes its text"
+                f"{what} is {found} say what it does: corpusmill.as_filter({name}) keeps or drops a document, "
+                f"corpusmill.as_map({name}) changes its text"
             )
         raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}")
