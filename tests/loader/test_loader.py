@@ -10,7 +10,7 @@ from corpusmill import loader
 from corpusmill.errors import ShardError
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
-from corpusmill.run_folder import RunFolder
+from corpusmill.run_folder import RUN, RunFolder
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
@@ -99,6 +99,12 @@ def test_the_folder_of_a_run_is_taken_for_its_shards(two_sources):
     assert RunFolder(str(two_sources)).output("shards") == str(inside)
     assert np.array_equal(loader.open(two_sources).batch(0, 2)["tokens"], loader.open(inside).batch(0, 2)["tokens"])
     assert TokenLoader(two_sources, batch_size=2).shards[0].folder == inside
+
+
+def test_a_run_without_shards_is_refused_as_one(tmp_path):
+    (tmp_path / RUN).write_text("{}", "utf-8")
+    with pytest.raises(ShardError, match="a run that has no training shards"):
+        loader.open(tmp_path)
 
 
 def test_loaders_are_shown_in_a_line_and_as_a_table(two_sources):

@@ -24,6 +24,7 @@ class Place(NamedTuple):
 
 
 IN_RUN = Path("output", "shards")  # where a run has its shards; `run_folder`, which says so, is no part of a loader
+RUN = "run.json"  # in the folder of a run
 
 
 def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
@@ -40,6 +41,11 @@ def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
     folder = folder.parent if folder.name == INDEX else folder
     if not (folder / INDEX).exists() and (folder / IN_RUN / INDEX).exists():
         folder /= IN_RUN
+    elif not (folder / INDEX).exists() and (folder / RUN).exists():
+        raise ShardError(
+            f"{folder}: a run that has no training shards (there is no {IN_RUN / INDEX}). Is it finished? Its recipe "
+            "must tokenize, and write `shards`."
+        )
     index = Index.read(folder / INDEX)
     width = stored(index.dtype).itemsize
     for entry in index.shards:
