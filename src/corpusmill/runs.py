@@ -21,7 +21,7 @@ from corpusmill.engine.damage import Repaired, Repairs
 from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
-from corpusmill.errors import ResumeError, RunError, StorageError
+from corpusmill.errors import InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.keys import FORMAT
@@ -129,6 +129,7 @@ def run(
         recipe = Recipe.load(Path(recipe), overrides)
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     refuse_itself(recipe, run_folder)
+    _refuse_to_replace_a_whole_run(recipe, run_folder)
     plan = lower(recipe)
     run_folder.refuse_if_unusable(plan.files, plan.places)
     warm_kernels(listener)
@@ -173,6 +174,16 @@ def run(
     if not _sound(checked):
         raise DamagedOutput(_what_is_wrong(run_folder, checked), done)
     return done
+
+
+def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
+    """Raises InputError if a run on some documents is to replace the output of one on all of them."""
+    if recipe.run.limited and run.exists() and not (earlier := run.record()).get("limited"):
+        raise InputError(
+            f"{run.place}: holds a run on all documents ({earlier['name']}), whose output a run on "
+            f"{recipe.run.limited} would replace. Give this one a folder of its own: --folder "
+            f"{run.place}{recipe.run.limited_name}"
+        )
 
 
 def _to_the_end(
@@ -290,6 +301,7 @@ def _describe(plan: Plan) -> dict[str, Any]:
         "name": plan.recipe.name,
         "recipe": plan.recipe.dump(),
         "fingerprint": plan.recipe.fingerprint(),
+        **({"limited": plan.recipe.run.limited} if plan.recipe.run.limited else {}),
         "versions": versions,
         "command": [printable(word) for word in sys.argv],
         "inputs": inputs,

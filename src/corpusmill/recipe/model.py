@@ -74,8 +74,10 @@ class Recipe:
 
     @property
     def folder(self) -> str:
-        """The folder of the run: a path, or a URL."""
-        return self.run.folder or f"runs/{self.name}"
+        """The folder of the run: a path, or a URL. A run on some documents has one beside that of the whole run, which
+        is not touched: runs/web-limit-1000."""
+        whole = self.run.folder or f"runs/{self.name}"
+        return whole.rstrip("/") + self.run.limited_name if self.run.limited else whole
 
     @classmethod
     def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Recipe":

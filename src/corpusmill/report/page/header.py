@@ -17,6 +17,7 @@ def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
         "header",
         tag("h1", files.name),
         tag("p", made_by, class_="soft"),
+        tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
         tiles(files.waterfall()),
         tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title in sections)),
     )
