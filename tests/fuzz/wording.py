@@ -305,7 +305,6 @@ class Queries:
 
     def check(self, folder: Path) -> str:
         from corpusmill.cli.common import print_json
-        from corpusmill.cli.sql import table
         from corpusmill.errors import InputError
         from corpusmill.report.views import sql
 
