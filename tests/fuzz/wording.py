@@ -319,7 +319,8 @@ class Queries:
                 raise Wrong(f"a file was written: {query}")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             print_json({"columns": answer.columns, "rows": answer.rows})
-        if SECRET in printed.getvalue() + table(answer):
+            print_rows(answer)
+        if SECRET in printed.getvalue():
             raise Wrong(f"a file was read: {query}")
         return "right"
 

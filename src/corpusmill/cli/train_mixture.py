@@ -98,10 +98,10 @@ def mixture(
     if json:
         print_json({"out": str(out), **card})
         return
-    rows = []
+    lines = []
     for i, (name, weight) in enumerate(weights.items()):
         losses = f"{learnt.reference[i]:.3f}", f"{learnt.proxy[i]:.3f}"
-        rows.append([name, number(tokens[name]), share(weight, 1), *losses])
-    print_table(["source", "tokens", "weight", "reference loss", "proxy loss"], rows)
+        lines.append([name, number(tokens[name]), share(weight, 1), *losses])
+    print_table(["source", "tokens", "weight", "reference loss", "proxy loss"], lines)
     line = yaml.safe_dump({"weights": weights}, default_flow_style=True, sort_keys=False, width=10_000).strip()
     print(f"\n{out}. In a recipe: - mix/sources: {line}")
