@@ -305,6 +305,7 @@ class Queries:
 
     def check(self, folder: Path) -> str:
         from corpusmill.cli.common import print_json
+        from corpusmill.cli.sql import print_rows
         from corpusmill.errors import InputError
         from corpusmill.report.views import sql
 

@@ -29,6 +29,9 @@ class Verbal(typer.Typer):
 class Verb(TyperCommand):
     """A verb. Its help has the same form with every version of typer."""
 
+    def get_short_help_str(self, limit: int = 0) -> str:
+        return sentence(self)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
