@@ -81,12 +81,14 @@ def sentence(command: Any) -> str:
 
 
 def _record(name: str, text: str, is_argument: bool) -> tuple[str, str]:
-    """
+    r"""
     >>> _record("RECIPE <path>", "A recipe in YAML.  [required]", True)
     ('RECIPE', 'A recipe in YAML.')
     >>> _record("-n N", "How many to show.  [default: 5; x>=1]", False)
     ('-n N', 'How many to show.  [default: 5]')
+    >>> _record("--documents [file|line]", r"How to split.  \[default: file]", False)  # of older versions
+    ('--documents file|line', 'How to split.  [default: file]')
     """
-    name = name.partition(" <")[0] if is_argument else name.replace("<", "").replace(">", "")
-    text = RANGE.sub("", text).removesuffix("[]").rstrip()
+    name = name.partition(" <")[0] if is_argument else re.sub(r"[<>\[\]]", "", name)
+    text = RANGE.sub("", text.replace("\\[", "[")).removesuffix("[]").rstrip()
     return name, text.removesuffix("[required]").rstrip() if is_argument else text

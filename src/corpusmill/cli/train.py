@@ -10,9 +10,15 @@ def add_to(app: typer.Typer) -> None:
     verbs = Verbal(
         cls=Verbs,
         help="Train a tokenizer, classifier, language model or mixture.",
-        no_args_is_help=True,
+        invoke_without_command=True,
         rich_markup_mode=None,
     )
     for verb in (train_quality, train_lm, train_tokenizer, train_mixture):
         verb.add_to(verbs)
+    verbs.callback()(help_if_alone)
     app.add_typer(verbs, name="train")
+
+
+def help_if_alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
