@@ -33,6 +33,7 @@ Settings = Annotated[
     ),
 ]
 
+PROGRAM = "corpusmill"
 WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
 FAILED = 1  # something ran, and did not complete
 INTERRUPTED = 130
@@ -55,7 +56,7 @@ def guarded(app: Callable[..., Any]) -> int:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.
         try:
             with termination.raised():
-                status = app(standalone_mode=False) or 0
+                status = app(standalone_mode=False, prog_name=PROGRAM) or 0
         except (KeyboardInterrupt, typer.Abort):
             status = INTERRUPTED
         except typer.Exit as end:
@@ -77,7 +78,7 @@ def guarded(app: Callable[..., Any]) -> int:
         # An error in the command line itself; its class depends on the version of typer.
         status = failed(error.format_message(), WRONG, "UsageError")
         context = getattr(error, "ctx", None)
-        say(f"See: {context.command_path if context else 'corpusmill'} --help")
+        say(f"See: {context.command_path if context else PROGRAM} --help")
         return status
 
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-PROGRAM = "corpusmill"
+from corpusmill.cli.common import PROGRAM
+
 ASKS = f"_{PROGRAM.upper()}_COMPLETE"  # the variable by which a shell asks for completions
 EPILOG = """Example: source <(corpusmill completion bash)
 
@@ -45,3 +46,10 @@ def steps(incomplete: str) -> list[str]:
 
     short = {name.rpartition("/")[2] for name in names()} if "/" not in incomplete else set()
     return sorted(name for name in {*names(), *short} if name.startswith(incomplete))
+
+
+def recipes(incomplete: str) -> list[str]:
+    """The names of recipes that ship and begin so."""
+    from corpusmill.recipe.shipped import names
+
+    return [name for name in names() if name.startswith(incomplete)]

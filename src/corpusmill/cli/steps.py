@@ -34,27 +34,22 @@ def steps(
     from corpusmill import steps as registry
     from corpusmill.steps.describe import describe
 
-    infos = [describe(each) for each in ([in_full(name)] if name else registry.names())]
+    infos = [describe(each) for each in (in_full(name) if name else registry.names())]
     if json:
         print_json({"steps": [asdict(info) for info in infos]})
     elif name:
-        print(one(infos[0]))
+        print("\n\n".join(map(one, infos)))
     else:
         print("\n\n".join("\n".join(brief(info)) for info in infos))
         print("\nTo describe one in full: corpusmill steps NAME")
 
 
-def in_full(name: str) -> str:
-    """The name of a step with its folder, if it is given without and only one step is called so."""
-    from corpusmill.errors import InputError
+def in_full(name: str) -> list[str]:
+    """The names of the steps that are called so, with their folders, which may be left out."""
     from corpusmill.steps import names
 
-    if "/" in name or ":" in name:
-        return name
     called = [each for each in names() if each.rpartition("/")[2] == name]
-    if len(called) > 1:
-        raise InputError(f"several steps are called {name}: {', '.join(called)}")
-    return called[0] if called else name
+    return called or [name]
 
 
 def brief(info: "StepInfo") -> Iterator[str]:

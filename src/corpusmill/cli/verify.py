@@ -32,7 +32,7 @@ def verify(
             continue
         for problem in folder.problems:
             print(problem)
-        verdict = f"{len(folder.problems)} problems" if folder.problems else "everything verified"
+        verdict = plural(len(folder.problems), "problem") if folder.problems else "everything verified"
         amount = f"{plural(folder.tokens, 'token')}" if folder.tokens is not None else f"{size(folder.bytes)}"
         print(f"{folder.folder}: {amount} in {plural(folder.files, 'file')} ({folder.format}), {verdict}")
     problems = [problem for folder in checked for problem in folder.problems]
