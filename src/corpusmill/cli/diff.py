@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.cli.terminal import lines_of, paint
+from corpusmill.cli.terminal import lines_of, paint, print_lines
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def diff(
     if json:
         print_json(asdict(comparison))
         return
-    print("\n".join(lines(comparison)))
+    print_lines("\n".join(lines(comparison)))
 
 
 def lines(comparison: "Diff") -> Iterator[str]:

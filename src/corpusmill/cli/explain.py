@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.cli.terminal import paint
+from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def explain(
         return
     if len(histories) > 1:
         print(f"{len(histories)} documents and records have this name.\n")
-    print("\n\n".join("\n".join(lines(history)) for history in histories))
+    print_lines("\n\n".join("\n".join(lines(history)) for history in histories))
 
 
 def lines(history: "DocumentHistory") -> Iterator[str]:

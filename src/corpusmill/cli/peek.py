@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.cli.terminal import paint
+from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
 
@@ -70,7 +70,7 @@ def peek(
         print_json({"run": str(run), "documents": documents})
         return
     blocks = [shown(entry, tables, whole=document is not None) for entry in documents]
-    print("\n\n".join(blocks) if blocks else "none")
+    print_lines("\n\n".join(blocks) if blocks else "none")
 
 
 def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None:

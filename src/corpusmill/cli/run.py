@@ -8,6 +8,7 @@ import typer
 
 from corpusmill.cli.common import Json, RecipeFile, Settings, print_json, say
 from corpusmill.cli.progress import Bars, Plain
+from corpusmill.cli.terminal import room
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
@@ -134,7 +135,9 @@ def closing(done: "Run") -> str:
     ]
     for name, checked in zip(run.outputs(), done.checked):
         place = run.output(name)
-        lines.append(f"  {'shards' if name == 'shards' else 'output':<9} {place}   ({checked})")
+        line = f"  {'shards' if name == 'shards' else 'output':<9} {place}"
+        said = f"{line}   ({checked})"
+        lines += [said] if len(said) <= (room() or len(said)) else [line, f"{'':12}({checked})"]
         if name == "shards" and run.is_local and not checked.problems:
             lines.append(
                 '  load      python -c "import corpusmill.loader as l; '

@@ -8,7 +8,7 @@ import typer
 
 from corpusmill.cli import completion
 from corpusmill.cli.common import Json, print_json
-from corpusmill.cli.terminal import folded, lines_of, paint, prose
+from corpusmill.cli.terminal import folded, lines_of, paint, print_lines, prose, refolded
 
 if TYPE_CHECKING:
     from corpusmill.steps.describe import StepInfo
@@ -38,7 +38,7 @@ def steps(
     if json:
         print_json({"steps": [asdict(info) for info in infos]})
     elif name:
-        print("\n\n".join(map(one, infos)))
+        print_lines("\n\n".join(map(one, infos)))
     else:
         print("\n\n".join("\n".join(brief(info)) for info in infos))
         print("\nTo describe one in full: corpusmill steps NAME")
@@ -86,4 +86,4 @@ def one(info: "StepInfo") -> str:
     for row, parameter in zip(rows, info.parameters):
         beside = f"  {row}  {parameter.note}".rstrip()
         lines += [beside] if len(beside) <= prose() else [f"  {row}", *folded(parameter.note, "      ")]
-    return "\n".join([paint(info.name, "bold"), "", info.doc, "", *lines]).rstrip()
+    return "\n".join([paint(info.name, "bold"), "", refolded(info.doc), "", *lines]).rstrip()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from corpusmill.cli.terminal import TIE, heading, lines_of, paint, print_table
+from corpusmill.cli.terminal import TIE, folded, heading, lines_of, paint, print_table, terminal
 from corpusmill.report.figures.duplicates import DedupStep, dedup_table
 from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
@@ -60,7 +60,9 @@ def print_packing(flow: Waterfall, checked: str | None) -> None:
         heading("tokens written without packing")
         print_pairs(written)
     if checked:
-        print(f"  {checked}" if rows or written else f"\n{checked}")
+        indent = "  " if rows or written else ""
+        print("" if indent else "\n", end="")
+        print("\n".join(folded(checked, indent)) if terminal() else f"{indent}{checked}")
 
 
 def print_pairs(rows: Sequence[Sequence[str]]) -> None:

@@ -5,6 +5,7 @@ leaves out the columns that its caller can do without, one after the other, befo
 """
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -21,6 +22,8 @@ GAP = "  "
 TIE = "\u00a0"  # a space at which no line is broken
 SHORTEST = 12  # characters that are left of a cell that is cut
 MORE = "…"
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+MARGIN = re.compile(r" *(?:\| )?")
 
 Row = Sequence[str]
 
@@ -73,6 +76,29 @@ def folded(text: str, indent: str = "", later: str | None = None) -> list[str]:
         text, width, initial_indent=indent, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )
     return [line.replace(TIE, " ") for line in lines]
+
+
+def print_lines(text: str) -> None:
+    """Print lines that are aligned already. One that is too long for a terminal is folded, indented below its first."""
+    for line in text.split("\n"):
+        if terminal() is None or cell_width(COLOUR.sub("", line)) <= (room() or USUAL):
+            print(line)
+            continue
+        margin = MARGIN.match(line)
+        assert margin
+        indent = margin[0] if "|" in margin[0] else " " * (len(margin[0]) + 2)
+        print("\n".join(folded(line[len(margin[0]) :], margin[0], indent)))
+
+
+def refolded(text: str) -> str:
+    """Paragraphs of prose folded anew where a line of them is too long; what is indented or a list stays as it is."""
+    available = room()
+    blocks = text.split("\n\n")
+    for number, block in enumerate(blocks):
+        lines = block.split("\n")
+        if available and max(map(len, lines)) > available and not any(line[:1] in (" ", "-", "|") for line in lines):
+            blocks[number] = "\n".join(folded(" ".join(lines)))
+    return "\n\n".join(blocks)
 
 
 def print_table(

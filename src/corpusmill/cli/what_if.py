@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.cli.terminal import TIE, paint, print_table
+from corpusmill.cli.terminal import TIE, paint, print_lines, print_table
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
@@ -52,7 +52,8 @@ def what_if(
         print("no changes: these are the thresholds of the run")
     print()
     print_steps(answer)
-    print("\n".join(lines(answer)))
+    print_lines("\n".join(lines(answer)))
+    print(f"  {answer.command}")
 
 
 def lines(answer: "WhatIf") -> Iterator[str]:
@@ -80,7 +81,6 @@ def lines(answer: "WhatIf") -> Iterator[str]:
         )
     else:
         yield "Documents and bytes are exact to the last step. To keep these documents, run:"
-    yield f"  {answer.command}"
 
 
 def print_steps(answer: "WhatIf") -> None:
