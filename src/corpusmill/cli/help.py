@@ -9,7 +9,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 GROUPS = {
     "Start": ("demo", "new", "recipes"),
     "Run a recipe": ("check", "run", "plan"),
-    "Look at a run": ("report", "stats", "peek", "sql", "verify"),
+    "Look at a run": ("report", "stats", "peek", "sql", "recipe", "verify"),
     "Ask about a run": ("explain", "what-if", "audit", "trace"),
     "Compare runs": ("diff",),
     "Data and models": ("export", "push", "index", "train"),
