@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from corpusmill import termination
+from corpusmill.cli.terminal import lines_of, paint
 from corpusmill.errors import (
     AssetError,
     CorpusmillError,
@@ -86,7 +87,7 @@ def failed(message: str, code: int, kind: str) -> int:
     """Say what went wrong; every line of it can be found by its `error:`. Returns the code."""
     problems = [line for line in message.splitlines() if line.strip()]
     for line in problems:
-        say(f"error: {line}")
+        say(f"{paint('error:', 'bold red', sys.stderr)} {line}")
     json_error(code, kind, message, problems)
     return code
 
@@ -128,6 +129,4 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     >>> aligned([["stage", "disk"], ["pass-1", "9 kB"]])
     ['stage   disk', 'pass-1  9 kB']
     """
-    from corpusmill.cli.terminal import lines_of
-
     return lines_of(rows, left=(0,))

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +28,10 @@ MARGIN = re.compile(r" *(?:\| )?")
 Row = Sequence[str]
 
 
-def terminal() -> "Console | None":
-    """The terminal on stdout; None where stdout is a file, a pipe or a terminal that knows no more than text."""
-    if not sys.stdout.isatty() or os.environ.get("TERM", "") in ("dumb", "unknown"):
+def terminal(stream: TextIO | None = None) -> "Console | None":
+    """The terminal on stdout, or on another stream; None for a file, a pipe or a terminal that knows no more than
+    text."""
+    if not (stream or sys.stdout).isatty() or os.environ.get("TERM", "") in ("dumb", "unknown"):
         return None
     return _console()
 
@@ -53,13 +54,14 @@ def prose() -> int:
     return min(room() or USUAL, WIDEST)
 
 
-def paint(text: str, style: str) -> str:
-    """The text in a style of rich, "bold red", where stdout shows colours. Align first: colours count as characters.
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """The text in a style of rich, "bold red", where stdout, or another stream, shows colours. Align first: colours
+    count as characters.
 
     >>> paint("kept", "green")  # here stdout is no terminal
     'kept'
     """
-    console = terminal()
+    console = terminal(stream)
     if console is None or console.no_color or console.legacy_windows or not text:
         return text
     from rich.color import ColorSystem
