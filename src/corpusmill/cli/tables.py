@@ -117,7 +117,7 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
 def in_words(skipped: Mapping[str, int]) -> dict[str, int]:
     """Records that are not documents, by what they are. The header of a WARC file counts with the requests and images
     beside it; in a WET file it appears alone."""
-    named = {"blank_line": "blank line", "blank": "blank piece"}
+    named = {"blank_line": "blank line", "blank": "blank piece", "not_sampled": "not in the sample"}
     if not any(kind.startswith("warc_") for kind in skipped.keys() - {"warc_warcinfo"}):
         named["warc_warcinfo"] = "file header"
     words: dict[str, int] = {}
