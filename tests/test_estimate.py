@@ -110,4 +110,4 @@ def test_the_command_plans_with_what_a_recipe_will_give(corpusmill, tmp_path):
     status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml")
     assert f"  disk    {size(run['disk'])} in the run's folder" in out.splitlines()
     status, _, err = corpusmill("plan", tmp_path / "mixed.yaml", "--sample", 0)
-    assert status == 2 and "--sample is a share above 0 and up to 1, got 0.0" in err
+    assert status == 2 and "--sample is a share above 0 and up to 1, as in 1% or 0.01; got 0" in err

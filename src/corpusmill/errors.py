@@ -11,6 +11,7 @@ CorpusmillError          catch this to catch them all
 ├─ AssetError            a model or word list is missing, damaged or of the wrong kind
 ├─ ShardError            training shards are damaged or do not fit what was asked of them
 ├─ ResumeError           the run folder cannot be continued with this recipe or these inputs
+│  └─ RefusedFolder      it is at work for another process, or no run's: nothing ran
 ├─ StorageError          reading or writing failed (a full disk, a lost mount): make room, run again
 └─ MissingExtraError     an optional dependency is not installed: install the extra that it names
 """
@@ -61,6 +62,10 @@ class ShardError(CorpusmillError):
 
 class ResumeError(CorpusmillError):
     """A run folder cannot be continued with this recipe or these inputs."""
+
+
+class RefusedFolder(ResumeError):
+    """Another process is at work in the folder, or it is no run's. Nothing has run."""
 
 
 class StorageError(CorpusmillError, OSError):

@@ -92,8 +92,10 @@ def estimate(
     least     bytes of the input that are taken in any case, as far as there are so many
 
     Time and disk are taken to grow with the bytes of input. Deduplication finds fewer duplicates in a sample, so what
-    follows it is rather overstated. The sample is worked on by one process, in a temporary folder beside the run's.
+    follows it is rather overstated. The sample is worked on by one process, in a temporary folder beside the run's. The
+    recipe's own `run.limit` and `run.sample` are left out.
     """
+    recipe = replace(recipe, run=replace(recipe.run, limit=None, sample=None))
     inputs = lower(recipe).inputs
     sizes = [source.size for source in inputs]
     share = min(1.0, max(share, least / sum(sizes)))

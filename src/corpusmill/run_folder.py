@@ -43,7 +43,7 @@ import pyarrow as pa
 import xxhash
 
 from corpusmill import storage
-from corpusmill.errors import InputError, RecipeError, ResumeError, StorageError
+from corpusmill.errors import InputError, RecipeError, RefusedFolder, ResumeError, StorageError
 from corpusmill.node_cache import NodeCache
 from corpusmill.run_records import (
     UNREADABLE,
@@ -342,7 +342,7 @@ class RunFolder:
     def forget(self) -> None:
         """Remove all that a run has made, for a start from nothing. Raises ResumeError if something else is here."""
         if not self.exists() and storage.list_dir(self.place):
-            raise ResumeError(f"{self.place}: this is not a run's folder (it has no {RUN}), so nothing is removed")
+            raise RefusedFolder(f"{self.place}: this is not a run's folder (it has no {RUN}), so nothing is removed")
         storage.remove_tree(self.place)
 
     @contextlib.contextmanager
@@ -361,7 +361,7 @@ class RunFolder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
-                raise ResumeError(
+                raise RefusedFolder(
                     f"{self.place}: another process ({file.read().strip() or 'unknown'}) is at work in this folder. "
                     f"Wait for it, stop it, or give this run a folder of its own."
                 ) from None

@@ -20,7 +20,7 @@ from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
 from corpusmill.engine.stored_rows import given, stored, with_inputs
-from corpusmill.errors import ResumeError, RunError, StorageError
+from corpusmill.errors import InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.finished import Run
@@ -82,6 +82,7 @@ def run(
     recipe = with_inputs(given(recipe, overrides), inputs)
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     refuse_itself(recipe, run_folder)
+    _refuse_to_replace_a_whole_run(recipe, run_folder)
     recipe = stored(recipe, run_folder, listener.note)
     plan = lower(recipe)
     run_folder.refuse_if_unusable(plan.files, plan.places)
@@ -127,6 +128,16 @@ def run(
     if not _sound(checked):
         raise DamagedOutput(_what_is_wrong(run_folder, checked), done)
     return done
+
+
+def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
+    """Raises InputError if a run on some documents is to replace the output of one on all of them."""
+    if recipe.run.limited and run.exists() and not (earlier := run.record()).get("limited"):
+        raise InputError(
+            f"{run.place}: holds a run on all documents ({earlier['name']}), whose output a run on "
+            f"{recipe.run.limited} would replace. Give this one a folder of its own: --folder "
+            f"{run.place}{recipe.run.limited_name}"
+        )
 
 
 def _to_the_end(
@@ -244,6 +255,7 @@ def _describe(plan: Plan) -> dict[str, Any]:
         "name": plan.recipe.name,
         "recipe": plan.recipe.dump(),
         "fingerprint": plan.recipe.fingerprint(),
+        **({"limited": plan.recipe.run.limited} if plan.recipe.run.limited else {}),
         "versions": versions,
         "command": [printable(word) for word in sys.argv],
         "inputs": inputs,

@@ -41,6 +41,7 @@ def test_reasons_fill_the_lines_below_their_step(capsys, monkeypatch, columns, u
         ({"warc_warcinfo": 1}, {"file header": 1}),
         ({"blank": 2}, {"blank piece": 2}),
         ({"blank_line": 2}, {"blank line": 2}),
+        ({"not_sampled": 2}, {"not in the sample": 2}),
         ({}, {}),
     ],
 )

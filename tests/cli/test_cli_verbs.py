@@ -32,7 +32,7 @@ def test_a_recipe_that_writes_nothing_runs_to_its_end(corpusmill, tmp_path):
     (tmp_path / "d.jsonl").write_text('{"text": "one two"}\n')
     (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\nsteps: [filter/url]\n")
     status, out, _ = corpusmill("run", tmp_path / "r.yaml", "--folder", tmp_path / "run")
-    assert status == 0 and "1 documents in, 1 out" in out and "output" not in out
+    assert status == 0 and "1 document in, 1 out" in out and "output" not in out
 
 
 def test_a_run_that_loses_too_much_fails_and_says_how_to_resume(corpusmill, tmp_path):
@@ -191,7 +191,7 @@ def test_verify_finds_damage(corpusmill, tmp_path):
     file.unlink()
     file.write_bytes(damaged)
     status, out, _ = corpusmill("verify", shards)
-    assert status == 1 and "XXH3-128" in out and "1 problems" in out
+    assert status == 1 and "XXH3-128" in out and "1 problem" in out
 
 
 def test_verify_of_what_holds_no_shards_says_so(corpusmill, tmp_path):

@@ -141,7 +141,7 @@ def test_questions_of_benchmarks_that_stay_are_counted(tmp_path):
         step = {"decontaminate/ngrams": {"benchmarks": str(tmp_path / "q.jsonl"), "action": action}}
         check = audited(tmp_path, pages, [step])["contamination"]
         assert (check.value, check.verdict) == (left, verdict), action
-        assert check.seen.startswith("1 documents have questions")
+        assert check.seen.startswith("1 document with questions")
 
 
 def test_padding_and_a_mix_off_plan_are_flagged(tmp_path):

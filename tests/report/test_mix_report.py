@@ -95,4 +95,5 @@ def test_the_command_shows_the_plan_and_what_was_drawn(run):
     result = CliRunner().invoke(app, ["run", str(folder.parent / "mixed.yaml"), "--folder", str(folder)])
     assert result.exit_code == 0
     assert "sources: 120 tokens are to be drawn" in result.output
+    result = CliRunner().invoke(app, ["report", str(folder)])
     assert "share drawn" in result.output

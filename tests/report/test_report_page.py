@@ -130,12 +130,12 @@ def made(tmp_path, text, steps):
 def test_a_run_that_nothing_survives_has_a_page(tmp_path):
     page = Path(write_page(made(tmp_path, "too short", "[filter/gopher_quality]"))).read_text("utf-8")
     words = text_of(page)
-    assert "of 1 documents kept (0.0 %)" in words and "Kept documents" not in words
+    assert "of 1 document kept (0.0 %)" in words and "Kept documents" not in words
 
 
 def test_a_run_without_steps_has_a_page(tmp_path):
     words = text_of(Path(write_page(made(tmp_path, "the river", "[]"))).read_text("utf-8"))
-    assert "of 1 documents kept (100.0 %)" in words and "The recipe has no steps" in words
+    assert "of 1 document kept (100.0 %)" in words and "The recipe has no steps" in words
 
 
 def test_every_file_of_the_page_is_a_section_of_it():

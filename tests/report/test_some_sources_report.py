@@ -134,7 +134,7 @@ def test_signals_of_a_step_are_null_where_it_is_not_for_the_source(folder):
 def test_the_flow_shows_what_passed_by(folder, corpusmill):
     _, out, _ = corpusmill("report", folder)
     head, *rows = (" ".join(line.split()) for line in out.splitlines())
-    assert head == "step documents in not applied out kept of input bytes out tokens out"
+    assert head == "step documents in not applied out kept of input bytes out"
     assert any(row.startswith(f"gopher_quality {FILTERED + 6} 6 ") for row in rows)
     _, out, _ = corpusmill("report", folder, "--json")
     step = json.loads(out)["steps"][1]

@@ -7,6 +7,7 @@ import typer
 from corpusmill.cli import (
     audit,
     check,
+    completion,
     demo,
     diff,
     explain,
@@ -26,11 +27,14 @@ from corpusmill.cli import (
     verify,
     what_if,
 )
+from corpusmill.cli.help import Verbal, Verbs
 
-app = typer.Typer(
+app = Verbal(
     name="corpusmill",
+    cls=Verbs,
     help="Mill raw text into training tokens: one recipe from a raw crawl to training shards.",
-    no_args_is_help=True,
+    epilog="Help for a verb, with an example: corpusmill VERB -h",
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -55,22 +59,28 @@ for verb in (
     trace,
     train,
     plan,
+    completion,
     recipes,
 ):
     verb.add_to(app)
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+def version(
+    context: typer.Context, show: bool = typer.Option(False, "--version", help="Print the version and exit.")
+) -> None:
     if show:
         import corpusmill
 
         print(f"corpusmill {corpusmill.__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def main() -> None:
     """The `corpusmill` command."""
     from corpusmill.cli.common import guarded
 
+    completion.prepare()
     sys.exit(guarded(app))

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from corpusmill.cli.common import FAILED, Folder, Json, print_json
-from corpusmill.report.numbers import measured, number
+from corpusmill.cli.terminal import folded, lines_of, paint
+from corpusmill.report.numbers import measured, number, plural
 
 if TYPE_CHECKING:
     from corpusmill.report.audit import Audit, Check
 
 ORDER = ("red flag", "warning", "ok", "not measured")
-WIDE = 116
+INDENT = " " * 14
+STYLES = {"red flag": "bold red", "warning": "yellow", "ok": "green", "not measured": "dim"}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,22 +26,28 @@ def audit(
     run: Folder,
     bound: Annotated[
         list[str] | None,
-        typer.Option(help="Another bound for a check: NAME=LOW..HIGH. Either end may be left out. May be repeated."),
+        typer.Option(
+            metavar="NAME=LOW..HIGH", help="Another bound for a check: either end may be left out. May be repeated."
+        ),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Documents of the output that are read.")] = 1000,
+    sample: Annotated[int, typer.Option(min=1, metavar="N", help="Documents of the output that are read.")] = 1000,
     prompt: Annotated[
         str | None,
         typer.Option(
+            metavar="FILE",
             help="Write all of it and sample documents as a prompt for a reviewer to this file; - is stdout.",
             show_default=False,
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Of the prompt: documents of each kind.")] = 3,
-    chars: Annotated[int, typer.Option(min=1, help="Of the prompt: characters of each document.")] = 800,
+    samples: Annotated[int, typer.Option(min=0, metavar="N", help="Of the prompt: documents of each kind.")] = 3,
+    chars: Annotated[int, typer.Option(min=1, metavar="N", help="Of the prompt: characters of each document.")] = 800,
     raw: Annotated[bool, typer.Option("--raw", help="Of the prompt: do not redact personal data.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a run for red flags: measured values, their bounds, what to change. Exits with 1 if there is one."""
+    """Check a run for red flags, and say what to change.
+
+    Prints measured values with their bounds. Exits with 1 if there is a red flag.
+    """
     from corpusmill.report.audit import audit as check
 
     result = check(run, bounds=bound or (), sample=sample)
@@ -63,22 +70,22 @@ def audit(
 def lines(result: "Audit") -> Iterator[str]:
     """The checks, red flags first, and a summary."""
     ordered = sorted(result.checks, key=lambda check: ORDER.index(check.verdict))
-    width = max(len(check.name) for check in ordered)
-    values = {check.name: value(check) for check in ordered}
-    amount = max(map(len, values.values()))
-    for check in ordered:
-        verdict = check.verdict.upper() if check.verdict == "red flag" else check.verdict
-        bounds = check.bounds.in_words(check.unit)
-        yield f"{verdict:<12}  {check.name:<{width}}  {values[check.name]:>{amount}}  {bounds}"
-        yield from (f"{'':14}{part}" for part in wrap(check.seen, WIDE - 14, break_on_hyphens=False))
+    verdicts = [check.verdict.upper() if check.verdict == "red flag" else check.verdict for check in ordered]
+    width = max(map(len, verdicts))
+    cells = [(check.name, value(check), check.bounds.in_words(check.unit)) for check in ordered]
+    for check, verdict, line in zip(ordered, verdicts, lines_of(cells, left=(0, 2))):
+        yield f"{paint(verdict.ljust(width), STYLES[check.verdict])}  {line}"
+        yield from folded(check.seen, INDENT)
         if check.advice:
-            yield f"{'':14}→ {check.advice}"  # not broken: it may be a command
+            advice = f"{INDENT}→ {check.advice}"
+            # A command is not broken, so that it can be copied.
+            yield from [advice] if "corpusmill " in advice else folded(f"→ {check.advice}", INDENT, f"{INDENT}  ")
         if check.examples:
-            yield f"{'':14}e.g. {', '.join(check.examples)}"
+            yield from folded(f"e.g. {', '.join(check.examples)}", INDENT, f"{INDENT}     ")
     counts = {verdict: sum(check.verdict == verdict for check in ordered) for verdict in ORDER}
     flags, warnings, fine, unknown = counts.values()
     yield ""
-    yield f"{flags} red flags, {warnings} warnings, {fine} ok, {unknown} not measured"
+    yield f"{plural(flags, 'red flag')}, {plural(warnings, 'warning')}, {fine} ok, {unknown} not measured"
 
 
 def value(check: "Check") -> str:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from corpusmill.cli.common import Json, print_json
+from corpusmill.cli.common import Json, RecipeFile, Settings, print_json
 from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def check(
-    recipe: Annotated[Path, typer.Argument(help="A recipe in YAML.", show_default=False)],
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
+    recipe: RecipeFile,
+    settings: Settings = None,
     json: Json = False,
 ) -> None:
     """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input."""

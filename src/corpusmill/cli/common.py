@@ -1,4 +1,4 @@
-"""What all verbs share: messages, exit codes, JSON, tables."""
+"""What all verbs share: options, messages, exit codes, JSON."""
 
 import io
 import json
@@ -6,25 +6,50 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from corpusmill import termination
-from corpusmill.errors import CorpusmillError, InputError, RecipeError
+from corpusmill.cli.terminal import lines_of, paint
+from corpusmill.errors import (
+    AssetError,
+    CorpusmillError,
+    InputError,
+    MissingExtraError,
+    RecipeError,
+    RefusedFolder,
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Folder = Annotated[str, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
+Folder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, as in runs/demo.", show_default=False)]
+RecipeFile = Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe in YAML.", show_default=False)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change the recipe: --set gopher_quality.min_words=30, --set run.workers=4. May be repeated.",
+    ),
+]
 
+PROGRAM = "corpusmill"
 WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
 FAILED = 1  # something ran, and did not complete
 INTERRUPTED = 130
-SAFE = "What is committed is safe: run the same command again to continue."
+NOTHING_RAN = (RecipeError, InputError, AssetError, MissingExtraError, RefusedFolder)
+SAFE = "What is committed is safe: run the same command again{} to continue."
+
+_printed: set[str] = set()  # "json", once there is an object on stdout: an error does not print a second one
 
 
 def guarded(app: Callable[..., Any]) -> int:
-    """Run the app; errors become one message on stderr and an exit code, never a traceback for a mistake of the
-    user."""
+    """Run the app; errors become messages on stderr and an exit code, never a traceback for a mistake of the user.
+
+    With --json, an error is one object on stdout as well: {"error": {"code", "kind", "message", "problems"}}.
+    """
+    _printed.clear()
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be UTF-8, nor consoles know every character
         sys.stdout.reconfigure(errors="backslashreplace")
     sys.path.insert(0, "")  # custom steps are imported from the working directory, as with `python -m`
@@ -32,28 +57,60 @@ def guarded(app: Callable[..., Any]) -> int:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.
         try:
             with termination.raised():
-                status = app(standalone_mode=False) or 0
+                status = app(standalone_mode=False, prog_name=PROGRAM) or 0
         except (KeyboardInterrupt, typer.Abort):
             status = INTERRUPTED
         except typer.Exit as end:
             status = end.exit_code
         if status == INTERRUPTED:
-            say(f"\ninterrupted. {SAFE}")
+            stopped("interrupted", status)
         return int(status)
     except termination.Terminated as end:
-        say(f"\nterminated. {SAFE}")
+        stopped("terminated", int(end.code or FAILED))
         return int(end.code or FAILED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE if os.name != "nt" else FAILED
     except CorpusmillError as error:
-        say(f"error: {error}")
-        return WRONG if isinstance(error, RecipeError | InputError) else FAILED
+        return failed(str(error), WRONG if isinstance(error, NOTHING_RAN) else FAILED, type(error).__name__)
     except Exception as error:
-        if not hasattr(error, "show"):
+        if not hasattr(error, "format_message"):
             raise
-        error.show()  # an error in the command line itself; its class depends on the version of typer
-        return WRONG
+        # An error in the command line itself; its class depends on the version of typer.
+        status = failed(error.format_message(), WRONG, "UsageError")
+        context = getattr(error, "ctx", None)
+        say(f"See: {context.command_path if context else PROGRAM} --help")
+        return status
+
+
+def failed(message: str, code: int, kind: str) -> int:
+    """Say what went wrong; every line of it can be found by its `error:`. Returns the code."""
+    problems = [line for line in message.splitlines() if line.strip()]
+    for line in problems:
+        say(f"{paint('error:', 'bold red', sys.stderr)} {line}")
+    json_error(code, kind, message, problems)
+    return code
+
+
+def stopped(how: str, code: int) -> None:
+    """Say that the command was stopped, and how its run is continued."""
+    words = _words()
+    safe = SAFE.format(" without --restart" if "--restart" in words else "")
+    said = f"{how}. {safe}" if "run" in words[:1] else f"{how}."
+    say(f"\n{said}")
+    json_error(code, how, said, [])
+
+
+def json_error(code: int, kind: str, message: str, problems: Sequence[str]) -> None:
+    """The error as the one JSON object on stdout, if the command was asked for JSON and has printed none."""
+    if "--json" in _words() and not _printed:
+        print_json({"error": {"code": code, "kind": kind, "message": message, "problems": list(problems)}})
+
+
+def _words() -> list[str]:
+    """The words of the command line up to a `--`."""
+    words = sys.argv[1:]
+    return words[: words.index("--")] if "--" in words else words
 
 
 def say(message: str) -> None:
@@ -62,6 +119,7 @@ def say(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
+    _printed.add("json")
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
 
 
@@ -71,9 +129,4 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     >>> aligned([["stage", "disk"], ["pass-1", "9 kB"]])
     ['stage   disk', 'pass-1  9 kB']
     """
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for cells in rows:
-        first, *others = (cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(cells, widths)))
-        lines.append("  ".join([first, *others]).rstrip())
-    return lines
+    return lines_of(rows, left=(0,))

@@ -13,11 +13,16 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    folder: Annotated[str | None, typer.Option(help="The run folder, instead of runs/demo.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; one per core if not given.")] = None,
+    folder: Annotated[str | None, typer.Option(metavar="FOLDER", help="The run folder, instead of runs/demo.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Worker processes; one per core if not given.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Run a demo: mill a small crawl, which ships, to training shards in runs/demo."""
+    """Run a demo: mill a small crawl, which ships, to training shards.
+
+    The run is in runs/demo.
+    """
     from corpusmill.recipe.shipped import shipped
 
     run(shipped("demo").path, folder=folder, workers=workers, json=json)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.report.numbers import number
+from corpusmill.cli.terminal import lines_of, paint, print_lines
+from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:
     from corpusmill.report.diff import Diff, Example
@@ -22,17 +23,20 @@ def add_to(app: typer.Typer) -> None:
 def diff(
     before: Folder,
     after: Folder,
-    count: Annotated[int, typer.Option("-n", min=0, help="Example documents per transition.")] = 2,
+    count: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Example documents per transition.")] = 2,
     json: Json = False,
 ) -> None:
-    """Compare two runs: which documents have another outcome, and how recipes, inputs and versions differ."""
+    """Compare two runs: documents with another outcome, and why.
+
+    Shows how recipes, inputs and versions differ, too.
+    """
     from corpusmill.report.diff import diff as compare
 
     comparison = compare(before, after, count)
     if json:
         print_json(asdict(comparison))
         return
-    print("\n".join(lines(comparison)))
+    print_lines("\n".join(lines(comparison)))
 
 
 def lines(comparison: "Diff") -> Iterator[str]:
@@ -50,17 +54,15 @@ def lines(comparison: "Diff") -> Iterator[str]:
     )
     transitions = list(comparison.transitions.items())
     moved = sum(documents for _, documents in transitions)
-    yield f"{number(comparison.same)} documents had the same outcome, {number(moved)} differ"
+    yield f"{plural(comparison.same, 'document')} had the same outcome, {number(moved)} differ"
     if transitions:
         yield ""
-    left = max((len(before) for (before, _), _ in transitions), default=0)
-    right = max((len(after) for (_, after), _ in transitions), default=0)
-    for (before, after), documents in transitions[:TOP]:
-        why = "  for another reason" if before == after else ""
-        yield f"{before:<{left}} → {after:<{right}}  {number(documents):>9}{why}"
+    named = [(f"{before} → {after}", number(documents)) for (before, after), documents in transitions[:TOP]]
+    for line, ((before, after), _) in zip(lines_of(named), transitions):
+        yield f"{line}{'  for another reason' if before == after else ''}"
         for example in comparison.examples:
             if (example.before.where, example.after.where) == (before, after):
-                yield f"    {shown(example)}"
+                yield paint(f"    {shown(example)}", "dim")
     if transitions[TOP:]:
         yield f"{len(transitions) - TOP} more: --json has them all"
 

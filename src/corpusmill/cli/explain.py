@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.report.numbers import number
+from corpusmill.cli.terminal import paint, print_lines
+from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:
     from corpusmill.report.explain import DocumentHistory, RuleResult, StepOutcome, TokenPlacement
@@ -22,10 +23,18 @@ def add_to(app: typer.Typer) -> None:
 
 def explain(
     run: Folder,
-    name: Annotated[str, typer.Argument(help="An id or a prefix of one, a URL, or FILE:POSITION.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT", help="An id or a prefix of one, a URL, or FILE:POSITION.", show_default=False
+        ),
+    ],
     json: Json = False,
 ) -> None:
-    """Explain what happened to a document: what every step measured and decided, and where its tokens are."""
+    """Explain what happened to one document, step by step.
+
+    Shows what every step measured and decided, and where its tokens are.
+    """
     from corpusmill.report.explain import explain as histories_of
 
     histories = histories_of(run, name)
@@ -34,7 +43,7 @@ def explain(
         return
     if len(histories) > 1:
         print(f"{len(histories)} documents and records have this name.\n")
-    print("\n\n".join("\n".join(lines(history)) for history in histories))
+    print_lines("\n\n".join("\n".join(lines(history)) for history in histories))
 
 
 def lines(history: "DocumentHistory") -> Iterator[str]:
@@ -45,7 +54,7 @@ def lines(history: "DocumentHistory") -> Iterator[str]:
     for what in ("url", "date"):
         if value := getattr(history, what):
             yield f"{what:<9}{one_line(value)}"
-    yield f"outcome  {outcome(history)}"
+    yield f"outcome  {paint(outcome(history), style(history))}"
     if history.steps and not (history.lost and history.text is None and history.steps[0].verdict == "not reached"):
         yield "steps"
         width = max(len(step.step) for step in history.steps)
@@ -59,12 +68,16 @@ def lines(history: "DocumentHistory") -> Iterator[str]:
         yield f"text     {not_stored({'file': history.file, 'position': history.position})}"
 
 
+def style(history: "DocumentHistory") -> str:
+    return "red" if history.lost else "yellow" if history.dropped_by else "green"
+
+
 def outcome(history: "DocumentHistory") -> str:
     """One line: kept, dropped by which step, or lost."""
     from corpusmill.report.visible import one_line
 
-    length = "" if history.bytes is None else f" ({number(history.bytes)} bytes"
-    length += "" if history.tokens is None else f", {number(history.tokens)} tokens"
+    length = "" if history.bytes is None else f" ({plural(history.bytes, 'byte')}"
+    length += "" if history.tokens is None else f", {plural(history.tokens, 'token')}"
     length += ")" if length else ""
     if history.lost:
         expected = ", as expected" if history.lost.expected else ""
@@ -81,9 +94,9 @@ def step_lines(step: "StepOutcome", width: int, source: str) -> Iterator[str]:
 
     why = f": {', '.join(step.reasons)}" if step.reasons else ""
     why = f": source {one_line(source)}" if step.verdict == "not applied" else why
-    yield f"  {step.step:<{width}}  {step.verdict}{why}"
+    yield f"  {paint(f'{step.step:<{width}}', 'bold')}  {step.verdict}{why}"
     for rule in step.rules:
-        yield f"    {'pass' if rule.passes else 'FAIL'}  {compared(rule)}"
+        yield f"    {paint('pass', 'green') if rule.passes else paint('FAIL', 'bold red')}  {compared(rule)}"
     if kept := step.duplicate_of:
         url = f" {one_line(kept.url)}" if kept.url else ""
         similarity = "" if kept.similarity is None else f", similarity {kept.similarity:.3f}"
@@ -105,7 +118,7 @@ def compared(rule: "RuleResult") -> str:
 
 def placement(place: "TokenPlacement") -> str:
     """`tokens   0 to 512 of 00000.bin (512 tokens, from row 0)`"""
-    length = f"{number(place.stop - place.start)} tokens"
+    length = f"{plural(place.stop - place.start, 'token')}"
     offset = f", from its token {number(place.offset)}" if place.offset else ""
     name = PurePath(place.file).name
     tokens = f"{number(place.start)} to {number(place.stop)} of {name}"

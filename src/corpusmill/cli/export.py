@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from corpusmill.cli.common import Json, print_json, say
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import number, plural, size
 
 EVERY = 5.0  # seconds between lines of progress
 
@@ -17,25 +17,30 @@ def add_to(app: typer.Typer) -> None:
 
 
 def export(
-    source: Annotated[Path, typer.Argument(help="A run, or a folder of training shards.", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a folder of training shards.", show_default=False)
+    ],
     format: Annotated[
         str,
         typer.Argument(
+            metavar="FORMAT",
             help="megatron, parquet_tokens, mds, litdata, nanogpt or tokenized; jsonl or parquet for text.",
             show_default=False,
         ),
     ],
-    folder: Annotated[Path, typer.Argument(help="A new folder.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.", show_default=False)],
     tokens_per_shard: Annotated[
-        int | None, typer.Option(min=1, help="Tokens per file. [default: as in the shards, or 100 M]")
+        int | None, typer.Option(min=1, metavar="N", help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
-    val_fraction: Annotated[float, typer.Option(help="nanogpt: share of the documents in val.bin.")] = 0.0005,
+    val_fraction: Annotated[
+        float, typer.Option(metavar="SHARE", help="nanogpt: share of the documents in val.bin.")
+    ] = 0.0005,
     single_file: Annotated[
         bool, typer.Option("--single-file", help="Text, tokenized, parquet_tokens: write one file.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Export training shards to the format of another trainer, or the text of the kept documents."""
+    """Export shards to the format of another trainer, or the kept text."""
     from corpusmill.export import export as carry_out
 
     settings: dict[str, Any] = {}
@@ -47,9 +52,9 @@ def export(
     if json:
         print_json({name: value if name != "folder" else str(value) for name, value in vars(made).items()})
         return
-    held = [f"{number(made.documents)} documents"] if made.documents is not None else []
-    held += [f"{number(made.tokens)} tokens"] if made.tokens is not None else []
-    print(f"{made.folder}: {', '.join(held)} in {number(made.files)} files, {size(made.bytes)} ({made.format})")
+    held = [f"{plural(made.documents, 'document')}"] if made.documents is not None else []
+    held += [f"{plural(made.tokens, 'token')}"] if made.tokens is not None else []
+    print(f"{made.folder}: {', '.join(held)} in {plural(made.files, 'file')}, {size(made.bytes)} ({made.format})")
 
 
 class _Progress:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import plural, size
 
 
 def add_to(app: typer.Typer) -> None:
@@ -15,17 +15,23 @@ def add_to(app: typer.Typer) -> None:
 
 def index(
     run: Folder,
-    folder: Annotated[Path, typer.Argument(help="A new folder for the index.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the index.", show_default=False)],
     step: Annotated[
-        str | None, typer.Option("--step", help="The dedup step whose keys to export; required if the run has several.")
+        str | None,
+        typer.Option(
+            "--step", metavar="STEP", help="The dedup step whose keys to export; required if the run has several."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Export the dedup keys of the kept documents, for later runs to deduplicate against (`against:`)."""
+    """Export dedup keys, so that later runs drop duplicates of this one.
+
+    They are those of the kept documents; a recipe names the folder with `against:`.
+    """
     from corpusmill.report.index import export
 
     made = export(run, folder, step)
     if json:
         print_json({"index": str(folder), "step": made.step, "documents": made.documents, "bytes": made.bytes})
     else:
-        print(f"{folder}: index of {number(made.documents)} documents for {made.step}, {size(made.bytes)}")
+        print(f"{folder}: index of {plural(made.documents, 'document')} for {made.step}, {size(made.bytes)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from corpusmill.cli import completion
 from corpusmill.cli.common import say
 from corpusmill.cli.recipes import recipes
 
@@ -21,15 +22,25 @@ def add_to(app: typer.Typer) -> None:
 
 def new(
     recipe: Annotated[
-        str | None, typer.Argument(help="A recipe that ships; without it, they are listed.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="RECIPE",
+            help="A recipe that ships; without it, they are listed.",
+            show_default=False,
+            autocompletion=completion.recipes,
+        ),
     ] = None,
     file: Annotated[
-        str | None, typer.Argument(help="The file to write; RECIPE.yaml if not given, - prints.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="FILE", help="The file to write; RECIPE.yaml if not given, - prints.", show_default=False
+        ),
     ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
             "--input",
+            metavar="PATH",
             help="What to read: a file, a folder, a pattern or a URL. Of a recipe with several sources NAME=PATH, once "
             "per source.",
         ),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.errors import InputError
-from corpusmill.report.numbers import number
+from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:
     from corpusmill.report.tables import RunTables
@@ -24,11 +25,17 @@ def add_to(app: typer.Typer) -> None:
 def peek(
     run: Folder,
     dropped: Annotated[
-        str | None, typer.Option(help="Dropped documents: of a step, of a step.rule, or `all`.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="STEP", help="Dropped documents: of a step, of a step.rule, or `all`.", show_default=False
+        ),
     ] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Records and documents that could not be processed.")] = False,
     document: Annotated[
-        str | None, typer.Option("--id", help="Everything about the document with this id or URL.", show_default=False)
+        str | None,
+        typer.Option(
+            "--id", metavar="ID", help="Everything about the document with this id or URL.", show_default=False
+        ),
     ] = None,
     repeated: Annotated[
         bool,
@@ -36,10 +43,10 @@ def peek(
             "--repeated", help="The most frequent lines or paragraphs, if a step such as dedup/line counts them."
         ),
     ] = False,
-    count: Annotated[int, typer.Option("-n", min=1, help="How many to show.")] = 5,
+    count: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many to show.")] = 5,
     json: Json = False,
 ) -> None:
-    """Show documents of a run: kept, dropped with their reasons, or failed."""
+    """Show documents: kept, dropped with their reasons, or failed."""
     from corpusmill.report import samples
     from corpusmill.report.tables import RunTables
 
@@ -63,7 +70,7 @@ def peek(
         print_json({"run": str(run), "documents": documents})
         return
     blocks = [shown(entry, tables, whole=document is not None) for entry in documents]
-    print("\n\n".join(blocks) if blocks else "none")
+    print_lines("\n\n".join(blocks) if blocks else "none")
 
 
 def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None:
@@ -84,7 +91,7 @@ def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None
     for step, rows in by_step.items():
         print(f"{step}:" if rows else f"{step}: nothing occurs twice")
         for row in rows:
-            counts = f"{number(row['occurrences'])} times in {number(row['documents'])} documents"
+            counts = f"{number(row['occurrences'])} times in {plural(row['documents'], 'document')}"
             print(f"  {counts}, {size(row['bytes'])}, first in {row['id']}")
             print(f"    | {excerpt(one_line(row['text']), REPEATED)}")
 
@@ -96,18 +103,17 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
     from corpusmill.report.visible import excerpt, not_stored, one_line, visible
 
     place = f"{entry['source']} {PurePath(entry['file'] or '').name}:{entry['position']}"
-    lines = [f"id       {entry['id']}", f"from     {one_line(place)}"]
+    lines = [f"id       {paint(entry['id'], 'bold')}", f"from     {one_line(place)}"]
     if entry["url"]:
         lines.append(f"url      {one_line(entry['url'])}")
     if "kind" in entry:
         expected = ", as expected" if entry["expected"] else ""
-        return "\n".join(
-            [*lines, f"dead     {entry['step']}: {entry['kind']}{expected}: {one_line(entry['reason'] or '')}"]
-        )
-    tokens = "" if entry["tokens"] is None else f", {number(entry['tokens'])} tokens"
-    lines.append(f"length   {number(entry['bytes'])} bytes{tokens}")
+        what = f"{entry['step']}: {entry['kind']}{expected}: {one_line(entry['reason'] or '')}"
+        return "\n".join([*lines, f"{paint('dead', 'red')}     {what}"])
+    tokens = "" if entry["tokens"] is None else f", {plural(entry['tokens'], 'token')}"
+    lines.append(f"length   {plural(entry['bytes'], 'byte')}{tokens}")
     if entry["dropped_by"]:
-        lines.append(f"dropped  by {entry['dropped_by']}")
+        lines.append(paint(f"dropped  by {entry['dropped_by']}", "yellow"))
         lines += [f"         {because(reason, entry['signals'], tables.bounds)}" for reason in entry["reasons"]]
     if whole:
         lines += ["signals"]

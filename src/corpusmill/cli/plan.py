@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli import plan_cost, plan_model, plan_sources
-from corpusmill.cli.common import Json, print_json
+from corpusmill.cli.common import Json, Settings, print_json
 from corpusmill.errors import InputError
 from corpusmill.tokens.budget import TWENTY, with_ratio
 
@@ -19,21 +19,34 @@ def add_to(app: typer.Typer) -> None:
 def plan(
     of: Annotated[
         Path | None,
-        typer.Argument(help="A finished run, or a recipe in YAML: how far its tokens go.", show_default=False),
+        typer.Argument(
+            metavar="RUN|RECIPE", help="A finished run, or a recipe in YAML: how far its tokens go.", show_default=False
+        ),
     ] = None,
-    params: Annotated[str | None, typer.Option(help="Parameters of the model: 7B, 400M.")] = None,
-    flops: Annotated[str | None, typer.Option(help="Training compute in floating-point operations: 1e23.")] = None,
-    tokens: Annotated[str | None, typer.Option(help="Training tokens: 1T.")] = None,
-    overtrain: Annotated[float, typer.Option(help="Factor on the compute-optimal number of tokens.")] = 1.0,
+    params: Annotated[str | None, typer.Option(metavar="N", help="Parameters of the model: 7B, 400M.")] = None,
+    flops: Annotated[
+        str | None, typer.Option(metavar="FLOPS", help="Training compute in floating-point operations: 1e23.")
+    ] = None,
+    tokens: Annotated[str | None, typer.Option(metavar="N", help="Training tokens: 1T.")] = None,
+    overtrain: Annotated[
+        float, typer.Option(metavar="FACTOR", help="Factor on the compute-optimal number of tokens.")
+    ] = 1.0,
     weight: Annotated[
-        list[str] | None, typer.Option(help="A source's share of the tokens: --weight web=0.8. May be repeated.")
+        list[str] | None,
+        typer.Option(metavar="SOURCE=SHARE", help="A source's share of the tokens: --weight web=0.8. May be repeated."),
     ] = None,
-    sample: Annotated[float, typer.Option(help="With a recipe: the share of its input to sample.")] = 0.01,
-    workers: Annotated[int | None, typer.Option(min=1, help="With a recipe: the number of worker processes.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Change the recipe, as for run.")] = None,
+    sample: Annotated[
+        str, typer.Option(metavar="SHARE", help="With a recipe: how much of its input to sample: 1% or 0.01.")
+    ] = "1%",
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="With a recipe: the number of worker processes.")
+    ] = None,
+    settings: Settings = None,
     json: Json = False,
 ) -> None:
-    """Plan a token budget: tokens for a model size, or a model size for some tokens or compute; tokens per source.
+    """Plan a token budget, or estimate what a run of a recipe takes.
+
+    Gives the tokens for a model size, or the model size for some tokens or compute, and the tokens per source.
 
     Compute-optimal is 20 tokens per parameter (Hoffmann et al. 2022, table 3). A smaller model trained on more tokens
     costs more to train to the same loss, and less at inference: --overtrain 10 plans that.
@@ -42,7 +55,7 @@ def plan(
     """
     cost = plan_cost.from_sample(of, sample, workers, settings or []) if of is not None and of.is_file() else None
     if cost is not None and params is flops is tokens is None:
-        print_json({"run": cost}) if json else print("\n".join(plan_cost.lines(cost)))
+        print_json({"run": cost}) if json else plan_cost.show(cost)
         return
     given, value = plan_model.quantity(params, flops, tokens)
     if not 0 < overtrain < math.inf:
@@ -54,7 +67,10 @@ def plan(
         record = {"given": {given: value}, "overtrain": overtrain, **plan_model.record(given, value, model)}
         print_json({**record, "sources": needs, "run": cost})
         return
-    parts = [plan_model.lines(given, value, model, overtrain)]
-    parts += [plan_sources.lines(needs)] if needs else []
-    parts += [plan_cost.lines(cost)] if cost is not None else []
-    print("\n\n".join("\n".join(part) for part in parts))
+    plan_model.show(given, value, model, overtrain)
+    if needs:
+        print()
+        plan_sources.show(needs)
+    if cost is not None:
+        print()
+        plan_cost.show(cost)

@@ -5,30 +5,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpusmill.cli.common import aligned
-from corpusmill.errors import InputError
-from corpusmill.report.numbers import number, size
-from corpusmill.report.numbers import share as share_of
+from corpusmill.cli.terminal import print_table
+from corpusmill.report.numbers import number, plural, share, size
 
 
-def from_sample(recipe: Path, share: float, workers: int | None, settings: list[str]) -> dict[str, Any]:
+def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[str]) -> dict[str, Any]:
     """The estimate as JSON, with the `hours` that so many workers take."""
     from corpusmill.cli.progress import Plain
     from corpusmill.estimate import estimate
     from corpusmill.recipe.model import Recipe
+    from corpusmill.recipe.parts import share_of
 
-    if not 0 < share <= 1:
-        raise InputError(f"--sample is a share above 0 and up to 1, got {share}")
+    share = share_of(sample, "--sample")
     loaded = Recipe.load(recipe, settings)
     cost = estimate(loaded, share, Plain())
     count = workers or loaded.run.workers or os.cpu_count() or 1
     return {**cost.to_json(), "workers": count, "hours": cost.seconds / count / 3600}
 
 
-def lines(cost: Mapping[str, Any]) -> list[str]:
-    """What a run takes, stage by stage, and what it gives."""
-    part = share_of(cost["sample_bytes"], cost["bytes"])
-    workers = f"{cost['workers']} worker{'s' * (cost['workers'] > 1)}"
+def show(cost: Mapping[str, Any]) -> None:
+    """Print what a run takes, stage by stage, and what it gives."""
+    part = share(cost["sample_bytes"], cost["bytes"])
+    workers = plural(cost["workers"], "worker")
     stages = [[stage["stage"], duration(stage["seconds"]), size(stage["bytes"])] for stage in cost["stages"]]
     sources = [
         [
@@ -39,16 +37,14 @@ def lines(cost: Mapping[str, Any]) -> list[str]:
         ]
         for source in cost["sources"]
     ]
-    return [
-        f"Estimate for all {size(cost['bytes'])} of input, from a sample of {size(cost['sample_bytes'])} ({part}):",
-        f"  time    {duration(cost['seconds'] / cost['workers'])} with {workers}",
-        f"  disk    {size(cost['disk'])} in the run's folder",
-        f"  memory  {size(cost['memory'])} per worker in the sample" if cost["memory"] else "  memory  unknown",
-        "",
-        *aligned([["stage", "worker time", "disk"], *stages]),
-        "",
-        *aligned([["source", "input", "documents kept", "tokens"], *sources]),
-    ]
+    print(f"Estimate for all {size(cost['bytes'])} of input, from a sample of {size(cost['sample_bytes'])} ({part}):")
+    print(f"  time    {duration(cost['seconds'] / cost['workers'])} with {workers}")
+    print(f"  disk    {size(cost['disk'])} in the run's folder")
+    print(f"  memory  {size(cost['memory'])} per worker in the sample" if cost["memory"] else "  memory  unknown")
+    print()
+    print_table(["stage", "worker time", "disk"], stages)
+    print()
+    print_table(["source", "input", "documents kept", "tokens"], sources)
 
 
 def duration(seconds: float) -> str:

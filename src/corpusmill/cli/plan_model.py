@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from corpusmill.cli.common import aligned
+from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
 from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, Model, amount, in_words, with_ratio
 
@@ -43,17 +43,17 @@ def record(given: Given, value: float, model: Model) -> dict[str, Any]:
     }
 
 
-def lines(given: Given, value: float, model: Model, overtrain: float) -> list[str]:
-    """The plan, what is compute-optimal, and published models: their tokens against the compute-optimal ones, and how
-    many tokens their ratio makes of this model."""
+def show(given: Given, value: float, model: Model, overtrain: float) -> None:
+    """Print the plan, what is compute-optimal, and published models: their tokens against the compute-optimal ones,
+    and how many tokens their ratio makes of this model."""
     times = "" if overtrain == 1 else f", {overtrain:g} times the compute-optimal tokens"
     optima = [
-        [f"  {name}", short(fit.params), short(fit.tokens), short(fit.flops), f"{fit.ratio:.1f}"]
+        [name, short(fit.params), short(fit.tokens), short(fit.flops), f"{fit.ratio:.1f}"]
         for name, fit in optimal(given, value).items()
     ]
     others = [
         [
-            f"  {name}",
+            name,
             short(one.params),
             short(one.tokens),
             f"{one.ratio:.1f}",
@@ -62,14 +62,11 @@ def lines(given: Given, value: float, model: Model, overtrain: float) -> list[st
         ]
         for name, one in KNOWN.items()
     ]
-    head = ["published", "parameters", "tokens", "tokens/parameter", "against 20", f"so for {short(model.params)}"]
-    return [
-        f"{short(model.params)} parameters on {short(model.tokens)} tokens: {short(model.flops)} FLOP{times}",
-        "",
-        *aligned([["compute-optimal by", "parameters", "tokens", "FLOP", "tokens/parameter"], *optima]),
-        "",
-        *aligned([head, *others]),
-    ]
+    head = ["published", "parameters", "tokens", "per parameter", "against 20", f"so for {short(model.params)}"]
+    print(f"{short(model.params)} parameters on {short(model.tokens)} tokens: {short(model.flops)} FLOP{times}\n")
+    print_table(["compute-optimal by", "parameters", "tokens", "FLOP", "per parameter"], optima, leave_out=(3,))
+    print()
+    print_table(head, others, leave_out=(1, 2, 4))
 
 
 def short(value: float) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corpusmill.cli.common import aligned
+from corpusmill.cli.terminal import folded, print_table
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.numbers import number
+from corpusmill.report.numbers import number, plural
 
 WORTH = 4  # epochs that are nearly as good as new text: Muennighoff et al. 2023, arXiv:2305.16264
 
@@ -95,18 +95,24 @@ def needs(
     return by_source
 
 
-def lines(needs: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A line per source, and what to do about those that are too small."""
+def show(needs: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print a line per source, and what to do about those that are too small."""
     counted = "there" in next(iter(needs.values()))
-    rows = [["source", "share", "tokens wanted", *(["tokens available", "epochs"] if counted else [])]]
+    head = ["source", "share", "tokens wanted", *(["tokens available", "epochs"] if counted else [])]
+    rows = []
     for source, need in needs.items():
         row = [source, f"{need['share']:.1%}", number(need["wanted"])]
         if counted:
             row += [number(need["there"]), "–" if need["epochs"] is None else f"{need['epochs']:,.2f}"]
         rows.append(row)
-    return aligned(rows) + [
-        f"{source}: {number(need['missing'])} tokens are missing for {WORTH} epochs; further repetition adds little "
-        f"(Muennighoff et al. 2023)"
-        for source, need in needs.items()
-        if need.get("missing")
-    ]
+    print_table(head, rows, leave_out=(1,))
+    for source, need in needs.items():
+        if need.get("missing"):
+            print("\n".join(folded(_missing(source, need["missing"]))))
+
+
+def _missing(source: str, tokens: int) -> str:
+    return (
+        f"{source}: {plural(tokens, 'token')} {'is' if tokens == 1 else 'are'} missing for {WORTH} epochs; further "
+        "repetition adds little (Muennighoff et al. 2023)"
+    )

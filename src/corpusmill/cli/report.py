@@ -10,8 +10,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def report(run: Folder, json: Json = False) -> None:
-    """Write the report page of a run again; print the waterfall, duplicates by step, benchmark contamination, source
-    mixture, and time and memory by stage."""
+    """Write the report page again, and print its main tables.
+
+    These are the waterfall, duplicates by step, benchmark contamination, the source mixture, time and memory by stage.
+    """
     from dataclasses import asdict
 
     from corpusmill.cli.tables import (

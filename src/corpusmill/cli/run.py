@@ -2,14 +2,14 @@
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, RecipeFile, Settings, print_json, say
 from corpusmill.cli.progress import Bars, Plain
-from corpusmill.report.numbers import number
+from corpusmill.cli.terminal import room
+from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
     from corpusmill.finished import Run
@@ -20,14 +20,25 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
-    recipe: Annotated[Path, typer.Argument(help="A recipe in YAML.", show_default=False)],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change the recipe: --set steps.gopher_quality.min_words=30. May be repeated."),
+    recipe: RecipeFile,
+    settings: Settings = None,
+    folder: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The run folder, instead of run.folder: a path, or a URL.")
     ] = None,
-    folder: Annotated[str | None, typer.Option(help="The run folder, instead of run.folder: a path, or a URL.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes, instead of run.workers.")] = None,
-    restart: Annotated[bool, typer.Option(help="Start over: delete everything in the run folder first.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Worker processes, instead of run.workers.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Only the first N documents of each source, to try a recipe."),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Only a random sample of the documents: 1% or 0.01. Reads all of them."),
+    ] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Start over: delete everything in the run folder first.")
+    ] = False,
     retry_aside: Annotated[
         bool, typer.Option("--retry-aside", help="Try again what was set aside because it had ended its worker.")
     ] = False,
@@ -36,13 +47,14 @@ def run(
     """Run a recipe; resume if it was interrupted."""
     from corpusmill.execute import warm_start
 
-    warm_start.start_for(recipe, settings or ())  # it imports while this process does
+    settings = [*(settings or ()), *limits(limit, sample)]
+    warm_start.start_for(recipe, settings)  # it imports while this process does
     from corpusmill.recipe.model import Recipe
     from corpusmill.run_folder import RunFolder
     from corpusmill.runs import DamagedOutput
     from corpusmill.runs import run as carry_out
 
-    loaded = Recipe.load(recipe, settings or ())
+    loaded = Recipe.load(recipe, settings)
     place = folder or loaded.folder
     if restart:
         RunFolder(place).forget()
@@ -61,9 +73,12 @@ def run(
 
     tables = RunTables(done.place)
     drawn = mixes(tables)
+    limited = [f"a limited run: {tables.files.limited}"] if tables.files.limited else []
     if json:
         facts = {
             "folder": done.place,
+            "limited": tables.files.limited or None,
+            "up_to_date": up_to_date(done),
             "seconds": done.seconds,
             "report": RunFolder(done.place).report,
             "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
@@ -84,13 +99,27 @@ def run(
         from corpusmill.cli.tables import print_mixes, print_packing, print_warnings, print_waterfall
         from corpusmill.report.figures.engine_check import engine_check, in_words
 
-        print_waterfall(done.waterfall)
-        print_mixes(drawn)
-        print_packing(done.waterfall, in_words(engine_check(tables)))
-        print_warnings(warnings(tables))
+        if up_to_date(done):
+            print(f"nothing to do: the run is complete ({done.place})")
+        else:
+            print_waterfall(done.waterfall)
+            print_mixes(drawn)
+            print_packing(done.waterfall, in_words(engine_check(tables)))
+        print_warnings([*warnings(tables), *limited])
         print(closing(done))
     if failed:
         raise failed
+
+
+def limits(limit: int | None, sample: str | None) -> list[str]:
+    """--limit and --sample as settings of the recipe."""
+    given = (("limit", limit), ("sample", sample))
+    return [f"run.{name}={value}" for name, value in given if value is not None]
+
+
+def up_to_date(done: "Run") -> bool:
+    """Whether all was done before, by earlier calls."""
+    return bool(done.units) and not any(counts.done_now for counts in done.units.values())
 
 
 def closing(done: "Run") -> str:
@@ -99,13 +128,16 @@ def closing(done: "Run") -> str:
     from corpusmill.run_folder import RunFolder
 
     flow, run = done.waterfall, RunFolder(done.place)
+    took = "" if up_to_date(done) else f", in {done.seconds:.1f} s"
     lines = [
-        f"\n{number(flow.documents_in)} documents in, {number(flow.documents_out)} out, in {done.seconds:.1f} s.",
+        f"\n{plural(flow.documents_in, 'document')} in, {number(flow.documents_out)} out{took}.",
         f"  report    {run.report}",
     ]
     for name, checked in zip(run.outputs(), done.checked):
         place = run.output(name)
-        lines.append(f"  {'shards' if name == 'shards' else 'output':<9} {place}   ({checked})")
+        line = f"  {'shards' if name == 'shards' else 'output':<9} {place}"
+        said = f"{line}   ({checked})"
+        lines += [said] if len(said) <= (room() or len(said)) else [line, f"{'':12}({checked})"]
         if name == "shards" and run.is_local and not checked.problems:
             lines.append(
                 '  load      python -c "import corpusmill.loader as l; '

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.terminal import fits, lines_of, paint, print_table
 from corpusmill.errors import InputError
+from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
     from corpusmill.report.views import Answer
@@ -25,12 +27,12 @@ def add_to(app: typer.Typer) -> None:
 def sql(
     run: Folder,
     query: Annotated[
-        str | None, typer.Argument(help="A SELECT; without one, lists the tables.", show_default=False)
+        str | None, typer.Argument(metavar="QUERY", help="A SELECT; without one, lists the tables.", show_default=False)
     ] = None,
     json: Json = False,
     comma: Annotated[bool, typer.Option("--csv", help="Print comma-separated values instead of a table.")] = False,
 ) -> None:
-    """Query a run in SQL: documents with all their signals, verdicts, lost records. Read-only."""
+    """Query a run in SQL: documents, signals, verdicts, lost records. Read-only."""
     from corpusmill.report.tables import RunTables
     from corpusmill.report.views import Views
     from corpusmill.report.views import sql as ask
@@ -50,31 +52,30 @@ def sql(
         writer.writerow(answer.columns)
         writer.writerows(answer.rows)
     else:
-        print(table(answer))
+        print_rows(answer)
 
 
 def listed(columns: dict[str, dict[str, str]]) -> str:
     """Every table with its columns and their types."""
     parts = []
     for name, types in columns.items():
-        width = max(map(len, types))
-        parts.append("\n".join([name, *(f"  {column:<{width}}  {kind}" for column, kind in types.items())]))
+        lines = lines_of([(f"  {column}", kind) for column, kind in types.items()], left=(0, 1))
+        parts.append("\n".join([paint(name, "bold"), *lines]))
     return "\n\n".join(parts)
 
 
-def table(answer: "Answer") -> str:
-    rows = [[cell(value) for value in row] for row in answer.rows[:SHOWN]]
-    right = [
-        all(isinstance(row[i], int | float | None) for row in answer.rows[:SHOWN]) for i in range(len(answer.columns))
-    ]
-    widths = [max(map(len, column)) for column in zip(answer.columns, *rows)]
-    lines = [
-        "  ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in zip(row, widths, right)).rstrip()
-        for row in (answer.columns, *rows)
-    ]
+def print_rows(answer: "Answer") -> None:
+    """A table; where a line is too narrow for all columns, the rows one below the other."""
+    shown = answer.rows[:SHOWN]
+    rows = [[cell(value) for value in row] for row in shown]
+    left = [i for i in range(len(answer.columns)) if not all(isinstance(row[i], int | float | None) for row in shown)]
+    if fits(answer.columns, rows, left):
+        print_table(answer.columns, rows, left=left)
+    else:
+        for row in rows:
+            print("\n".join(lines_of(list(zip(answer.columns, row)), left=(0, 1))) + "\n")
     if (more := len(answer.rows) - SHOWN) > 0:
-        lines.append(f"… and {more:,d} more rows: --csv prints them all")
-    return "\n".join(lines)
+        print(f"… and {plural(more, 'more row')}: --csv prints them all")
 
 
 def cell(value: Any) -> str:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, aligned, print_json
-from corpusmill.report.numbers import number, share, size
+from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.terminal import print_table
+from corpusmill.report.numbers import number, plural, share, size
 
 if TYPE_CHECKING:
     from corpusmill.report.figures.tokens import TokenStatistics
@@ -24,8 +25,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def stats(run: Folder, json: Json = False) -> None:
-    """Print statistics of a run: characters, words and tokens of its documents, the funnel, vocabulary use, fertility,
-    packing, duplicates by step, time and memory by stage, frequent tokens."""
+    """Print statistics: lengths, funnel, tokens, packing, time, memory.
+
+    In full: characters, words and tokens of the documents, the funnel, vocabulary use, fertility, packing, duplicates
+    by step, time and memory by stage, frequent tokens.
+    """
     from dataclasses import asdict
 
     from corpusmill.report.figures.duplicates import dedup_steps
@@ -85,12 +89,13 @@ def print_documents(tables: "RunTables") -> None:
 
 def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     """How many tokens, which ones, how they are packed."""
+    from corpusmill.cli.tables import print_pairs
     from corpusmill.report.figures.engine_check import engine_check, in_words
     from corpusmill.report.figures.packing import packing, packing_table
     from corpusmill.report.figures.tokens import group_table, written
 
     every = tokens.all
-    print(f"\n{number(every.tokens)} tokens in {number(every.documents)} documents, {size(every.bytes)}", end="; ")
+    print(f"\n{plural(every.tokens, 'token')} in {plural(every.documents, 'document')}, {size(every.bytes)}", end="; ")
     print(f"plus {number(tokens.ends)} BOS and EOS tokens")
     used = share(tokens.distinct, tokens.vocabulary)
     print(f"{number(tokens.distinct)} of {number(tokens.vocabulary)} vocabulary tokens in use ({used})")
@@ -106,7 +111,7 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     )
     if rows := packing_table(packing(tables.files.waterfall())):
         print()
-        _print_table(*rows)
+        print_pairs(rows)
     if words := in_words(engine_check(tables)):
         print(f"\n{words}")
     print()
@@ -116,5 +121,6 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     _print_table(["token", "id", "count", "share"], *frequent)
 
 
-def _print_table(*rows: Sequence[str]) -> None:
-    print("\n".join(aligned(rows)))
+def _print_table(head: Sequence[str], *rows: Sequence[str]) -> None:
+    """Where a line is too narrow, the last columns are left out."""
+    print_table(head, rows, leave_out=range(len(head) - 1, 1, -1))

@@ -1,18 +1,17 @@
 """corpusmill steps [NAME]"""
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from corpusmill.cli import completion
 from corpusmill.cli.common import Json, print_json
+from corpusmill.cli.terminal import folded, lines_of, paint, print_lines, prose, refolded
 
 if TYPE_CHECKING:
     from corpusmill.steps.describe import StepInfo
-
-WIDTH = 120
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,35 +19,49 @@ def add_to(app: typer.Typer) -> None:
 
 
 def steps(
-    name: Annotated[str | None, typer.Argument(help="A step to describe in full.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="STEP", help="A step to describe in full.", show_default=False, autocompletion=completion.steps
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List the steps that a recipe can use, with parameters, defaults and source, or describe one in full."""
+    """List the steps that a recipe can use, or describe one in full.
+
+    With parameters, defaults and source.
+    """
     from corpusmill import steps as registry
     from corpusmill.steps.describe import describe
 
-    infos = [describe(each) for each in ([name] if name else registry.names())]
+    infos = [describe(each) for each in (in_full(name) if name else registry.names())]
     if json:
         print_json({"steps": [asdict(info) for info in infos]})
     elif name:
-        print(one(infos[0]))
+        print_lines("\n\n".join(map(one, infos)))
     else:
         print("\n\n".join("\n".join(brief(info)) for info in infos))
         print("\nTo describe one in full: corpusmill steps NAME")
 
 
+def in_full(name: str) -> list[str]:
+    """The names of the steps that are called so, with their folders, which may be left out."""
+    from corpusmill.steps import names
+
+    called = [each for each in names() if each.rpartition("/")[2] == name]
+    return called or [name]
+
+
 def brief(info: "StepInfo") -> Iterator[str]:
     """Name and first sentence; the parameters with their defaults; the source."""
-    yield from folded(f"{info.name}: {info.summary}", "", "    ")
+    first, *others = folded(f"{info.name}: {info.summary}", "", "    ")
+    yield first.replace(info.name, paint(info.name, "bold"), 1)
+    yield from others
     if info.parameters:
         defaults = (p.name if p.default is None else f"{p.name}={shortened(p.default)}" for p in info.parameters)
         yield from folded("  ".join(defaults), "    ", "    ")
     if info.source:
         yield from folded(f"source: {info.source}", "    ", "      ")
-
-
-def folded(text: str, first: str, others: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False)
 
 
 def shortened(default: str) -> str:
@@ -67,8 +80,10 @@ def shortened(default: str) -> str:
 
 def one(info: "StepInfo") -> str:
     """Name, docstring, and a line per parameter: name, type, default, the comment beside it in the code."""
-    cells = [(p.name, p.type, "required" if p.default is None else p.default, p.note) for p in info.parameters]
-    widths = [max((len(row[i]) for row in cells), default=0) for i in range(3)]
-    widths[2] = min(widths[2], 24)  # so that one long default does not push all notes to the right
-    lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths)), row[3]]).rstrip() for row in cells]
-    return "\n".join([info.name, "", info.doc, "", *(f"  {line}" for line in lines)]).rstrip()
+    cells = [(p.name, p.type, "required" if p.default is None else p.default) for p in info.parameters]
+    rows = lines_of(cells, left=(0, 1, 2)) if cells else []
+    lines = []
+    for row, parameter in zip(rows, info.parameters):
+        beside = f"  {row}  {parameter.note}".rstrip()
+        lines += [beside] if len(beside) <= prose() else [f"  {row}", *folded(parameter.note, "      ")]
+    return "\n".join([paint(info.name, "bold"), "", refolded(info.doc), "", *lines]).rstrip()

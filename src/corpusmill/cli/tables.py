@@ -1,83 +1,88 @@
 """Tables of a run in the terminal."""
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import wrap
 
-from corpusmill.cli.common import aligned
+from corpusmill.cli.terminal import TIE, folded, heading, lines_of, paint, print_table, terminal
 from corpusmill.report.figures.duplicates import DedupStep, dedup_table
 from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
 from corpusmill.report.figures.packing import packing, packing_table, written_table
 from corpusmill.report.figures.resources import StageResources, resources_table
-from corpusmill.report.numbers import number, share, size
+from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.waterfall import Waterfall
 
 TOP = 5  # reasons per step; the report has all
-WIDE = 120  # characters per line at most
 NOT_COUNTED = "not counted"  # tokens, where a later step drops some of the documents before they are counted
-TIE = "\u00a0"  # a space at which no line is broken
 PASSED = 2  # the column of documents that a step is not for: only where there are some
 HEAD = ("step", "documents in", "not applied", "out", "kept", "of input", "bytes out", "tokens out")
+LEAVE_OUT = (6, 5, PASSED, 7)  # columns where a line is too narrow, the first of them first; the same of
+MIX = (7, 1, 4, 2)  # the mix, and of
+RESOURCES = (3, 7, 4, 1, 5)  # time and memory
 
 
 def print_waterfall(flow: Waterfall) -> None:
     """Documents, bytes and tokens in and out of every step; below each, the reasons for what was dropped."""
-    rows = [(HEAD, ""), *_rows(flow)]
-    if not any(row.passed_through for row in flow.rows):
-        rows = [((*cells[:PASSED], *cells[PASSED + 1 :]), reasons) for cells, reasons in rows]
-    width = min(shutil.get_terminal_size((100, 24)).columns, WIDE)
-    for line, (_, reasons) in zip(aligned([cells for cells, _ in rows]), rows):
-        print(line)
-        for part in wrap(reasons, max(width - 4, 40), break_long_words=False, break_on_hyphens=False):
-            print(f"    {part}".replace(TIE, " "))
+    rows, reasons = zip(*_rows(flow))
+    styles = ["cyan"] * len(flow.read)
+    print_table(HEAD, rows, leave_out=LEAVE_OUT, notes=reasons, styles=styles)
 
 
 def print_leaks(steps: Sequence[Leaks]) -> None:
     """A line per benchmark with questions in the documents."""
     for step in steps:
         for name, (documents, questions) in step.benchmarks.items():
-            print(f"{step.step}: {number(documents)} documents contain {number(questions)} questions of {name}")
+            contain = "contains" if documents == 1 else "contain"
+            print(f"{step.step}: {plural(documents, 'document')} {contain} {plural(questions, 'question')} of {name}")
 
 
 def print_mixes(mixes: Sequence[Mix]) -> None:
     """What each mix planned to draw and drew from each source."""
     for mix in mixes:
         head, rows = mix_table(mix)
-        print("\n".join([f"\n{mix.step}", *aligned([head, *rows])]))
+        heading(mix.step)
+        print_table(head, rows, leave_out=MIX)
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
-    """What is probably wrong with a run."""
+    """What is probably wrong with a run, or to be known of it."""
     for warning in warnings:
-        print(f"\nwarning: {warning}")
+        print(f"\n{paint('warning:', 'bold yellow')} {warning}")
 
 
 def print_packing(flow: Waterfall, checked: str | None) -> None:
     """How tokens are packed into rows, and the comparison with the reference tokenizer."""
     rows = packing_table(packing(flow))
     if rows:
-        print("\ntraining rows")
-        print("\n".join(f"  {line}" for line in aligned(rows)))
+        heading("training rows")
+        print_pairs(rows)
     written = written_table(flow)
     if written:
-        print("\ntokens written without packing")
-        print("\n".join(f"  {line}" for line in aligned(written)))
+        heading("tokens written without packing")
+        print_pairs(written)
     if checked:
-        print(f"  {checked}" if rows or written else f"\n{checked}")
+        indent = "  " if rows or written else ""
+        print("" if indent else "\n", end="")
+        print("\n".join(folded(checked, indent)) if terminal() else f"{indent}{checked}")
+
+
+def print_pairs(rows: Sequence[Sequence[str]]) -> None:
+    """Names and values, without a head."""
+    print("\n".join(f"  {line}" for line in lines_of(rows, left=range(len(rows[0]) - 1))))
 
 
 def print_dedup(steps: Sequence[DedupStep]) -> None:
     """Dedup steps side by side, where there are two or more."""
     if len(steps) > 1:
         head, rows = dedup_table(steps)
-        print("\n".join(["\nduplicates", *(f"  {line}" for line in aligned([head, *rows]))]))
+        heading("duplicates")
+        print_table(head, rows, indent="  ", leave_out=[*range(len(head) - 1, 4, -1), 2])
 
 
 def print_resources(stages: Sequence[StageResources]) -> None:
     """Seconds, throughput and memory by stage."""
     head, rows = resources_table(stages)
-    print("\n".join(["\ntime and memory by stage", *(f"  {line}" for line in aligned([head, *rows]))]))
+    heading("time and memory by stage")
+    print_table(head, rows, indent="  ", leave_out=RESOURCES)
 
 
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -103,15 +108,16 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
         tokens = NOT_COUNTED if row.uncounted_out else tokens
         kept = share(row.documents_out, row.documents_in)
         of_input = share(row.documents_out, flow.documents_in)
-        documents = (row.documents_in, row.passed_through, row.documents_out)
-        cells = (row.step, *map(number, documents), kept, of_input, size(row.bytes_out), tokens)
+        passed = number(row.passed_through) if any(each.passed_through for each in flow.rows) else ""
+        documents = (number(row.documents_in), passed, number(row.documents_out))
+        cells = (row.step, *documents, kept, of_input, size(row.bytes_out), tokens)
         yield cells, _most({**row.reasons, "failed": row.failed} if row.failed else row.reasons)
 
 
 def in_words(skipped: Mapping[str, int]) -> dict[str, int]:
     """Records that are not documents, by what they are. The header of a WARC file counts with the requests and images
     beside it; in a WET file it appears alone."""
-    named = {"blank_line": "blank line", "blank": "blank piece"}
+    named = {"blank_line": "blank line", "blank": "blank piece", "not_sampled": "not in the sample"}
     if not any(kind.startswith("warc_") for kind in skipped.keys() - {"warc_warcinfo"}):
         named["warc_warcinfo"] = "file header"
     words: dict[str, int] = {}

@@ -19,21 +19,31 @@ def add_to(app: typer.Typer) -> None:
 
 
 def trace(
-    run: Annotated[Path, typer.Argument(help="A run folder, or a folder of training shards.", show_default=False)],
-    step: Annotated[int | None, typer.Option(min=0, help="Training step, counted from the first sample.")] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Batch size per rank, in rows.")] = 8,
-    rank: Annotated[int, typer.Option(min=0, help="Rank of the process.")] = 0,
-    world: Annotated[int, typer.Option(min=1, help="Number of ranks.")] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the loader.")] = 0,
+    run: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A run folder, or a folder of training shards.", show_default=False)
+    ],
+    step: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Training step, counted from the first sample.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Batch size per rank, in rows.")] = 8,
+    rank: Annotated[int, typer.Option(min=0, metavar="N", help="Rank of the process.")] = 0,
+    world: Annotated[int, typer.Option(min=1, metavar="N", help="Number of ranks.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the loader.")] = 0,
     seq_len: Annotated[
-        int | None, typer.Option(help="Sequence length of the loader. [default: that of the shards]")
+        int | None, typer.Option(metavar="N", help="Sequence length of the loader. [default: that of the shards]")
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="Whether the loader shuffles.")] = True,
-    shard: Annotated[int | None, typer.Option(min=0, help="Instead of --step: a shard, with --token.")] = None,
-    token: Annotated[int | None, typer.Option(min=0, help="A token of that shard, counted from its beginning.")] = None,
+    shard: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Instead of --step: a shard, with --token.")
+    ] = None,
+    token: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="A token of that shard, counted from its beginning.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Trace a training step, or a token of a shard, back to its documents: origin, place in the row, text.
+    """Trace a training step, or a token, back to its documents.
+
+    Shows their origin, place in the row, and text.
 
     The order of samples is a function of these options, so give those of the TokenLoader.
     """

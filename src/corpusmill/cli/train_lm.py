@@ -7,7 +7,7 @@ import typer
 
 from corpusmill.cli.common import Json, print_json, say
 from corpusmill.errors import InputError
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import number, plural, size
 
 
 def add_to(app: typer.Typer) -> None:
@@ -15,15 +15,21 @@ def add_to(app: typer.Typer) -> None:
 
 
 def lm(
-    text: Annotated[list[str], typer.Option(help="Training text: files, folders, patterns.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The model file to write.", show_default=False)],
-    order: Annotated[int, typer.Option(help="Order of the n-grams, in words.")] = 3,
-    min_count: Annotated[int, typer.Option(help="Rarer words become the unknown word.")] = 2,
-    prune: Annotated[int, typer.Option(help="Drop n-grams of three words or more with at most this count.")] = 1,
+    text: Annotated[
+        list[str], typer.Option(metavar="PATH", help="Training text: files, folders, patterns.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.", show_default=False)],
+    order: Annotated[int, typer.Option(metavar="N", help="Order of the n-grams, in words.")] = 3,
+    min_count: Annotated[int, typer.Option(metavar="N", help="Rarer words become the unknown word.")] = 2,
+    prune: Annotated[
+        int, typer.Option(metavar="N", help="Drop n-grams of three words or more with at most this count.")
+    ] = 1,
     documents: Annotated[
         Literal["file", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",
-    licence: Annotated[str, typer.Option(help="Licence of the data, for the model card.")] = "not stated",
+    licence: Annotated[
+        str, typer.Option(metavar="WORDS", help="Licence of the data, for the model card.")
+    ] = "not stated",
     json: Json = False,
 ) -> None:
     """Train a language model for annotate/perplexity: word n-grams, modified Kneser-Ney."""
@@ -35,9 +41,9 @@ def lm(
         raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
     texts = read_texts(text, documents)
     if not json:
-        say(f"{number(len(texts.texts))} documents in {number(texts.files)} files, {size(texts.bytes)}")
+        say(f"{plural(len(texts.texts), 'document')} in {plural(texts.files, 'file')}, {size(texts.bytes)}")
     if texts.faults:
-        say(f"warning: {number(texts.faults)} records cannot be read and are skipped")
+        say(f"warning: skipped {plural(texts.faults, 'record')} that cannot be read")
     about: dict[str, Any] = {"licence": licence, "paths": text, "documents": len(texts.texts), "bytes": texts.bytes}
     model = trainer.train(texts.texts, settings, about)
     model.save(out)
@@ -45,5 +51,5 @@ def lm(
         print_json({"model": str(out), **model.card})
         return
     ngrams = ", ".join(f"{number(count)} of {n}" for n, count in enumerate(model.card["ngrams"], 1))
-    print(f"{number(model.card['words'])} words in {number(model.card['sentences'])} lines; n-grams: {ngrams}")
+    print(f"{plural(model.card['words'], 'word')} in {number(model.card['sentences'])} lines; n-grams: {ngrams}")
     print(f"{out}: {size(out.stat().st_size)}. In a recipe: annotate/perplexity: {{model: {out}}}")

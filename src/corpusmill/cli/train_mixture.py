@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Json, aligned, print_json, say
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
-from corpusmill.report.numbers import number, share
+from corpusmill.report.numbers import number, plural, share
 
 EVERY = 10.0  # seconds between lines of progress
 
@@ -28,20 +29,24 @@ def mixture(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The file of weights to write, .yaml or .json.", show_default=False)],
-    steps: Annotated[int, typer.Option(help="Training steps of each of the two models.")] = 1000,
-    length: Annotated[int, typer.Option(help="Tokens per row.")] = 256,
-    rows: Annotated[int, typer.Option(help="Rows of each source per batch.")] = 4,
-    width: Annotated[int, typer.Option(help="Width of the models.")] = 128,
-    layers: Annotated[int, typer.Option(help="Layers of the models.")] = 4,
-    heads: Annotated[int, typer.Option(help="Attention heads.")] = 4,
-    rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-3,
-    step_size: Annotated[float, typer.Option(help="Step size of the weight updates.")] = 1.0,
-    smoothing: Annotated[float, typer.Option(help="Share of uniform weights mixed into every update.")] = 1e-3,
-    most: Annotated[int, typer.Option(help="Tokens read per source at most.")] = 50_000_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file of weights to write, .yaml or .json.", show_default=False)
+    ],
+    steps: Annotated[int, typer.Option(metavar="N", help="Training steps of each of the two models.")] = 1000,
+    length: Annotated[int, typer.Option(metavar="N", help="Tokens per row.")] = 256,
+    rows: Annotated[int, typer.Option(metavar="N", help="Rows of each source per batch.")] = 4,
+    width: Annotated[int, typer.Option(metavar="N", help="Width of the models.")] = 128,
+    layers: Annotated[int, typer.Option(metavar="N", help="Layers of the models.")] = 4,
+    heads: Annotated[int, typer.Option(metavar="N", help="Attention heads.")] = 4,
+    rate: Annotated[float, typer.Option(metavar="X", help="Learning rate.")] = 1e-3,
+    step_size: Annotated[float, typer.Option(metavar="X", help="Step size of the weight updates.")] = 1.0,
+    smoothing: Annotated[
+        float, typer.Option(metavar="X", help="Share of uniform weights mixed into every update.")
+    ] = 1e-3,
+    most: Annotated[int, typer.Option(metavar="N", help="Tokens read per source at most.")] = 50_000_000,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
     device: Annotated[
-        str | None, typer.Option(help="cpu or cuda. [default: cuda if available]", show_default=False)
+        str | None, typer.Option(metavar="DEVICE", help="cpu or cuda. [default: cuda if available]", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
@@ -73,7 +78,7 @@ def mixture(
     sources = read_sources(runs, most, seed)
     tokens = {source.name: len(source.tokens) for source in sources}
     if not json:
-        say(f"sources: {', '.join(f'{name} {number(count)} tokens' for name, count in tokens.items())}")
+        say("sources: " + ", ".join(f"{name} {plural(count, 'token')}" for name, count in tokens.items()))
     printed = time.monotonic()
 
     def on_step(model: str, step: int, weights: object) -> None:
@@ -93,10 +98,10 @@ def mixture(
     if json:
         print_json({"out": str(out), **card})
         return
-    table = [["source", "tokens", "weight", "reference loss", "proxy loss"]]
+    lines = []
     for i, (name, weight) in enumerate(weights.items()):
         losses = f"{learnt.reference[i]:.3f}", f"{learnt.proxy[i]:.3f}"
-        table.append([name, number(tokens[name]), share(weight, 1), *losses])
-    print("\n".join(aligned(table)))
+        lines.append([name, number(tokens[name]), share(weight, 1), *losses])
+    print_table(["source", "tokens", "weight", "reference loss", "proxy loss"], lines)
     line = yaml.safe_dump({"weights": weights}, default_flow_style=True, sort_keys=False, width=10_000).strip()
     print(f"\n{out}. In a recipe: - mix/sources: {line}")

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from corpusmill.cli.common import Json, aligned, print_json, say
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
-from corpusmill.report.numbers import number, share, size
+from corpusmill.report.numbers import number, plural, share, size
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,18 +19,28 @@ def add_to(app: typer.Typer) -> None:
 
 
 def quality(
-    good: Annotated[list[str], typer.Option(help="Good documents: files, folders, patterns.", show_default=False)],
-    bad: Annotated[list[str], typer.Option(help="Bad documents: files, folders, patterns.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The model file to write.", show_default=False)],
+    good: Annotated[
+        list[str], typer.Option(metavar="PATH", help="Good documents: files, folders, patterns.", show_default=False)
+    ],
+    bad: Annotated[
+        list[str], typer.Option(metavar="PATH", help="Bad documents: files, folders, patterns.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.", show_default=False)],
     documents: Annotated[
         Literal["file", "line", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",
-    bits: Annotated[int, typer.Option(help="2**bits weights of two bytes: 18 is 0.5 MB.")] = 18,
-    epochs: Annotated[int, typer.Option(help="Training epochs.")] = 8,
+    bits: Annotated[int, typer.Option(metavar="N", help="2**bits weights of two bytes: 18 is 0.5 MB.")] = 18,
+    epochs: Annotated[int, typer.Option(metavar="N", help="Training epochs.")] = 8,
     length: Annotated[bool, typer.Option(help="Use document length as a feature.")] = True,
-    held_out: Annotated[float, typer.Option(help="Share of the documents held out for evaluation.")] = 0.2,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the document order and the held-out split.")] = 0,
-    licence: Annotated[str, typer.Option(help="Licence of the data, for the model card.")] = "not stated",
+    held_out: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the documents held out for evaluation.")
+    ] = 0.2,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Random seed of the document order and the held-out split.")
+    ] = 0,
+    licence: Annotated[
+        str, typer.Option(metavar="WORDS", help="Licence of the data, for the model card.")
+    ] = "not stated",
     json: Json = False,
 ) -> None:
     """Train a classifier for annotate/quality, and evaluate it on held-out documents."""
@@ -50,9 +61,9 @@ def quality(
             "bytes": texts.bytes,
         }
         if not json:
-            say(f"{kind}: {number(len(texts.texts))} documents in {number(texts.files)} files, {size(texts.bytes)}")
+            say(f"{kind}: {plural(len(texts.texts), 'document')} in {plural(texts.files, 'file')}, {size(texts.bytes)}")
         if texts.faults:
-            say(f"warning: {number(texts.faults)} records of the {kind} documents cannot be read and are skipped")
+            say(f"warning: skipped {plural(texts.faults, 'record')} of the {kind} documents that cannot be read")
     model = trainer.train(texts_of["good"].texts, texts_of["bad"].texts, settings, about)
     model.save(out)
     card = dict(model.card)
@@ -71,9 +82,9 @@ def print_card(card: dict[str, Any]) -> None:
             print(f"skipped: {number(documents[what])} {why}")
     print(f"held out: {number(held['good'])} good and {number(held['documents'] - held['good'])} bad documents")
     print(f"AUC {held['auc']:.4f}, by document length alone {held['length_auc']:.4f}\n")
-    rows = [["min. score", "good kept", "bad kept", "precision", "F1"]]
+    rows = []
     for row in held["table"]:
         kept = (share(row[name], 1) for name in ("good_kept", "bad_kept", "precision"))
         rows.append([f"{row['threshold']:.2f}", *kept, f"{row['f1']:.3f}"])
-    print("\n".join(aligned(rows)))
+    print_table(["min. score", "good kept", "bad kept", "precision", "F1"], rows)
     print("\nPrecision assumes as many good documents as bad ones; a crawl has more bad ones.")

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from corpusmill.cli.common import Json, aligned, print_json, say
+from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import number, plural, size
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,19 +21,28 @@ def add_to(app: typer.Typer) -> None:
 def tokenizer(
     text: Annotated[
         list[str],
-        typer.Argument(help="Folders of finished runs; or files, folders, patterns.", show_default=False),
+        typer.Argument(
+            metavar="RUN|PATH", help="Folders of finished runs; or files, folders, patterns.", show_default=False
+        ),
     ],
     vocab_size: Annotated[
-        int, typer.Option(help="Vocabulary size, including special tokens and the 256 bytes.", show_default=False)
+        int,
+        typer.Option(
+            metavar="N", help="Vocabulary size, including special tokens and the 256 bytes.", show_default=False
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The tokenizer.json to write.", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The tokenizer.json to write.", show_default=False)],
     special: Annotated[
         list[str] | None,
-        typer.Option(help="A special token; may be repeated. The first is EOS. [default: <|endoftext|>]"),
+        typer.Option(
+            metavar="TOKEN", help="A special token; may be repeated. The first is EOS. [default: <|endoftext|>]"
+        ),
     ] = None,
     pattern: Annotated[Literal["gpt2", "cl100k", "o200k"], typer.Option(help="Pre-tokenization pattern.")] = "gpt2",
-    min_count: Annotated[int, typer.Option(help="Rarer pairs are not merged.")] = 2,
-    held_out: Annotated[float, typer.Option(help="Share of the documents held out for evaluation.")] = 0.02,
+    min_count: Annotated[int, typer.Option(metavar="N", help="Rarer pairs are not merged.")] = 2,
+    held_out: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the documents held out for evaluation.")
+    ] = 0.02,
     documents: Annotated[
         Literal["file", "line", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",
@@ -75,16 +85,17 @@ def tokenizer(
             }
         )
         return
-    say(f"{number(seen.documents)} documents, {size(seen.bytes)}; {number(len(seen.held))} of them held out")
+    say(f"{plural(seen.documents, 'document')}, {size(seen.bytes)}; {number(len(seen.held))} of them held out")
     if made.vocab_size < vocab_size:
-        say(f"warning: no more pairs to merge; the vocabulary has {number(made.vocab_size)} tokens")
+        say(f"warning: no more pairs to merge; the vocabulary has {plural(made.vocab_size, 'token')}")
     if seen.held:
-        rows = [["held-out text", "vocabulary", "tokens", "tokens/character", "bytes/token"]]
+        head = ["held-out text", "vocabulary", "tokens", "tokens/character", "bytes/token"]
+        rows = []
         for name, rate in rates.items():
             vocabulary = made.vocab_size if name == out.name else load("gpt2").vocab_size
             per_unit = f"{rate.tokens_per_character:.4f}", f"{rate.bytes_per_token:.3f}"
             rows.append([name, number(vocabulary), number(rate.tokens), *per_unit])
-        print("\n".join(aligned(rows)))
+        print_table(head, rows, leave_out=(1,))
     else:
         say("warning: no document was held out, so the tokenizer was not evaluated; give more text or --held-out")
     eos = "" if settings.special[0] == "<|endoftext|>" else f', eos: "{settings.special[0]}"'

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli.common import Json, print_json
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import plural, size
 
 
 def add_to(app: typer.Typer) -> None:
@@ -14,10 +14,15 @@ def add_to(app: typer.Typer) -> None:
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(help="A run, a folder of its output, or an export.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A run, a folder of its output, or an export.", show_default=False)
+    ],
     json: Json = False,
 ) -> None:
-    """Verify the output of a run or an export: sizes, checksums, token ids, EOS, counts."""
+    """Verify the output of a run or an export.
+
+    Compares sizes, checksums, token ids, EOS, counts. Exits with 1 if something is wrong.
+    """
     from corpusmill.verify import verify_place as read_back
 
     checked = []
@@ -27,9 +32,9 @@ def verify(
             continue
         for problem in folder.problems:
             print(problem)
-        verdict = f"{len(folder.problems)} problems" if folder.problems else "everything verified"
-        amount = f"{number(folder.tokens)} tokens" if folder.tokens is not None else f"{size(folder.bytes)}"
-        print(f"{folder.folder}: {amount} in {number(folder.files)} files ({folder.format}), {verdict}")
+        verdict = plural(len(folder.problems), "problem") if folder.problems else "everything verified"
+        amount = f"{plural(folder.tokens, 'token')}" if folder.tokens is not None else f"{size(folder.bytes)}"
+        print(f"{folder.folder}: {amount} in {plural(folder.files, 'file')} ({folder.format}), {verdict}")
     problems = [problem for folder in checked for problem in folder.problems]
     if json:
         shards = next((folder for folder in checked if folder.format == "shards"), None)

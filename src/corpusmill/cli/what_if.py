@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, aligned, print_json
+from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.terminal import TIE, paint, print_lines, print_table
 from corpusmill.errors import InputError
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:
     from corpusmill.report.what_if import Border, Kept, WhatIf
@@ -23,12 +24,20 @@ def add_to(app: typer.Typer) -> None:
 def what_if(
     run: Folder,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A new threshold: gopher_quality.min_words=30. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A new threshold: gopher_quality.min_words=30. May be repeated."
+        ),
     ] = None,
-    examples: Annotated[int, typer.Option(min=0, help="Documents closest to the threshold to show, per reason.")] = 3,
+    examples: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Documents closest to the threshold to show, per reason.")
+    ] = 3,
     json: Json = False,
 ) -> None:
-    """Show what a run would have kept with other thresholds, from its saved signals; reads no text."""
+    """Show what other thresholds would have kept, without a run.
+
+    The answer is made of the saved signals; no text is read.
+    """
     from corpusmill.report.what_if import what_if as ask
 
     if not settings:
@@ -37,16 +46,18 @@ def what_if(
     if json:
         print_json({"run": str(run), **asdict(answer)})
         return
-    print("\n".join(lines(answer)))
+    for change in answer.changes:
+        print(f"{change.step}.{change.parameter}: {change.before} → {change.after}")
+    if not answer.changes:
+        print("no changes: these are the thresholds of the run")
+    print()
+    print_steps(answer)
+    print_lines("\n".join(lines(answer)))
+    print(f"  {answer.command}")
 
 
 def lines(answer: "WhatIf") -> Iterator[str]:
-    for change in answer.changes:
-        yield f"{change.step}.{change.parameter}: {change.before} → {change.after}"
-    if not answer.changes:
-        yield "no changes: these are the thresholds of the run"
-    yield ""
-    yield from steps(answer)
+    """What follows the steps: what is kept in all, what moves, how to make it so."""
     before, after = answer.kept
     yield ""
     yield (
@@ -58,7 +69,8 @@ def lines(answer: "WhatIf") -> Iterator[str]:
     for newly, moved in (("kept", answer.newly_kept), ("dropped", answer.newly_dropped)):
         for reason, amount in moved.items():
             yield ""
-            yield f"newly {newly}: {number(amount.documents)} documents, {number(amount.tokens)} tokens, by {reason}"
+            moves = f"{plural(amount.documents, 'document')}, {plural(amount.tokens, 'token')}"
+            yield f"{paint(f'newly {newly}:', 'green' if newly == 'kept' else 'yellow')} {moves}, by {reason}"
             near = [each for each in answer.border if (each.newly, each.reason) == (newly, reason)]
             yield from (f"  {example(each)}" for each in near)
     yield ""
@@ -69,31 +81,18 @@ def lines(answer: "WhatIf") -> Iterator[str]:
         )
     else:
         yield "Documents and bytes are exact to the last step. To keep these documents, run:"
-    yield f"  {answer.command}"
 
 
-def steps(answer: "WhatIf") -> Iterator[str]:
-    """A line per step; below it, the reasons whose counts differ."""
-    head = ("step", "documents out", "", "tokens out", "")
-    cells = []
+def print_steps(answer: "WhatIf") -> None:
+    """A row per step; below it, the reasons whose counts differ."""
+    cells, reasons = [], []
     for was, now in zip(answer.before, answer.after):
-        cells.append(
-            (
-                was.step,
-                arrow(was.documents_out, now.documents_out),
-                change(was.documents_out, now.documents_out),
-                arrow(was.tokens_out, now.tokens_out),
-                change(was.tokens_out, now.tokens_out),
-            )
-        )
-    for line, pair in zip(aligned([head, *cells]), [None, *zip(answer.before, answer.after)]):
-        yield line
-        if pair:
-            was, now = pair
-            for reason in dict.fromkeys([*was.reasons, *now.reasons]):
-                a, b = was.reasons.get(reason, 0), now.reasons.get(reason, 0)
-                if a != b:
-                    yield f"    {reason} {both(a, b)}"
+        documents, tokens = (was.documents_out, now.documents_out), (was.tokens_out, now.tokens_out)
+        cells.append((was.step, arrow(*documents), change(*documents), arrow(*tokens), change(*tokens)))
+        counts = [(name, was.reasons.get(name, 0), now.reasons.get(name, 0)) for name in {**was.reasons, **now.reasons}]
+        moved = [f"{name} {both(a, b)}".replace(" ", TIE) for name, a, b in counts if a != b]
+        reasons.append(f"{TIE}· ".join(moved))
+    print_table(("step", "documents out", "", "tokens out", ""), cells, leave_out=(4, 3), notes=reasons)
 
 
 def by(title: str, groups: "Mapping[str, Kept]") -> Iterator[str]:

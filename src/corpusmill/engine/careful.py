@@ -6,7 +6,7 @@ up to these, and puts no others through; all of them leave out what was set asid
 `execute.attempts`, which decides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -46,7 +46,7 @@ class Careful:
 
     def read(
         self, part: int, reader: Reader, piece: Piece, source: str, counts: ReadCounts
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Generator[pa.RecordBatch, None, None]:
         """The documents of a piece. Dead letters of what is not read go to `counts`."""
         probe = self._care.probe
         asides = [aside for aside in self._care.aside if aside.at.reading and aside.at.part == part]

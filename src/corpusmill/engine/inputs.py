@@ -14,6 +14,8 @@ be smaller.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import xxhash
@@ -109,16 +111,27 @@ def unit_bytes(inputs: Sequence[SourceFiles], unit_mb: int) -> int:
     return size
 
 
-def plan_inputs(sources: Sequence[Source], inputs: Sequence[SourceFiles], unit_mb: int) -> Iterator[Planned]:
-    """The units of the first pass, in order of sources, files and positions."""
+def plan_inputs(
+    sources: Sequence[Source], inputs: Sequence[SourceFiles], unit_mb: int, whole_sources: bool = False
+) -> Iterator[Planned]:
+    """The units of the first pass, in order of sources, files and positions.
+
+    whole_sources   one unit for each source, because it counts documents from its beginning, see `limited`
+    """
     target = unit_bytes(inputs, unit_mb)
     pieces = [
         (index, piece, source.expands[suffix(piece.file.name)])
         for index, (reading, source) in enumerate(zip(sources, inputs))
         for piece in split(reading.reader, source, target)
     ]
-    for group in grouped(pieces, target):
+    groups = _by_source(pieces) if whole_sources else grouped(pieces, target)
+    for group in groups:
         yield planned(sources, group)
+
+
+def _by_source(pieces: Sequence[tuple[int, Piece, float]]) -> Iterator[list[tuple[int, Piece]]]:
+    for _, group in groupby(pieces, key=itemgetter(0)):
+        yield [(index, piece) for index, piece, _ in group]
 
 
 def split(reader: Any, source: SourceFiles, target: int) -> Iterator[Piece]:

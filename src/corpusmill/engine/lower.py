@@ -20,6 +20,7 @@ from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_to
 from corpusmill.engine.earlier_runs import earlier_keys
 from corpusmill.engine.identity import keys_description
 from corpusmill.engine.inputs import SourceFiles, find_inputs, plan_inputs
+from corpusmill.engine.limited import Limited
 from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.pass_parts import KeyRequest, Verdicts
 from corpusmill.engine.pass_results import UnitOfPass
@@ -92,6 +93,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             next_in_place=in_place and last_texts,
             encodes=encodes and last_texts,
             split_at=pack.split_at if pack and encodes and last_texts else None,
+            limited=None if infos else _limited(recipe),
             # A pass that cannot drop a document does the same work whatever the settings are.
             **(drops if judged or batch_steps else {}),
         )
@@ -120,6 +122,11 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
     stages += _outputs(recipe, names, documents, tokenize, mix)
     return Plan(recipe, tuple(stages), tuple(infos), inputs)
+
+
+def _limited(recipe: Recipe) -> Limited | None:
+    run = recipe.run
+    return Limited(run.limit, run.share, recipe.seed) if run.limited else None
 
 
 def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
@@ -170,7 +177,7 @@ def draws(step: Any) -> bool:
 
 
 def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upstream) -> Iterator[Planned]:
-    return plan_inputs(recipe.read, inputs, recipe.run.unit_mb)
+    return plan_inputs(recipe.read, inputs, recipe.run.unit_mb, whole_sources=recipe.run.limit is not None)
 
 
 def _later_pass(name: str, work: Pass) -> Stage:

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
 from corpusmill.engine.careful import Careful, letters, positions_of
 from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
+from corpusmill.engine.limited import Limited, Taken
 from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_facts import PassFacts
 from corpusmill.engine.pass_parts import InputPieces, KeyRequest, Verdicts, write_keys
@@ -80,6 +81,7 @@ class Pass:
     next_in_place    the next pass leaves its texts in the files of this one
     encodes          writes the token ids of its documents
     split_at         where packing may cut documents: that is written beside the ids
+    limited          which documents the first pass takes; None for all
 
     `measure_dropped` and `dropped_text` are those of `recipe.parts.RunSettings`. With "first" and "none", dropped
     documents leave their batch, and tokens of texts that the pass before has not counted are null.
@@ -96,6 +98,7 @@ class Pass:
     next_in_place: bool = False
     encodes: bool = False
     split_at: SplitAt | None = None
+    limited: Limited | None = None
     measure_dropped: str = "all"
     dropped_text: str = "sample"
 
@@ -219,10 +222,13 @@ class Pass:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
         pieces = ((part.source, piece) for part in inputs.sources for piece in part.pieces)
+        taken = Taken(self.limited)
         for part, (index, piece) in enumerate(pieces):
+            if not taken.left(index):
+                continue
             source, reader = self.readers[index]
             counts = ReadCounts()
-            for docs in careful.read(part, reader, piece, source, counts):
+            for docs in taken.of(index, careful.read(part, reader, piece, source, counts), counts):
                 at = positions_of(docs)
                 gone = careful.left_out(part, at)
                 add(io.facts, "read", source, "documents", count=len(docs) - len(gone))

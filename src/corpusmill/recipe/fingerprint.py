@@ -28,7 +28,8 @@ def step_fingerprint(step: Any, upstream: str = "") -> str:
 
 
 def recipe_fingerprint(recipe: "Recipe") -> str:
-    """SHA-256 of what a recipe does: seed, sources, steps in order, writers. Neither its name nor `run:` counts.
+    """SHA-256 of what a recipe does: seed, sources, steps in order, writers, and which documents it is limited to.
+    Neither its name nor anything else in `run:` counts.
 
     Sources count with their paths as written; what the files hold is for the run to check.
     """
@@ -42,7 +43,8 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
         chain = step_fingerprint(step, chain)
         some = applied(selection, names)
         chain = chain if some is None else digest({"only": list(some), "upstream": chain})
-    return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write]})
+    limited = {"limited": [recipe.run.limit, recipe.run.share]} if recipe.run.limited else {}
+    return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited})
 
 
 def describe(thing: Any) -> dict[str, Any]:

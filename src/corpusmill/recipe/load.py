@@ -337,10 +337,10 @@ def _paths(thing: Thing, own: Mapping[str, Entry], problems: Problems) -> tuple[
 def override(tree: Node, setting: str, problems: Problems | None = None) -> Node:
     """The tree with one setting replaced or added, as `--set` does.
 
-    setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER`, `write.LABEL.PARAMETER`
-               or `read.SOURCE.PARAMETER`, with the labels of `labels` and the names of sources; deeper parts of a
-               parameter follow after more dots. The value is read as in a recipe; if it begins with [, {, " or ' it is
-               YAML, otherwise plain text, so *.gz needs no quotes
+    setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER` (also without
+               `steps.`), `write.LABEL.PARAMETER` or `read.SOURCE.PARAMETER`, with the labels of `labels` and the names
+               of sources; deeper parts of a parameter follow after more dots. The value is read as in a recipe; if it
+               begins with [, {, " or ' it is YAML, otherwise plain text, so *.gz needs no quotes
 
     Raises RecipeError if there is nothing of that key. A wrong parameter or value is reported by `build`, as if it were
     written in the recipe, with `--set SETTING` as its place.
@@ -358,11 +358,13 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
         problems.extend(own)
     if not isinstance(tree, Table):
         raise RecipeError(f"{tree.at}: a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
+    if path[0] not in KEYS and path[0] in (steps_of := _labels(tree, "steps")):
+        path = ["steps", *path]
     top, rest = path[0], path[1:]
     if top not in KEYS:
-        raise RecipeError(
-            f'{at}: a recipe has no key "{top}"{did_you_mean(top, KEYS) or "."} It takes: {", ".join(KEYS)}.'
-        )
+        near = did_you_mean(top, [*KEYS, *steps_of]) or "."
+        has = f". Its steps: {', '.join(steps_of)}" if steps_of else ""
+        raise RecipeError(f'{at}: a recipe has no key "{top}"{near} It takes: {", ".join(KEYS)}{has}.')
     if top not in SECTIONS:
         if (top == "run") != bool(rest):
             wants = "run.PARAMETER, as in run.workers=4" if top == "run" else f"{top} alone"

@@ -80,8 +80,10 @@ class Recipe:
 
     @property
     def folder(self) -> str:
-        """The folder of the run: a path, or a URL."""
-        return self.run.folder or f"runs/{self.name}"
+        """The folder of the run: a path, or a URL. A run on some documents has one beside that of the whole run, which
+        is not touched: runs/web-limit-1000."""
+        whole = self.run.folder or f"runs/{self.name}"
+        return whole.rstrip("/") + self.run.limited_name if self.run.limited else whole
 
     def __repr__(self) -> str:
         sources = ", ".join(source.source for source in self.read)

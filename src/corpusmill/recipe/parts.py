@@ -1,6 +1,7 @@
 """The parts of a recipe, sources and settings, each checked on its own."""
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How to run; none of it changes the output.
+    """How to run; none of it changes the output but `limit` and `sample`.
 
     workers          number of processes; None: one per core
     executor         "processes", or "serial" for everything in this process, for debugging
@@ -90,6 +91,10 @@ class RunSettings:
                      of its signals only the verdicts of corpus steps are saved. Why it is dropped is saved in any case
     dropped_text     whose text is stored of the dropped documents: "sample", of a few of each unit, reason by reason
                      and at random; "all"; "none". Their addresses and reasons are stored in any case
+    limit            how many documents to take of each source, the first ones in the order of files and positions, to
+                     try a recipe; None: all. What follows them is not read. One worker reads a source
+    sample           the share of documents to take, drawn by a hash of their ids: "1%" or 0.01; None: all of them. All
+                     is read for it. With a limit, that counts documents of the sample
     """
 
     workers: int | None = None
@@ -99,6 +104,8 @@ class RunSettings:
     error_budget: float | int = 0.01
     measure_dropped: MeasureDropped = "all"
     dropped_text: DroppedText = "sample"
+    limit: int | None = None
+    sample: float | str | None = None
 
     def __post_init__(self) -> None:
         for name, choices in (("measure_dropped", get_args(MeasureDropped)), ("dropped_text", get_args(DroppedText))):
@@ -115,6 +122,10 @@ class RunSettings:
             raise RecipeError(
                 f"error_budget is a share from 0.0 to 1.0, or a whole number of records, got {self.error_budget}"
             )
+        if self.limit is not None and self.limit < 1:
+            raise RecipeError(f"need limit >= 1, got {self.limit}; leave it out for all documents")
+        if self.sample is not None:
+            object.__setattr__(self, "sample", share_of(self.sample, "sample"))
         if self.folder is not None:
             object.__setattr__(self, "folder", os.fspath(self.folder))
             if not self.folder:
@@ -122,6 +133,42 @@ class RunSettings:
             if (shown := printable(self.folder)) != self.folder:
                 raise RecipeError(f"folder: {shown} is not UTF-8, and files are written only where names are")
             object.__setattr__(self, "folder", home(self.folder))
+
+    @property
+    def share(self) -> float:
+        """Of the documents, that are taken."""
+        return 1.0 if self.sample is None else float(self.sample)
+
+    @property
+    def limited(self) -> str:
+        """In words, which documents are taken; empty for all of them."""
+        part = f"a sample of {100 * self.share:.6g} % of the documents" if self.share < 1 else ""
+        if self.limit is None:
+            return part
+        documents = f"{self.limit:,d} document{'s' * (self.limit > 1)}"
+        return f"the first {documents} of each source" + (f", in {part}" if part else "")
+
+    @property
+    def limited_name(self) -> str:
+        """What is added to the name of the folder of a run on some documents: "-limit-1000", "-sample-1pct"."""
+        first = "" if self.limit is None else f"-limit-{self.limit}"
+        return first + (f"-sample-{100 * self.share:.6g}pct" if self.share < 1 else "")
+
+
+def share_of(value: float | str, name: str) -> float:
+    """A share as a recipe or the command line writes it. Raises RecipeError unless it is above 0 and up to 1.
+
+    >>> share_of("1%", "sample"), share_of("0.5 %", "sample"), share_of(0.25, "sample")
+    (0.01, 0.005, 0.25)
+    """
+    text = str(value).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise RecipeError(f"{name} is a share above 0 and up to 1, as in 1% or 0.01; got {text}")
+    return share
 
 
 class Sections(NamedTuple):

@@ -6,6 +6,15 @@ def number(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def plural(count: float, noun: str, nouns: str = "") -> str:
+    """A count with its noun: `nouns` for other counts than one, with an s if it is not given.
+
+    >>> plural(1, "file"), plural(1234, "file"), plural(0, "query", "queries")
+    ('1 file', '1,234 files', '0 queries')
+    """
+    return f"{number(count)} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
 def size(value: float) -> str:
     """Bytes in units of 1000.
 

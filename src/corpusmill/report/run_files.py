@@ -1,6 +1,7 @@
 """What a run has recorded and left, for reports and questions. The layout of its folder is known to `run_folder`
 alone."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -32,6 +33,7 @@ class RunFiles:
     folder        the run's folder
     name          of the recipe
     fingerprint   of the recipe
+    limited       which documents were taken, in words; empty for all of them
     versions      package -> version
     inputs        source -> its files, each with `path`, `bytes` and `fingerprint`
     command       the command line that last carried out the run
@@ -50,6 +52,7 @@ class RunFiles:
         record = self.folder.record()
         self.name: str = record["name"]
         self.fingerprint: str = record["fingerprint"]
+        self.limited: str = record.get("limited", "")
         self.versions: Mapping[str, str] = record["versions"]
         self.inputs: Mapping[str, Sequence[Mapping[str, Any]]] = record["inputs"]
         self.command: Sequence[str] = record["command"]
@@ -196,6 +199,6 @@ def shards_of(folder: Path) -> Path:
 def _no_run(folder: RunFolder) -> str:
     places = [folder.place, *(["runs"] if folder.is_local else [])]
     below = (join(place, name) for place in places if is_local(place) for name in list_dir(place))
-    near = sorted(place for place in below if RunFolder(place).exists())
+    near = sorted({os.path.realpath(place): place for place in below if RunFolder(place).exists()}.values())
     hint = f" Runs nearby: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
     return f"{folder.place}: not a run folder (it has no {RUN}).{hint}"

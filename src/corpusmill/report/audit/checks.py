@@ -14,7 +14,7 @@ from corpusmill.report.figures.leaks import leaks
 from corpusmill.report.figures.left import near_duplicates
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.figures.packing import packing
-from corpusmill.report.numbers import number, share, size
+from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.tables import identifier, literal
 from corpusmill.report.views import documents as documents_view
 
@@ -85,7 +85,9 @@ def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
         return Unmeasured("no step looks for duplicates", "add `dedup/exact` and `dedup/minhash` before `tokenize/…`")
     reached = max(step.documents_in for step in steps)
     found = sum(step.dropped or step.documents for step in steps)
-    seen = f"{number(found)} of {number(reached)} documents that reached the first of {_listed(s.step for s in steps)}"
+    seen = (
+        f"{number(found)} of {plural(reached, 'document')} that reached the first of {_listed(s.step for s in steps)}"
+    )
     if not facts.is_web and "duplicates_found" not in facts.chosen:
         return Unmeasured(f"{seen}: the bound is for crawls, and fewer than half of the documents have a web address")
     advice = "is the dedup too weak? Try `dedup/minhash: {threshold: 0.7}`, and `dedup/line` or `dedup/substring`"
@@ -111,7 +113,7 @@ def chars_per_token(facts: RunFacts) -> Measured | Unmeasured:
         "below: the tokenizer does not fit these texts (languages, numbers, noise), train one: `corpusmill train "
         "tokenizer`; above: is the text repetitive?"
     )
-    seen = f"{number(every.characters)} characters, {number(every.tokens)} tokens"
+    seen = f"{plural(every.characters, 'character')}, {plural(every.tokens, 'token')}"
     return Measured(every.characters_per_token, seen, advice)
 
 
@@ -119,7 +121,7 @@ def utilisation(facts: RunFacts) -> Measured | Unmeasured:
     rows = packing(facts.flow)
     if rows is None or not rows.capacity:
         return Unmeasured("the run wrote no training rows", "add a `pack/…` step and `write: shards`")
-    seen = f"{number(rows.tokens)} of {number(rows.capacity)} places in {number(rows.rows)} rows"
+    seen = f"{number(rows.tokens)} of {plural(rows.capacity, 'place')} in {plural(rows.rows, 'row')}"
     return Measured(rows.tokens / rows.capacity, seen, "pack with `pack/best_fit` or `pack/concat`, without `split_at`")
 
 
@@ -138,7 +140,7 @@ def residual_html(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
         return NOTHING_LEFT
     found = sample.has_html(facts.sample.texts)
-    seen = f"{number(found.sum())} documents with tags or entities, of {facts.of_sample}"
+    seen = f"{plural(found.sum(), 'document')} with tags or entities, of {facts.of_sample}"
     advice = "add `extract/resiliparse` and `clean/normalize`; texts about HTML may rightly have some"
     return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
 
@@ -150,7 +152,7 @@ def pii_left(facts: RunFacts) -> Measured | Unmeasured:
     found = sample.any_of(list(by_kind.values()), len(facts.sample.ids))
     kinds = {kind: int(has.sum()) for kind, has in by_kind.items() if has.any()}
     counted = ": " + ", ".join(f"{kind} in {n:,}" for kind, n in kinds.items()) if kinds else ""
-    seen = f"{number(found.sum())} documents with personal data or secrets, of {facts.of_sample}{counted}"
+    seen = f"{plural(found.sum(), 'document')} with personal data or secrets, of {facts.of_sample}{counted}"
     wanted = ", ".join(dict.fromkeys(["email", "ip", *kinds]))
     advice = f"redact these kinds, too: `redact/pii: {{kinds: [{wanted}]}}`"
     return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
@@ -170,7 +172,7 @@ def contamination(facts: RunFacts) -> Measured | Unmeasured:
             )
             left += count
     have = sum(step.documents for step in found)
-    seen = f"{number(have)} documents have questions of benchmarks, {number(left)} of them are kept"
+    seen = f"{plural(have, 'document')} with questions of benchmarks, {number(left)} of them kept"
     return Measured(left, seen, "`action: drop` or `action: cut` in `decontaminate/ngrams`")
 
 
@@ -205,7 +207,7 @@ def step_drops(facts: RunFacts) -> Measured | Unmeasured:
     row = max(rows, key=lambda row: sum(row.reasons.values()) / row.documents_in)
     dropped = sum(row.reasons.values())
     rule = f", most by {next(iter(row.reasons))}" if row.reasons else ""
-    seen = f"{row.step} drops {number(dropped)} of {number(row.documents_in)} documents{rule}"
+    seen = f"{row.step} drops {number(dropped)} of {plural(row.documents_in, 'document')}{rule}"
     return Measured(
         dropped / row.documents_in, seen, f"look at them: corpusmill peek {facts.tables.folder} --dropped {row.step}"
     )
@@ -222,7 +224,7 @@ def languages_vanished(facts: RunFacts) -> Measured | Unmeasured:
         f"SELECT {label}, count(*) FROM ({documents_view(facts.tables)}) WHERE {label} IS NOT NULL AND NOT {unwanted} "
     )
     rows = facts.tables.tuples(f"{query} GROUP BY 1 HAVING count(*) >= {FEW} AND NOT bool_or(kept) ORDER BY 2 DESC, 1")
-    names = [f"{name} ({number(count)} documents)" for name, count in rows]
+    names = [f"{name} ({plural(count, 'document')})" for name, count in rows]
     seen = (
         _listed(names)
         if names
@@ -238,7 +240,7 @@ def sources_vanished(facts: RunFacts) -> Measured | Unmeasured:
     last = flow.rows[-1].sources if flow.rows else {}
     read = {name: source["documents"] for name, source in flow.read.items()}
     gone = [name for name in read if flow.rows and not last.get(name, {}).get("documents_out", 0)]
-    names = [f"{name} ({number(read[name])} documents read)" for name in gone]
+    names = [f"{name} ({plural(read[name], 'document')} read)" for name in gone]
     seen = _listed(names) if names else f"all of {number(len(read))} sources are in the output"
     return Measured(len(gone), seen, "see which step drops them: " + _by_step(facts, gone[0] if gone else "", "source"))
 
@@ -263,9 +265,8 @@ def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
         return Unmeasured("nothing was read")
     dead = sum(sum(source["dead"].values()) for source in facts.flow.read.values())
     failed = sum(row.failed for row in facts.flow.rows)
-    seen = (
-        f"{number(dead)} records could not be read and {number(failed)} documents not processed, of {number(records)}"
-    )
+    lost = f"{plural(dead, 'record')} could not be read and {plural(failed, 'document')} not processed"
+    seen = f"{lost}, of {number(records)}"
     return Measured((dead + failed) / records, seen, f"look at them: corpusmill peek {facts.tables.folder} --dead")
 
 
@@ -307,7 +308,7 @@ def one_template(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
         return NOTHING_LEFT
     found = sample.one_template(facts.sample.texts)
-    seen = f"{number(found.sum())} documents begin with the same {sample.OPENING} words, of {facts.of_sample}"
+    seen = f"{plural(found.sum(), 'document')} beginning with the same {sample.OPENING} words, of {facts.of_sample}"
     advice = "pages of one kind? `dedup/line` removes what they share, `filter/url` the sites"
     return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
 
@@ -322,7 +323,7 @@ def _by_length(facts: RunFacts, condition: str, what: str, advice: str, amount: 
     if not documents:
         return NOTHING_LEFT
     ids = facts.tables.tuples(f"SELECT id FROM ({table}) WHERE dropped_by IS NULL AND {condition} ORDER BY id LIMIT 3")
-    seen = f"{number(found)} of {number(documents)} documents are {what}"
+    seen = f"{number(found)} of {plural(documents, 'document')} {'is' if found == 1 else 'are'} {what}"
     if amount != "1":
         seen += f", with {share(part or 0, every)} of the {amount}"
     return Measured(int(part or 0) / max(int(every), 1), seen, advice, tuple(each for (each,) in ids))

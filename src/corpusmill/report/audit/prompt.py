@@ -17,7 +17,7 @@ from corpusmill.report.audit.model import Audit
 from corpusmill.report.figures.duplicates import dedup_steps
 from corpusmill.report.figures.packing import packing, packing_table
 from corpusmill.report.figures.tokens import statistics
-from corpusmill.report.numbers import number, share, size
+from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.rules import because
 from corpusmill.report.tables import RunTables, identifier
 from corpusmill.report.visible import excerpt, not_stored, one_line, visible
@@ -121,7 +121,7 @@ class Shown:
         lines = [f"id: {entry['id']}", *more]
         lines += [f"url: {excerpt(one_line(url), URL)}"] if url else []
         lines += [f"fails: {excerpt(one_line(why), REASONS)}"] if why else []
-        length = f"{number(entry['bytes'])} bytes" if entry["text"] is None else f"{number(len(whole))} characters"
+        length = f"{plural(entry['bytes'], 'byte')}" if entry["text"] is None else f"{plural(len(whole), 'character')}"
         return fenced("\n".join([*lines, f"text, of {length}:", visible(excerpt(text, self.chars))]))
 
     def safe(self, texts: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpusmill.report.numbers import number
+from corpusmill.report.numbers import number, plural
 from corpusmill.report.tables import RunTables
 
 
@@ -42,5 +42,6 @@ def in_words(check: EngineCheck | None) -> str | None:
         return f"{engine}, the reference tokenizer itself, so nothing was compared."
     result = f"{number(check.differing)} DIFFER" if check.differing else "all identical"
     name = f" ({check.reference})" if check.reference else ""
-    compared = f"{number(check.documents)} documents were also encoded by the reference tokenizer{name}: {result}."
+    was = "was" if check.documents == 1 else "were"
+    compared = f"{plural(check.documents, 'document')} {was} also encoded by the reference tokenizer{name}: {result}."
     return f"{engine}. {compared}" if engine else compared

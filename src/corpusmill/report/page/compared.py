@@ -9,7 +9,7 @@ from corpusmill.report.figures.scores import Score, scores
 from corpusmill.report.figures.texts import SIDES, Texts
 from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.html.svg import legend, overlaid, two_bars
-from corpusmill.report.numbers import measured, number, share
+from corpusmill.report.numbers import measured, number, plural, share
 from corpusmill.report.samples import GROUPS
 from corpusmill.report.tables import RunTables
 
@@ -91,9 +91,9 @@ def samples(figure: Sampled) -> list[Inside]:
     counts = {side: len(part) for side, part in figure.sample.texts.items()}
     whole = figure.sample.documents
     drawn = " and ".join(
-        f"{number(counts[side])} of {number(whole[side])} documents of the {side}"
+        f"{number(counts[side])} of {plural(whole[side], 'document')} of the {side}"
         if counts[side] < whole[side]
-        else f"all {number(counts[side])} documents of the {side}"
+        else f"all {plural(counts[side], 'document')} of the {side}"
         for side in SIDES
     )
     is_sample = any(counts[side] < whole[side] for side in SIDES)
@@ -156,13 +156,15 @@ def scored(score: Score) -> list[Inside]:
 def copies(figure: Left) -> list[Inside]:
     """What is left of duplicates."""
     part = "" if figure.compared == figure.documents else f" of a sample of {number(figure.compared)}"
-    exact = f"{number(figure.exact)} documents{part} are equal to another one before "
+    exact = (
+        f"{plural(figure.exact, 'document')}{part} {'is' if figure.exact == 1 else 'are'} equal to another one before "
+    )
     exact += f"({share(figure.exact, figure.compared)} of {number(figure.compared)}; by a hash of the text)."
     words = [tag("p", exact)]
     if figure.near:
         near = figure.near
         text = (
-            f"{number(near.count)} of {number(near.of)} documents ({share(near.count, near.of)}) are near-duplicates "
+            f"{number(near.count)} of {plural(near.of, 'document')} ({share(near.count, near.of)}) are near-duplicates "
         )
         text += f"of another one (Jaccard similarity of {NGRAM}-grams of words {SIMILAR:g} or more)"
         if near.sampled:
@@ -183,7 +185,7 @@ def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], caption: str) -> Html:
         shown = []
         for css, one in zip(SIDES, sides):
             low, high = one.interval
-            tooltip = f"{css}: {number(one.count)} of {number(one.of)} documents"
+            tooltip = f"{css}: {number(one.count)} of {plural(one.of, 'document')}"
             shown.append((100 * one.value / most, (100 * low / most, 100 * high / most), css, tooltip))
         values = " → ".join(share(one.count, one.of) for one in sides)
         parts += [tag("div", name), two_bars(shown, f"{name}: {values}"), tag("div", values, class_="value")]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from corpusmill.report.figures.packing import packing
 from corpusmill.report.html.markup import Html, tag
-from corpusmill.report.numbers import number, share, short, size
+from corpusmill.report.numbers import number, plural, share, short, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 
@@ -17,6 +17,7 @@ def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
         "header",
         tag("h1", files.name),
         tag("p", made_by, class_="soft"),
+        tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
         tiles(files.waterfall()),
         tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title in sections)),
     )
@@ -25,7 +26,7 @@ def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
 def tiles(flow: Waterfall) -> Html:
     """The headline numbers."""
     kept = share(flow.documents_out, flow.documents_in)
-    values = [(number(flow.documents_out), f"of {number(flow.documents_in)} documents kept ({kept})")]
+    values = [(number(flow.documents_out), f"of {plural(flow.documents_in, 'document')} kept ({kept})")]
     if flow.rows:
         last = flow.rows[-1]
         most = max(tokens for row in flow.rows for tokens in (row.tokens_in, row.tokens_out))

@@ -2,7 +2,7 @@
 
 from corpusmill.report.figures.mix import mix_table, mixes
 from corpusmill.report.html.markup import Inside, table, tag
-from corpusmill.report.numbers import number
+from corpusmill.report.numbers import plural
 from corpusmill.report.tables import RunTables
 
 
@@ -12,6 +12,8 @@ def section(tables: RunTables) -> list[Inside]:
         head, rows = mix_table(mix)
         again = sum(one.appearances - one.drawn_documents for one in mix.sources)
         never = sum(one.documents - one.drawn_documents for one in mix.sources)
-        words = f"{number(never)} documents were never drawn; {number(again)} draws were repeats."
+        repeats = "was a repeat" if again == 1 else "were repeats"
+        was = "was" if never == 1 else "were"
+        words = f"{plural(never, 'document')} {was} never drawn; {plural(again, 'draw')} {repeats}."
         parts += [tag("h3", mix.step), table(head, rows), tag("p", words, class_="note")]
     return parts

@@ -4,7 +4,7 @@ from corpusmill.report.figures.reasons import Rule, Step, reasons
 from corpusmill.report.html import cards
 from corpusmill.report.html.markup import Html, Inside, tag
 from corpusmill.report.html.svg import histogram, legend
-from corpusmill.report.numbers import number, share
+from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
 
 EXAMPLES = 3  # documents per reason
@@ -28,7 +28,7 @@ def section(tables: RunTables) -> list[Inside]:
     charts = any(rule.values for step in steps for rule in step.rules)
     parts: list[Inside] = [tag("p", words, class_="note"), legend(COLOURS) if charts else None]
     for step in steps:
-        counts = f"{number(step.dropped)} of {number(step.documents_in)} documents dropped"
+        counts = f"{number(step.dropped)} of {plural(step.documents_in, 'document')} dropped"
         parts.append(tag("h3", step.step))
         dropped = f"{counts} ({share(step.dropped, step.documents_in)}). "
         parts.append(tag("p", dropped, tag("span", step.summary, class_="soft")))

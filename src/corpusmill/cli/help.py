@@ -1,0 +1,94 @@
+"""Help: verbs in groups, each with a whole sentence; arguments and options with words for what they take."""
+
+import re
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup
+
+GROUPS = {
+    "Start": ("demo", "new", "recipes"),
+    "Run a recipe": ("check", "run", "plan"),
+    "Look at a run": ("report", "stats", "peek", "sql", "recipe", "verify"),
+    "Ask about a run": ("explain", "what-if", "audit", "trace"),
+    "Compare runs": ("diff",),
+    "Data and models": ("export", "push", "index", "train"),
+    "Reference and setup": ("steps", "schema", "warm", "completion"),
+}
+OTHERS = "Verbs"  # those that are in no group
+RANGE = re.compile(r"(?:; )?x>=\d+")  # as in [default: 8; x>=1]: what is meant can be seen, and errors say it
+
+
+class Verbal(typer.Typer):
+    """A Typer whose commands have this help."""
+
+    def command(self, *args: Any, **kwargs: Any) -> Any:
+        return super().command(*args, **{"cls": Verb, **kwargs})
+
+
+class Verb(TyperCommand):
+    """A verb. Its help has the same form with every version of typer."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        return sentence(self)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        arguments: list[tuple[str, str]] = []
+        options: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                is_argument = isinstance(parameter, TyperArgument)
+                (arguments if is_argument else options).append(_record(*record, is_argument))
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Lines as they are: a command that is folded cannot be copied."""
+        formatter.write_paragraph()
+        formatter.write("\n".join(f"  {line}".rstrip() for line in (self.epilog or "").splitlines()) + "\n")
+
+
+class Verbs(TyperGroup):
+    """Verbs in the order of GROUPS. Sentences that are too long for a line are folded, and never cut."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["VERB …"]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        known = [name for names in GROUPS.values() for name in names if name in self.commands]
+        return known + [name for name in self.commands if name not in known]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        names = self.list_commands(ctx)
+        grouped = {title: [name for name in group if name in names] for title, group in GROUPS.items()}
+        grouped[OTHERS] = [name for name in names if not any(name in group for group in GROUPS.values())]
+        width = max(map(len, names))
+        for title, group in grouped.items():
+            if group:
+                with formatter.section(title):
+                    formatter.write_dl([(name.ljust(width), sentence(self.commands[name])) for name in group])
+
+
+def sentence(command: Any) -> str:
+    """What a verb does: the first sentence of its help."""
+    paragraph = " ".join((command.short_help or command.help or "").split("\n\n")[0].split())
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z])", paragraph, maxsplit=1)[0]
+
+
+def _record(name: str, text: str, is_argument: bool) -> tuple[str, str]:
+    r"""
+    >>> _record("RECIPE <path>", "A recipe in YAML.  [required]", True)
+    ('RECIPE', 'A recipe in YAML.')
+    >>> _record("-n N", "How many to show.  [default: 5; x>=1]", False)
+    ('-n N', 'How many to show.  [default: 5]')
+    >>> _record("--documents [file|line]", r"How to split.  \[default: file]", False)  # of older versions
+    ('--documents file|line', 'How to split.  [default: file]')
+    """
+    name = name.partition(" <")[0] if is_argument else re.sub(r"[<>\[\]]", "", name)
+    text = RANGE.sub("", text.replace("\\[", "[")).removesuffix("[]").rstrip()
+    return name, text.removesuffix("[required]").rstrip() if is_argument else text
