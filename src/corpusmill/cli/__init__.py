@@ -18,6 +18,7 @@ from corpusmill.cli import (
     recipes,
     report,
     run,
+    schema,
     sql,
     stats,
     steps,
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 for verb in (
     run,
+    schema,
     check,
     demo,
     steps,
