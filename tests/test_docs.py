@@ -21,6 +21,7 @@ import typer
 import corpusmill
 from corpusmill import read, steps, write
 from corpusmill.cli import app
+from corpusmill.cli.demo import demo
 from corpusmill.cli.tables import print_waterfall
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
@@ -132,6 +133,13 @@ def test_the_first_screen_is_what_the_demo_prints(inside, monkeypatch, capsys):
     assert at == sorted(at) and len(at) > 10
     documents = re.match(r"([\d,]+) documents in, ([\d,]+) out", shown[shown.index("") + 1])
     assert documents and (documents[1], documents[2]) == ("1,676", printed[-2].split()[2])
+
+
+def test_the_demo_is_the_recipe_that_pages_run_and_says_what_to_do_next(inside, capsys):
+    demo(workers=1)
+    printed = capsys.readouterr().out
+    assert "corpusmill new" in printed.partition("\nNext:")[2]
+    assert len(list((inside / "runs" / "demo" / "stages").glob("pass-1-*"))) == 1, "nothing is done again"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -143,7 +143,7 @@ def test_variables_are_replaced(written, text, monkeypatch):
     [
         (
             "${NOT_SET}",
-            "web.yaml:1: the environment variable NOT_SET is not set; set it, or give a default: ${NOT_SET:-",
+            "web.yaml:1: the environment variable NOT_SET is not set; set it, write a value in its place, or give a default: ${NOT_SET:-",
         ),
         ("${9}", 'web.yaml:1: "${9}" does not name a variable; write ${NAME}'),
     ],

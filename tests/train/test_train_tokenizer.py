@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from random import Random
@@ -88,6 +89,15 @@ def test_there_must_be_room_for_all_bytes_and_text_to_learn_from(tmp_path):
         Settings(vocab_size=400, special=("<a>", "<a>"))
     with pytest.raises(InputError, match="no texts to train on"):
         train([], SETTINGS, tmp_path / "t.json")
+
+
+def test_a_run_may_be_given_by_a_path_from_the_working_directory(tmp_path, monkeypatch):
+    shutil.copytree(made_run(), tmp_path / "runs" / "made")
+    monkeypatch.chdir(tmp_path)
+    near, far = (
+        [text for batch in texts_of([run]) for text in batch.to_pylist()] for run in ("runs/made", str(made_run()))
+    )
+    assert near == far != []
 
 
 def test_the_texts_of_a_run_are_the_documents_that_stay(tmp_path):

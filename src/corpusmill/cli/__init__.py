@@ -19,6 +19,7 @@ from corpusmill.cli import (
     recipes,
     report,
     run,
+    schema,
     sql,
     stats,
     steps,
@@ -41,6 +42,7 @@ app = Verbal(
 )
 for verb in (
     run,
+    schema,
     check,
     demo,
     steps,

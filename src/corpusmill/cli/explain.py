@@ -18,7 +18,7 @@ CHARS = 600  # of the text
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("explain", epilog="Example: corpusmill explain runs/demo https://example.org/page")(explain)
+    app.command("explain", epilog="Example: corpusmill explain runs/demo https://rights.uk.example/6")(explain)
 
 
 def explain(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli import completion
-from corpusmill.cli.common import say
 from corpusmill.cli.recipes import recipes
 
 if TYPE_CHECKING:
@@ -57,11 +57,10 @@ def new(
     made = shipped(recipe)
     given = assigned(made, inputs or [])
     file = file or f"{made.name}.yaml"
-    text = filled(made, given)
+    text = written(made, given, made.name if file == "-" else Path(file).stem)
     if file == "-":
         print(text, end="")
         return
-    text = re.sub(r"^name: .*$", f"name: {json.dumps(Path(file).stem)}", text, count=1, flags=re.MULTILINE)
     try:
         with Path(file).open("w" if force else "x", encoding="utf-8", newline="\n") as out:
             out.write(text)
@@ -69,7 +68,7 @@ def new(
         raise RecipeError(f"{file}: exists already. Give another name, or --force to overwrite it.") from None
     except OSError as error:
         raise RecipeError(f"{file}: cannot be written: {error.strerror}") from error
-    say(next_steps(made, file, given))
+    print(next_steps(made, file, given))
 
 
 def assigned(recipe: "Shipped", inputs: Sequence[str]) -> dict[str, str]:
@@ -92,22 +91,31 @@ def assigned(recipe: "Shipped", inputs: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def filled(recipe: "Shipped", given: Mapping[str, str]) -> str:
-    """The recipe's text with paths in place of its variables."""
+def written(recipe: "Shipped", given: Mapping[str, str], name: str) -> str:
+    """The recipe's text under another name, with paths in place of variables.
+
+    An editor finds the schema by the first line. It names the file in the installed package, which is that of the
+    version that runs the recipe: a copy beside the recipe would be out of date after the next update.
+    """
+    from corpusmill.recipe.shipped import SCHEMA
     from corpusmill.recipe.tree import escape
 
     text = recipe.text
     for variable, path in given.items():
         text = text.replace(f'"${{{variable}}}"', json.dumps(escape(path), ensure_ascii=False))
-    return text
+    plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in ("null", "true", "false")
+    text = text.replace(f"\nname: {recipe.name}\n", f"\nname: {name if plain else json.dumps(name)}\n")
+    return f"# yaml-language-server: $schema={SCHEMA.as_posix()}\n{text}"
 
 
 def next_steps(recipe: "Shipped", file: str, given: Mapping[str, str]) -> str:
     """What was written, and two commands to go on with."""
+    from corpusmill.recipe.shipped import DEMO
 
-    lines = [f"{file} is written."]
     left = {variable: reader for variable, reader in recipe.inputs.items() if variable not in given}
-    if left:
-        lines += [f"Put your files in place of ${{{variable}}} ({reader})." for variable, reader in left.items()]
-    lines += ["Then:" if left else "Next:", f"  corpusmill check {file}", f"  corpusmill run {file}"]
+    lines = [f"{file} is written."]
+    for variable, reader in left.items():
+        trial = f", or {DEMO[reader]} to try it" if reader in DEMO else ""
+        lines.append(f"Put the path of your files ({reader}) in place of ${{{variable}}}{trial}.")
+    lines += ["Next:", *(f"  corpusmill {verb} {shlex.quote(file)}" for verb in ("check", "run"))]
     return "\n".join(lines)

@@ -1,5 +1,9 @@
 """corpusmill recipes"""
 
+import shutil
+import sys
+import textwrap
+
 import typer
 
 from corpusmill.cli.common import Json, print_json
@@ -19,7 +23,9 @@ def recipes(json: Json = False) -> None:
             {"recipes": [{"name": each.name, "summary": each.summary, "inputs": each.inputs} for each in all_of_them]}
         )
         return
-    width = max(len(each.name) for each in all_of_them)
+    first = max(len(each.name) for each in all_of_them) + 2
+    # Lines of a file or a pipe are left whole, for grep.
+    wide = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     for each in all_of_them:
-        print(f"{each.name:<{width}}  {each.summary}")
+        print(textwrap.fill(f"{each.name:<{first}}{each.summary}", wide, subsequent_indent=" " * first))
     print("\nTo write one to a file: corpusmill new RECIPE")

@@ -10,6 +10,8 @@ import yaml
 from corpusmill.errors import RecipeError, did_you_mean
 
 FOLDER = Path(__file__).parents[1] / "recipes"
+SCHEMA = FOLDER / "schema.json"  # the JSON Schema of recipes, by `corpusmill.recipe.json_schema`
+SCHEMA_LINE = "# yaml-language-server: $schema=schema.json\n"  # for editors, of a recipe beside the schema
 VARIABLE = re.compile(r"\$\{(\w+)(:-[^}]*)?\}")
 # The demo's file for each reader, to try a recipe on.
 DEMO = {"jsonl": "demo://extra.jsonl.gz", "warc": "demo://pages.warc.gz", "wet": "demo://pages.warc.wet.gz"}
@@ -19,8 +21,8 @@ DEMO = {"jsonl": "demo://extra.jsonl.gz", "warc": "demo://pages.warc.gz", "wet":
 class Shipped:
     """A recipe that ships.
 
-    text     of the file
-    summary  the first sentence of the comment that it begins with
+    text     of the file, without the line that names its schema
+    summary  the first line of its comment
     inputs   variable -> reader: what it reads is left to who uses it
     """
 
@@ -45,8 +47,9 @@ def shipped(name: str) -> Shipped:
         near = did_you_mean(name, names()) or "."
         raise RecipeError(f'no recipe "{name}" ships{near} These do: {", ".join(names())}.')
     text = (FOLDER / f"{name}.yaml").read_text("utf-8")
-    comment = " ".join(line.removeprefix("# ") for line in text.partition("\nname:")[0].splitlines())
-    summary = re.split(r"(?<=[.?:])\s", comment, maxsplit=1)[0].rstrip(":")
+    assert text.startswith(SCHEMA_LINE)
+    summary = text.splitlines()[1].removeprefix("# ")
     read = [entry for source in yaml.safe_load(text)["read"] for entry in source.items()]
     found = ((VARIABLE.fullmatch(said["paths"]), reader) for reader, said in read)
-    return Shipped(name, text, summary, {match[1]: reader for match, reader in found if match})
+    inputs = {match[1]: reader for match, reader in found if match}
+    return Shipped(name, text.removeprefix(SCHEMA_LINE), summary, inputs)

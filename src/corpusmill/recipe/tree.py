@@ -230,7 +230,8 @@ def expand(scalar: Scalar, problems: Problems) -> Scalar:
         if setting is None:
             problems.add(
                 scalar.at,
-                f"the environment variable {name} is not set; set it, or give a default: ${{{name}:-something}}",
+                f"the environment variable {name} is not set; set it, write a value in its place, or give a default: "
+                f"${{{name}:-something}}",
             )
             return match[0]
         return setting
