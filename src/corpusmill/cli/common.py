@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from corpusmill import termination
-from corpusmill.errors import CorpusmillError, InputError, RecipeError
+from corpusmill.errors import AssetError, CorpusmillError, InputError, MissingExtraError, RecipeError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Folder = Annotated[str, typer.Argument(help="The folder of a run, as in runs/demo.", show_default=False)]
@@ -48,7 +48,7 @@ def guarded(app: Callable[..., Any]) -> int:
         return 128 + signal.SIGPIPE if os.name != "nt" else FAILED
     except CorpusmillError as error:
         say(f"error: {error}")
-        return WRONG if isinstance(error, RecipeError | InputError) else FAILED
+        return WRONG if isinstance(error, RecipeError | InputError | AssetError | MissingExtraError) else FAILED
     except Exception as error:
         if not hasattr(error, "show"):
             raise
