@@ -1,17 +1,21 @@
 """Can a recipe run, and what would a run do? Everything that is wrong is found before a document is read."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.display import table
+from corpusmill.engine import preflight
 from corpusmill.engine.changes import Preview, preview
+from corpusmill.engine.forecast import Forecast, forecast
 from corpusmill.engine.inputs import SourceFiles
-from corpusmill.engine.lower import lower
+from corpusmill.engine.look import MANY, Seen, spread
 from corpusmill.engine.stored_rows import given, stored, with_inputs
 from corpusmill.read import ReadCounts
 from corpusmill.recipe.load import Overrides
@@ -19,13 +23,13 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, remarks
 from corpusmill.recipe.order import gives_pages
 from corpusmill.report.figures.markup import STEP, in_words
+from corpusmill.report.numbers import size
 from corpusmill.run_folder import RunFolder
 from corpusmill.steps.markup import is_markup
 from corpusmill.storage import FileInfo, is_local
 
 LEAST = 1 << 20  # bytes of a piece that a sample begins with
 PIECES = 16  # that a file is cut into at most
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,14 @@ class Checked:
 
     recipe    with the overrides
     sources   source -> (files, bytes) that it reads
+    text      source -> bytes of text in these, estimated by how a sample of them is compressed
+    read_as   source -> what was found out about its format, where that was left open: "fields separated by ";""
     passes    stage -> labels of the steps that documents go through in it; none where they are only read
     only      label -> what the recipe says of the sources of a step: "only web, wiki", "except code"
     stages    all stages, in order
     workers   processes that a run would start
     ahead     units of a run, and what of it is done already in its folder
+    needs     memory and disk that a run will take, roughly
     remarks   (label, what a step says about its parameters); a warning begins with "warning: "
     warnings  what is probably wrong, judged by a sample of the input where it is local
     """
@@ -50,6 +57,9 @@ class Checked:
     stages: tuple[str, ...]
     workers: int
     ahead: Preview
+    needs: Forecast
+    text: dict[str, int]
+    read_as: dict[str, str]
     remarks: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -79,49 +89,67 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     recipe, inputs, overrides   as `run` takes them. Documents in memory are written into the folder of the run, where
                                 `run` finds them
 
-    Inputs are listed, and a few looked into: for their compression, and local ones for HTML in their texts. Models,
-    word lists and the writers' own conditions are checked. Raises RecipeError, InputError, AssetError or
-    MissingExtraError, as `run` does before it reads anything.
+    Inputs are listed, and a few files of each source looked into: columns, the first records, compression, HTML in
+    texts. Models, tokenizers and word lists are opened, the writers' libraries and the folder are checked, and steps of
+    your own are given the first documents. Raises RecipeError, InputError, AssetError or MissingExtraError with all
+    that is wrong, in `problems` one by one: what a run refuses before it reads anything, in the same words.
     """
-    recipe = with_inputs(given(recipe, overrides), inputs)
-    recipe = stored(recipe, RunFolder(recipe.folder))
-    plan = lower(recipe)
-    RunFolder(recipe.folder).refuse_if_unusable(plan.files, plan.places)
-    plan.check()
+    loaded = given(recipe, overrides) if isinstance(recipe, Recipe) else preflight.load(Path(recipe), overrides)
+    recipe = with_inputs(loaded, inputs)
+    folder = RunFolder(recipe.folder)
+    recipe = stored(recipe, folder)
+    ready = preflight.ready(recipe, folder, thorough=True)
+    plan = ready.plan
+    workers = recipe.run.workers or os.cpu_count() or 1
+    ahead = preview(folder, plan)
+    needs = forecast(plan, min(workers, ahead.units), ahead.text)
     return Checked(
         recipe,
         {source.source: (len(found.files), found.size) for source, found in zip(recipe.read, plan.inputs)},
         {info.stage: tuple(info.labels) for info in plan.passes},
         {label: str(one) for label, one in zip(labels(recipe.steps), recipe.selections) if one},
         tuple(stage.name for stage in plan.stages),
-        recipe.run.workers or os.cpu_count() or 1,
-        preview(RunFolder(recipe.folder), plan),
+        workers,
+        ahead,
+        needs,
+        {source.source: int(found.text_size) for source, found in zip(recipe.read, plan.inputs)},
+        dict(ready.read_as),
         tuple(remarks(recipe.steps)),
-        tuple(warnings(recipe, plan.inputs)),
+        (*ready.warnings, *warnings(recipe, plan.inputs, ready.seen), *_room(folder, needs, ahead)),
     )
 
 
-def warnings(recipe: Recipe, inputs: Sequence[SourceFiles]) -> list[str]:
-    """A sentence for each source whose texts hold HTML that clean/html does not strip, by a sample of its documents."""
+def _room(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:
+    """A warning if the disk of a run that has not begun cannot hold it."""
+    if not folder.is_local or ahead.done:
+        return []
+    above = next(place for place in (folder.path.absolute(), *folder.path.absolute().parents) if place.exists())
+    free = shutil.disk_usage(above).free
+    if free >= needs.disk[0]:
+        return []
+    return [f"{folder.place}: {size(free)} are free there, and a run will take {size(needs.disk[0])} at least"]
+
+
+def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[Seen]) -> list[str]:
+    """A sentence for each source whose texts hold HTML that clean/html does not strip, by a sample of its documents.
+
+    seen   the first documents of each source: all that is looked at where there are many sources
+    """
     if STEP in labels(recipe.steps):
         return []
     counted = []
-    for source, found in zip(recipe.read, inputs):
+    for source, found, first in zip(recipe.read, inputs, seen):
         if not gives_pages(source.reader):
-            texts = sample(source.reader, source.source, found.files)
-            counted.append((source.source, len(texts), pc.sum(is_markup(texts)).as_py() or 0))
+            texts = sample(source.reader, source.source, found.files) if len(recipe.read) <= MANY else []
+            texts = texts or [batch["text"] for batch in first.batches]
+            held = pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
+            counted.append((source.source, len(held), pc.sum(is_markup(held)).as_py() or 0))
     return in_words(counted, "before the first step, in a sample of the input")
 
 
-def sample(reader: Any, source: str, files: Sequence[FileInfo]) -> pa.LargeStringArray:
+def sample(reader: Any, source: str, files: Sequence[FileInfo]) -> list[pa.LargeStringArray]:
     """The texts of the first batch of each of a few pieces: none of remote files."""
-    local = _spread([file for file in files if file.size and is_local(file.path)])
-    pieces = _spread([piece for file in local for piece in reader.split([file], max(LEAST, file.size // PIECES))])
-    batches = [next(iter(reader.read(piece, source, ReadCounts())), None) for piece in pieces]
-    texts = [batch["text"] for batch in batches if batch is not None]
-    return pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
-
-
-def _spread(things: Sequence[T]) -> list[T]:
-    """The first, the middle and the last one."""
-    return [things[at] for at in sorted({0, len(things) // 2, len(things) - 1})] if things else []
+    local = spread([file for file in files if file.size and is_local(file.path)])
+    cut = [reader.split([file], max(LEAST, file.size // PIECES)) for file in local]
+    batches = [next(iter(reader.read(piece, source, ReadCounts())), None) for pieces in cut for piece in spread(pieces)]
+    return [batch["text"] for batch in batches if batch is not None]

@@ -16,12 +16,44 @@ CorpusmillError          catch this to catch them all
 └─ MissingExtraError     an optional dependency is not installed: install the extra that it names
 """
 
-from collections.abc import Iterable
+import site
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (str(Path(__file__).parent), str(Path(traceback.__file__).parent), *site.getsitepackages())
+LISTED = 50  # problems in a message; who has more of them has made one mistake many times
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    file, line   where, in the recipe or in a setting of the command line; line 0: the place has no lines; file "": it
+                 is not known, or the message names it
+    """
+
+    message: str
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.message}" if place else self.message
 
 
 class CorpusmillError(Exception):
-    """Base of every error raised on purpose."""
+    """Base of every error raised on purpose.
+
+    problems   what is wrong, one by one; the message has a line for each of the first LISTED
+    """
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(vars(self).get("_problems", ())) or (Problem(str(self)),)
 
 
 class RecipeError(CorpusmillError, ValueError):
@@ -78,6 +110,39 @@ class MissingExtraError(CorpusmillError, ImportError):
     def __init__(self, what: str, extra: str = "", *, library: str = "") -> None:
         package = library or f"'corpusmill[{extra}]'"
         super().__init__(f"{what} needs {library or 'an optional dependency'}. Install it with: pip install {package}")
+
+
+def together(errors: Sequence[CorpusmillError]) -> CorpusmillError:
+    """One error that says all that these say, in the order of the recipe, of their kind if they are of one.
+
+    >>> str(together([InputError("b.jsonl: no such file"), InputError("a.jsonl: no such file")]))
+    'b.jsonl: no such file\\na.jsonl: no such file'
+    """
+    if len(errors) == 1:
+        return errors[0]
+    kinds: set[type[Any]] = {type(error) for error in errors}
+    return of_problems([problem for error in errors for problem in error.problems], *(kinds if len(kinds) == 1 else ()))
+
+
+def of_problems(problems: Iterable[Problem], kind: type[CorpusmillError] = RecipeError) -> CorpusmillError:
+    """An error of these problems, each once, in the order of their lines; those without a line are last."""
+    ordered = list(dict.fromkeys(sorted(problems, key=lambda problem: (problem.line == 0, problem.line))))
+    lines = [str(problem) for problem in ordered]
+    more = len(lines) - LISTED
+    error = kind.__new__(kind, "\n".join([*lines[:LISTED], *([f"… and {more} more problems"] if more > 0 else [])]))
+    vars(error)["_problems"] = ordered
+    return error
+
+
+def raised(error: BaseException) -> str:
+    """An error of somebody else's code in one line: its kind, what it says, and the file and line that raised it."""
+    said = " ".join(str(error).split())
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{type(error).__name__}: {error.msg} ({Path(error.filename).name}, line {error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if one.filename.endswith(".py") and not one.filename.startswith(("<", *LIBRARIES))]
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}{': ' * bool(said)}{said}{place}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

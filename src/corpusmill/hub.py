@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from corpusmill.errors import AssetError
-from corpusmill.retry import is_unreachable, may_pass, patiently
+from corpusmill.retry import http_status, is_unreachable, may_pass, patiently
 
 SCHEME = "hf://"
 EXTRA = "hf"
@@ -211,7 +211,10 @@ def _why(error: Exception) -> str:
     if "RevisionNotFoundError" in kinds:
         return "the repository has no such revision"
     said = next(iter(str(error).splitlines()), "")
-    return f"the hub cannot be reached ({type(error).__name__}: {said})"
+    host = os.environ.get("HF_ENDPOINT", "huggingface.co").partition("://")[2] or "huggingface.co"
+    if http_status(error) in (401, 403):
+        return f"the hub gave no access ({host}: {type(error).__name__}: {said})"
+    return f"the hub cannot be reached ({host}: {type(error).__name__}: {said})"
 
 
 def missing(repo: Repo, files: Sequence[str], why: str) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import RecipeError, did_you_mean, raised
 
 
 def names(package: str, *, nested: bool = False) -> list[str]:
@@ -86,6 +86,13 @@ def _own_class(name: str, kind: str) -> type[Any]:
         cls = getattr(import_module(module), wanted)
     except (ImportError, AttributeError) as error:
         raise RecipeError(f'cannot import the {kind} "{name}": {error}') from error
-    if not isinstance(cls, type):
-        raise RecipeError(f'"{name}" is not a class')
-    return cls
+    except Exception as error:  # whatever the module does when it is imported
+        raise RecipeError(f'cannot import the {kind} "{name}": {raised(error)}') from error
+    if isinstance(cls, type):
+        return cls
+    if callable(cls) and kind == "step":
+        raise RecipeError(
+            f'"{name}" is a function, not a class. Written `filter/function: {name}` it says which documents to keep, '
+            f"written `map/function: {name}` it returns each document's new text."
+        )
+    raise RecipeError(f'"{name}" is not a class')

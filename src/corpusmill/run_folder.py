@@ -31,6 +31,7 @@ it aside, and its units are done again.
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -315,6 +316,14 @@ class RunFolder:
         if not os.access(above, os.W_OK | os.X_OK):
             done = "cannot be written to" if above == folder else f"cannot be made: {above} cannot be written to"
             raise RecipeError(f"run.folder: {self.place} {done}. {elsewhere}")
+        if above != folder:  # by trying: /proc and some network shares allow what they then refuse
+            try:
+                Path(tempfile.mkdtemp(prefix=storage.TEMPORARY, dir=above)).rmdir()
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise RecipeError(
+                    f"run.folder: {self.place} cannot be made: {above} takes no new folder ({why}). {elsewhere}"
+                ) from error
         read = {Path(storage.local_path(name)).parent: name for name in inputs if storage.is_local(name)}
         for holding, name in read.items():
             real = holding.resolve()

@@ -9,18 +9,18 @@ import platform
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import corpusmill
 from corpusmill import assets, execute, termination
+from corpusmill.engine import preflight
 from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, carry_out
 from corpusmill.engine.changes import changes, in_words
 from corpusmill.engine.damage import Repaired, Repairs
-from corpusmill.engine.earlier_runs import refuse_itself
-from corpusmill.engine.lower import lower
 from corpusmill.engine.plan import Plan, Publisher
 from corpusmill.engine.stored_rows import given, stored, with_inputs
-from corpusmill.errors import InputError, ResumeError, RunError, StorageError
+from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.finished import Run
@@ -79,13 +79,16 @@ def run(
     warm_start.leave_if_imported_by_worker()
     started = now()
     listener = listener or Silent()
-    recipe = with_inputs(given(recipe, overrides), inputs)
+    if isinstance(recipe, Recipe):
+        loaded = given(recipe, overrides)
+    else:
+        loaded = preflight.load(Path(recipe), overrides, None if folder is None else RunFolder.at(folder))
+    recipe = with_inputs(loaded, inputs)
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
-    refuse_itself(recipe, run_folder)
     _refuse_to_replace_a_whole_run(recipe, run_folder)
     recipe = stored(recipe, run_folder, listener.note)
-    plan = lower(recipe)
-    run_folder.refuse_if_unusable(plan.files, plan.places)
+    ready = preflight.ready(recipe, run_folder, sends=executor is None)
+    plan = ready.plan
     warm_kernels(listener)
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
@@ -96,7 +99,12 @@ def run(
 
         plan.identities  # noqa: B018
         prepare()
-        executor.check(plan.checks)
+        try:
+            executor.check(plan.checks)
+        except CorpusmillError:
+            # Says all that is wrong, with the lines of the recipe.
+            preflight.ready(recipe, run_folder, thorough=True, sends=False)
+            raise
         started_here = False
         try:
             run_folder.make()
@@ -108,7 +116,11 @@ def run(
                 repairs = Repairs(run_folder, listener.note)
                 for record in run_folder.damaged_records():
                     listener.note(f"warning: {record.name}: {record.problem}; it is written anew")
-                described = _describe(plan)
+                for source, found in ready.read_as:
+                    listener.note(f"{source}: {found}")
+                for warning in ready.warnings:
+                    listener.note(f"warning: {warning}")
+                described = _describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
                 run_folder.write_record(described)
                 started_here = True
                 progress, flow, checked = _to_the_end(run_folder, plan, executor, listener, repairs)

@@ -37,6 +37,14 @@ from corpusmill.errors import CorpusmillError, InputError, MissingExtraError, St
 from corpusmill.retry import http_status, is_unreachable, patiently
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "hf": "hf", "http": "http", "https": "http"}
+LOGIN = {
+    "hf": "Log in with: hf auth login (or set HF_TOKEN); a gated repository also wants its terms accepted on its page",
+    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "s3a": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gs": "Log in with: gcloud auth application-default login",
+    "gcs": "Log in with: gcloud auth application-default login",
+}
+HOSTS = {"hf": "huggingface.co", "s3": "the S3 endpoint", "gs": "storage.googleapis.com"}
 CREATES_ONCE = {"s3", "s3a", "gs", "gcs", "memory"}  # fsspec file systems whose pipe_file(mode="create") is conditional
 ODD = re.compile("[\ud800-\udfff]")
 WILD = set("*?[")
@@ -208,8 +216,18 @@ def _nothing(pattern: str, local: bool, suffixes: tuple[str, ...]) -> str:
     folder = os.path.dirname(pattern) or "."
     if local and not Path(folder).is_dir():
         return f"{pattern}: there is no folder {folder}"
-    there = os.listdir(folder) if local else list_dir(pattern.rpartition("/")[0])
+    there = os.listdir(folder) if local else _beside(pattern)
     return f"{pattern}: no such file{did_you_mean(os.path.basename(pattern), sorted(there))}"
+
+
+def _beside(place: str) -> list[str]:
+    """The names in the folder of a remote file that is not found. Whoever serves files alone may call so what it
+    refuses, and what it cannot reach: the folder tells."""
+    folder = place.rpartition("/")[0]
+    try:
+        return list_dir(folder)
+    except StorageError as error:
+        raise StorageError(f"{place}{str(error).removeprefix(folder)}") from error
 
 
 def _hidden(name: str) -> bool:
@@ -692,12 +710,15 @@ def _errors_of(path: str) -> Iterator[None]:
         if error.errno in FULL:
             raise _failed(error, f"{path}: {_no_room(error, path)}") from error
         if not is_local(path):
-            raise _failed(error, f"{path}: {_remote_trouble(error)}") from error
+            raise _failed(error, f"{path}: {_remote_trouble(error, path)}") from error
+        if isinstance(error, PermissionError):
+            refused = f"cannot be opened: {error.strerror}. Change its permissions, or those of a folder above it"
+            raise _failed(error, f"{path}: {refused}") from error
         raise _failed(error, f"{path}: {error.strerror or error}") from error
     except Exception as error:
         if is_local(path):
             raise
-        raise StorageError(f"{path}: {_remote_trouble(error)}") from error
+        raise StorageError(f"{path}: {_remote_trouble(error, path)}") from error
 
 
 def is_full(error: BaseException) -> bool:
@@ -712,15 +733,28 @@ def _no_room(error: OSError, path: str) -> str:
     return f"no room left{_room(path)}. Make room and run again."
 
 
-def _remote_trouble(error: Exception) -> str:
-    """What a remote place, or the library that talks to it, has said, in one line."""
+def _remote_trouble(error: Exception, path: str) -> str:
+    """What a remote place, or the library that talks to it, has said, in one line, and what to do about it."""
     status = http_status(error)
     said = f"{type(error).__name__}: {_first_line(error)}".removesuffix(": ")
     if isinstance(error, PermissionError) or status in (401, 403):
-        return f"no access ({said}). Are the credentials those of this place?"
+        login = LOGIN.get(
+            _scheme(path), "If they need a login, download them with a tool that logs in, and name those files"
+        )
+        return f"no access to {_host(path)} ({said}). Are the credentials those of this place? {login}."
     if status is None and is_unreachable(error):
-        return f"cannot be reached ({said}). Is there a network, and is the name right?"
+        return (
+            f"{_host(path)} cannot be reached ({said}). Is there a network, and is the name right? Without a network, "
+            "copy the files here and name them instead: --set read.SOURCE.paths=FOLDER."
+        )
     return f"cannot be read or written ({said})"
+
+
+def _host(path: str) -> str:
+    """Who answers for a URL, for messages."""
+    scheme, _, rest = path.partition("://")
+    name = rest.partition("/")[0].rpartition("@")[2]
+    return name if scheme in ("http", "https") else HOSTS.get(scheme, f"{scheme}://{name}")
 
 
 def _first_line(error: BaseException) -> str:

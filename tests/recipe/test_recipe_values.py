@@ -1,5 +1,6 @@
 """What a parameter's annotation takes from a recipe, and how it is put when it does not."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -7,7 +8,7 @@ import pytest
 from recipe_parts import Everything, Window
 
 from corpusmill.recipe.tree import Problems, Table, parse
-from corpusmill.recipe.values import Mismatch, convert, plain, words
+from corpusmill.recipe.values import Mismatch, convert, make, plain, words
 
 
 def read(written: str, want: Any) -> Any:
@@ -140,3 +141,43 @@ def test_plain_values_tell_a_count_from_a_share():
 def test_plain_values_keep_the_order_of_pairs():
     one, two = Everything(pairs=(("a", 1), ("b", 2))), Everything(pairs=(("b", 2), ("a", 1)))
     assert repr(plain(one)) != repr(plain(two))
+
+
+@dataclass(frozen=True)
+class Bounded:
+    low: float = 3.0
+    high: float = 10.0
+    least: int = 0
+    names: list = ()  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError(f"need low <= high, got low={self.low:g}, high={self.high:g}")
+        if self.least < 0:
+            raise ValueError(f"need least >= 0, got {self.least}")
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("{low: 40, high: 30, least: -1}", ["need low <= high, got low=40, high=30", "need least >= 0, got -1"]),
+        ("{low: 40, high: many, least: -1}", ["high wants a number", "need least >= 0, got -1"]),  # high's default: no
+        ("{low: 20, high: 30, least: -1}", ["need least >= 0, got -1"]),
+        ("{low: a, least: b, lo: 3}", ["low wants a number", "least wants a whole number", 'no parameter "lo"']),
+    ],
+)
+def test_what_a_class_refuses_is_said_with_all_else(text, said):
+    problems = Problems()
+    tree = parse(text, "r.yaml", problems)
+    assert isinstance(tree, Table)
+    assert make(Bounded, "bounded", tree.at, tree.entries, problems) is None
+    messages = [problem.message for problem in problems.all]
+    assert len(messages) == len(said) and all(part in message for part, message in zip(said, messages)), messages
+
+
+def test_a_list_that_does_not_say_of_what_takes_anything():
+    problems = Problems()
+    tree = parse("{names: [a, 1]}", "r.yaml", problems)
+    assert isinstance(tree, Table)
+    made = make(Bounded, "bounded", tree.at, tree.entries, problems)
+    assert made is not None and made.names == ["a", 1]

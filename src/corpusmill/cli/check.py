@@ -28,23 +28,33 @@ def check(
     checked = checks.check(recipe, overrides=settings or ())
     ahead, folder = checked.ahead, checked.recipe.folder
     if json:
-        sources = {name: {"files": files, "bytes": total} for name, (files, total) in checked.sources.items()}
+        sources = {
+            name: {"files": files, "bytes": total, "text_bytes": checked.text[name]}
+            | ({"read_as": checked.read_as[name]} if name in checked.read_as else {})
+            for name, (files, total) in checked.sources.items()
+        }
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
         said: dict[str, Any] = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
         record |= {"only": checked.only} if checked.only else {}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
         said |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
-        print_json(record | units | said)
+        needs = {name: {"from": low, "to": high} for name, (low, high) in asdict(checked.needs).items()}
+        print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | said)
         return
     print(f"{recipe}: can run")
     for name, (files, total) in checked.sources.items():
-        print(f"  read {name}: {number(files)} files, {size(total)}")
+        read_as = f", {checked.read_as[name]}" if name in checked.read_as else ""
+        of = f"{number(files)} file{'s' * (files != 1)} of {size(total)}"
+        print(f"  read {name}: {of}, about {size(checked.text[name])} of text{read_as}")
     only = {label: f"{label} [{said}]" for label, said in checked.only.items()}
     for stage, labels in checked.passes.items():
         print(f"  {stage}: {' → '.join(only.get(label, label) for label in labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(checked.stages)}")
     busy = f"{number(min(checked.workers, ahead.units))} of {number(checked.workers)} workers"
     print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {busy}")
+    memory, disk = (f"{size(low)} to {size(high)}" for low, high in (checked.needs.memory, checked.needs.disk))
+    print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
+    print(f"         (`corpusmill plan {recipe}` measures both on a sample)")
     print(f"  folder: {folder}")
     for label, remark in checked.remarks:
         print(f"  {label}: {remark}")

@@ -72,7 +72,8 @@ def guarded(app: Callable[..., Any]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE if os.name != "nt" else FAILED
     except CorpusmillError as error:
-        return failed(str(error), WRONG if isinstance(error, NOTHING_RAN) else FAILED, type(error).__name__)
+        problems = [str(problem) for problem in error.problems]
+        return failed(str(error), WRONG if isinstance(error, NOTHING_RAN) else FAILED, type(error).__name__, problems)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
@@ -83,12 +84,12 @@ def guarded(app: Callable[..., Any]) -> int:
         return status
 
 
-def failed(message: str, code: int, kind: str) -> int:
+def failed(message: str, code: int, kind: str, problems: Sequence[str] = ()) -> int:
     """Say what went wrong; every line of it can be found by its `error:`. Returns the code."""
-    problems = [line for line in message.splitlines() if line.strip()]
-    for line in problems:
+    lines = [line for line in message.splitlines() if line.strip()]
+    for line in lines:
         say(f"{paint('error:', 'bold red', sys.stderr)} {line}")
-    json_error(code, kind, message, problems)
+    json_error(code, kind, message, problems or lines)
     return code
 
 

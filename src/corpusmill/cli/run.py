@@ -49,14 +49,15 @@ def run(
 
     settings = [*(settings or ()), *limits(limit, sample)]
     warm_start.start_for(recipe, settings)  # it imports while this process does
-    from corpusmill.recipe.model import Recipe
+    from corpusmill.engine import preflight
     from corpusmill.run_folder import RunFolder
     from corpusmill.runs import DamagedOutput
     from corpusmill.runs import run as carry_out
 
-    loaded = Recipe.load(recipe, settings)
+    loaded = preflight.load(recipe, settings, RunFolder(folder) if folder else None)
     place = folder or loaded.folder
     if restart:
+        preflight.ready(loaded, RunFolder(place))  # what is refused must not have removed a run
         RunFolder(place).forget()
     if retry_aside and not RunFolder(place).forget_aside():
         say(f"{place}: nothing is set aside here")

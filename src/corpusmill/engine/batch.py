@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corpusmill.engine import answers
 from corpusmill.engine.pass_documents import BYTES
 from corpusmill.engine.proportion import in_proportion
-from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean
+from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean, raised
 from corpusmill.measures import MEASURES
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import Annotate, Columns, Filter, Transform, needs_of
@@ -301,7 +301,7 @@ class Batch:
         except Exception as error:
             if isinstance(error, CorpusmillError) and not isinstance(error, DocumentError):
                 raise
-            cause = f"{type(error).__name__}: {error}"
+            cause = raised(error)
             if not len(self.docs):
                 raise RecipeError(f"{label}: fails on no documents, with which every unit begins: {cause}") from error
         good = np.ones(len(self.docs), bool)
@@ -315,7 +315,7 @@ class Batch:
                     raise
                 good[row] = False
                 about = self.docs.select(["id", "source", "file", "position", "url"]).slice(row, 1).to_pylist()[0]
-                reason = str(error) if isinstance(error, DocumentError) else f"{type(error).__name__}: {error}"
+                reason = str(error) if isinstance(error, DocumentError) else raised(error)
                 self.failed.append(Failed(about, int(self.rows[row]), label, reason))
         if good.all():
             raise DocumentError(

@@ -59,9 +59,17 @@ class SourceFiles:
         return sum(map(self.text, self.files))
 
 
+NOTHING = SourceFiles((), {})
+
+
 def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
     """The files of every source. Raises InputError if one has none."""
-    return tuple(measured(_files(source)) for source in sources)
+    return tuple(map(find_source, sources))
+
+
+def find_source(source: Source) -> SourceFiles:
+    """The files of a source. Raises InputError if it has none."""
+    return measured(_files(source))
 
 
 def _files(source: Source) -> tuple[FileInfo, ...]:

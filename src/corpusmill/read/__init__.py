@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from corpusmill import registry
+from corpusmill.read._content import content_of
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
@@ -31,10 +32,12 @@ __all__ = [
     "BATCH_BYTES",
     "BATCH_ROWS",
     "END",
+    "Describes",
     "NamesFiles",
     "Piece",
     "ReadCounts",
     "Reader",
+    "content_of",
     "dataset_files",
     "expansion",
     "find",
@@ -104,6 +107,15 @@ class NamesFiles(Protocol):
 
     @property
     def suffixes(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """A reader that finds out for itself how a file is to be read."""
+
+    def describe(self, file: FileInfo) -> str:
+        """What it found out, in words; "" where there was nothing to find out."""
+        ...
 
 
 @runtime_checkable

@@ -11,7 +11,8 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks
-from corpusmill.read._columns import Roles, Rows, one_content
+from corpusmill.read._columns import TEXT, Roles, Rows, one_content
+from corpusmill.read._delimiter import AUTO, quoted, sniffed
 from corpusmill.read._documents import Documents
 from corpusmill.read._encoding import advice, decoded, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
@@ -34,12 +35,14 @@ class Csv:
 
     Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Fields in double quotes may
     contain line breaks, so a file is one piece. A document's position is its row number, 0 for the first after the
-    header. Lines may end with carriage returns alone, as once on the Macintosh, if the header does. A second column of
-    a name is called NAME_1. Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte order mark is read. Faults:
-    `bad_row` (not as many fields as the header, or a quotation mark that is not closed: then the rest of the file is
-    lost), `too_long` (a row of more than 32 MB, or a line of more than 2 million fields: the rest of the file is lost),
-    `bad_encoding` (UTF-16 without a mark), `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page`
-    are expected. Blank lines are counted as `blank_line`.
+    header. Where no `delimiter` is given, it is the one of comma, semicolon, tab and | that divides the header and most
+    of the first rows into equally many fields: found out for each file, from that file alone. Lines may end with
+    carriage returns alone, as once on the Macintosh, if the header does. A second column of a name is called NAME_1.
+    Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte order mark is read. Faults: `bad_row` (not as many fields
+    as the header, or a quotation mark that is not closed: then the rest of the file is lost), `too_long` (a row of more
+    than 32 MB, or a line of more than 2 million fields: the rest of the file is lost), `bad_encoding` (UTF-16 without a
+    mark), `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are
+    counted as `blank_line`.
     """
 
     text: str | None = None
@@ -48,14 +51,14 @@ class Csv:
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
-    delimiter: str | None = None  # null: a tab in files called .tsv, a comma in others
+    delimiter: str = AUTO  # between fields, one character; auto: found out from the first rows of each file
     suffixes = tuple(f".{name}{packed}" for name in ("csv", "tsv") for packed in ("", ".gz", ".zst", ".bz2", ".xz"))
 
     def __post_init__(self) -> None:
         one_content(self.text, self.html)
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise RecipeError(f"delimiter must be one character, got {self.delimiter!r}")
-        if self.delimiter is not None and self.delimiter in '"\r\n':
+        if self.delimiter != AUTO and len(self.delimiter) != 1:
+            raise RecipeError(f"delimiter must be one character, or {AUTO}, got {self.delimiter!r}")
+        if self.delimiter in '"\r\n':
             raise RecipeError(f"delimiter cannot be {self.delimiter!r}, which quotes a field or ends a line")
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
@@ -67,7 +70,7 @@ class Csv:
                 raise InputError(f"{first.path}: {advice(text.encoding, first.path)}")
             header = self._header(text, first.path)
             if header or text.error is None:
-                self._roles().check(header, f"{first.path}, header")
+                self._check(header, first)
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
@@ -82,7 +85,7 @@ class Csv:
         header = self._header(text, piece.file.path)
         roles = self._roles()
         if header or text.error is None:
-            roles.check(header, f"{piece.file.path}, header")
+            self._check(header, piece.file)
         names = numbered(header)
         rows = Rows(roles, docs)
         position = before = 0
@@ -112,8 +115,28 @@ class Csv:
     def _roles(self) -> Roles:
         return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
+    def describe(self, file: FileInfo) -> str:
+        """How a file is read, where that was found out by looking into it."""
+        return f"fields separated by {quoted(self._delimiter(file))}" if self.delimiter == AUTO and file.size else ""
+
     def _delimiter(self, file: FileInfo) -> str:
-        return self.delimiter or ("\t" if ".tsv" in file.path.rpartition("/")[2].lower() else ",")
+        return sniffed(file.path, _head(file.path)) if self.delimiter == AUTO else self.delimiter
+
+    def _check(self, header: list[str], file: FileInfo) -> None:
+        """Raises InputError unless the columns are there. One that is all of the header is not suggested."""
+        roles = self._roles()
+        if len(header) == 1 and not {roles.content, *TEXT} & {*header}:
+            used, better = self._delimiter(file), sniffed(file.path, _head(file.path))
+            advice = (
+                f"it seems to be separated by {quoted(better)}: write delimiter: {quoted(better)}, or leave it out"
+                if better != used
+                else "if another character separates columns, name it: delimiter: ':'; if this is the column with the "
+                f"text, name that: text: {header[0]!r}"
+            )
+            raise InputError(
+                f"{file.path}, header: divided at {quoted(used)} it is one column, {header[0]!r}; {advice}"
+            )
+        roles.check(header, f"{file.path}, header")
 
     def _header(self, text: "_Text", path: str) -> list[str]:
         header = text.restored(next(text.rows, []))

@@ -1,5 +1,6 @@
 """A recipe from YAML: strict, with all problems reported together, each with its line."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.selection import ForSources, Selection, applied
-from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand, in_yaml, tree_of
+from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand, in_yaml, tree_of, wrong
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
 
@@ -24,8 +25,8 @@ T = TypeVar("T")
 Overrides = str | Sequence[str] | Mapping[str, Any]
 
 
-def load(path: str | Path, overrides: Overrides = ()) -> Sections:
-    """The recipe in a file, named for the file if it gives no name. See `parse`."""
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a recipe's file. Raises RecipeError if it cannot be read."""
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
@@ -33,13 +34,12 @@ def load(path: str | Path, overrides: Overrides = ()) -> Sections:
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RecipeError(
             f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
-    return parse(text, str(path), overrides, name=Path(path).stem)
 
 
 def _shipped_hint(path: Path) -> str:
@@ -58,11 +58,43 @@ def parse(text: str, where: str = "<string>", overrides: Overrides = (), name: s
 
     Raises RecipeError with a line for every problem, in the order of the file.
     """
-    problems = Problems()
+    return checked(read_parts(text, where, overrides, name))
+
+
+def _changed(text: str, where: str, overrides: Overrides, problems: Problems) -> Node:
+    """The tree of a text with settings applied. Raises RecipeError if there is none; adds to `problems` all else."""
     tree = parse_tree(text, where, problems)
     for setting in settings(overrides):
-        tree = override(tree, setting, problems)
-    return build(tree, name, problems)
+        try:
+            tree = override(tree, setting, problems)
+        except RecipeError as error:
+            problems.extend(error.problems)
+    return tree
+
+
+@dataclass
+class Parts:
+    """A recipe as far as it is right.
+
+    sections   those parts of it that are
+    places     section -> the place of each of its parts in `sections`
+    problems   what is wrong with the others, and with how the parts fit together
+    tree       of the text
+    """
+
+    sections: Sections
+    places: dict[str, list[At]]
+    problems: Problems
+    tree: Node
+
+
+def read_parts(text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe") -> Parts:
+    """What is right and what is wrong with a recipe in a text. Arguments as of `parse`.
+
+    Raises RecipeError if the text is no mapping in YAML.
+    """
+    problems = Problems()
+    return parts_of(_changed(text, where, overrides, problems), name, problems)
 
 
 def settings(overrides: Overrides) -> list[str]:
@@ -80,7 +112,17 @@ def settings(overrides: Overrides) -> list[str]:
 
 def build(tree: Node, name: str = "recipe", problems: Problems | None = None) -> Sections:
     """The parts of a recipe in a tree. Raises RecipeError with all problems, those already in `problems` first."""
-    problems = Problems() if problems is None else problems
+    return checked(parts_of(tree, name, Problems() if problems is None else problems))
+
+
+def checked(parts: Parts) -> Sections:
+    """The recipe. Raises RecipeError with all problems."""
+    parts.problems.check()
+    return parts.sections
+
+
+def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
+    """What is right and what is wrong with a recipe in a tree. Raises RecipeError if it is no mapping."""
     if not isinstance(tree, Table):
         problems.add(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
         problems.check()
@@ -97,36 +139,51 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
     seed = _checked(tree, "seed", int, check_seed, problems) or 0
     run = RunSettings()
     if "run" in tree.entries:
-        run = _run(tree.entries["run"], problems) or run
+        run = _run(tree.entries["run"], problems) or _folder_alone(tree.entries["run"])
     written = {section: _things(tree, section, problems) for section in SECTIONS}
     classes = {section: [_find(thing, section, problems) for thing in things] for section, things in written.items()}
-    sources = _sources(written["read"], classes["read"], problems)
+    made: dict[str, list[Any]] = {"read": _sources(written["read"], classes["read"], problems)}
     selections = [_selection(thing, problems) for thing in written["steps"]]
-    made = {
-        section: [
-            make(cls, thing.name, thing.at, _parameters(thing, cls, section, problems), problems)
+    for section in ("steps", "write"):
+        made[section] = [
+            None
+            if cls is None
+            else make(cls, thing.name, thing.at, _parameters(thing, cls, section, problems), problems)
             for thing, cls in zip(written[section], classes[section])
-            if cls is not None
         ]
-        for section in ("steps", "write")
+    right = {section: [part for part in parts if part is not None] for section, parts in made.items()}
+    places = {
+        section: [thing.at for thing, part in zip(written[section], parts) if part is not None]
+        for section, parts in made.items()
     }
+    chosen = [selection for selection, step in zip(selections, made["steps"]) if step is not None]
+    sections = Sections(name, seed, right["read"], right["steps"], right["write"], run, chosen)
     if problems:
-        names = [source.source for source in sources]
-        chosen = {
+        names = [source.source for source in right["read"]]
+        applies = {
             "read": [(source,) for source in names] if len(names) == len(written["read"]) else None,
             "steps": [applied(selection, names) for selection in selections],
         }
         parts = [
             Part(section, thing.index, thing.name, cls, some)
             for section, things in written.items()
-            for thing, cls, some in zip(things, classes[section], chosen.get(section) or [None] * len(things))
+            for thing, cls, some in zip(things, classes[section], applies.get(section) or [None] * len(things))
         ]
         for part, message in misplaced(parts):
             problems.add(place(tree, part), f"{part.name} {message}")
-    problems.check()
-    sections = Sections(name, seed, sources, made["steps"], made["write"], run, selections)
-    check_order(sections, tree)
-    return sections
+    else:
+        try:
+            check_order(sections, tree)
+        except RecipeError as error:
+            problems.extend(error.problems)
+    return Parts(sections, places, problems, tree)
+
+
+def _folder_alone(entry: Entry) -> RunSettings:
+    """Settings of which only the folder is as it was written, where that one is right."""
+    folder = entry.value.entries.get("folder") if isinstance(entry.value, Table) else None
+    given = make(RunSettings, "run", entry.at, {"folder": folder} if folder else {}, Problems())
+    return given if isinstance(given, RunSettings) else RunSettings()
 
 
 def step(written: Any, where: str, problems: Problems) -> Any:
@@ -257,7 +314,8 @@ def _selection(thing: Thing, problems: Problems) -> Selection | None:
         try:
             names: str | tuple[str, ...] | None = convert(said[word].value, str | tuple[str, ...] | None)
         except Mismatch as error:
-            problems.add(error.at, f"{thing.name}: {word}{error.inside} {error.message}")
+            for one in error.all:
+                problems.add(one.at, f"{thing.name}: {word}{one.inside} {one.message}")
             continue
         if names is not None:
             given[word] = (names,) if isinstance(names, str) else names
@@ -281,8 +339,9 @@ def _parameters(thing: Thing, cls: type[Any], section: str, problems: Problems) 
     return {}
 
 
-def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Problems) -> list[Source]:
-    sources: list[Source] = []
+def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Problems) -> list[Source | None]:
+    """The sources; None for each that is wrong."""
+    sources: list[Source | None] = []
     taken: set[str] = set()
     for thing, cls in zip(things, classes):
         said = dict(_source_entries(thing))
@@ -299,9 +358,10 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
         paths = _paths(thing, own, problems)
         reader = None if cls is None else make(cls, thing.name, thing.at, said, problems)
         part = {key: _word(thing, key, own[key], problems) for key in ("subset", "split") if key in own}
+        sources.append(None)
         if reader is not None and paths is not None:
             try:
-                sources.append(Source(reader, paths, label, **part))
+                sources[-1] = Source(reader, paths, label, **part)
             except (RecipeError, AssetError) as error:
                 problems.add(thing.at, f"{thing.name}: {error}")
     return sources
@@ -329,7 +389,8 @@ def _paths(thing: Thing, own: Mapping[str, Entry], problems: Problems) -> tuple[
     try:
         said: str | tuple[str, ...] = convert(own["paths"].value, str | tuple[str, ...])
     except Mismatch as error:
-        problems.add(error.at, f"{thing.name}: paths{error.inside} {error.message}")
+        for one in error.all:
+            problems.add(one.at, f"{thing.name}: paths{one.inside} {one.message}")
         return None
     return (said,) if isinstance(said, str) else said
 
@@ -349,35 +410,35 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
     key, equals, text = setting.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
-        raise RecipeError(f"{at}: a setting is KEY=VALUE, as in run.workers=4 or steps.gopher_quality.min_words=30")
+        raise wrong(at, "a setting is KEY=VALUE, as in run.workers=4 or steps.gopher_quality.min_words=30")
     own = Problems()
     value = _value(text.strip(), at, own)
     if problems is None:
         own.check()
     else:
-        problems.extend(own)
+        problems.extend(own.all)
     if not isinstance(tree, Table):
-        raise RecipeError(f"{tree.at}: a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
+        raise wrong(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
     if path[0] not in KEYS and path[0] in (steps_of := _labels(tree, "steps")):
         path = ["steps", *path]
     top, rest = path[0], path[1:]
     if top not in KEYS:
         near = did_you_mean(top, [*KEYS, *steps_of]) or "."
         has = f". Its steps: {', '.join(steps_of)}" if steps_of else ""
-        raise RecipeError(f'{at}: a recipe has no key "{top}"{near} It takes: {", ".join(KEYS)}{has}.')
+        raise wrong(at, f'a recipe has no key "{top}"{near} It takes: {", ".join(KEYS)}{has}.')
     if top not in SECTIONS:
         if (top == "run") != bool(rest):
             wants = "run.PARAMETER, as in run.workers=4" if top == "run" else f"{top} alone"
-            raise RecipeError(f"{at}: the key must be {wants}")
+            raise wrong(at, f"the key must be {wants}")
         return _put(tree, path, value, at)
     if len(rest) < 2:
-        raise RecipeError(f"{at}: the key must be {top}.NAME.PARAMETER, as in {_example(tree, top)}")
+        raise wrong(at, f"the key must be {top}.NAME.PARAMETER, as in {_example(tree, top)}")
     label, parameter = rest[0], rest[1:]
     known = _labels(tree, top)
     if label not in known:
         what = "source" if top == "read" else SECTIONS[top][1]
         has = f"It has: {', '.join(known)}." if known else "It has none."
-        raise RecipeError(f'{at}: the recipe has no {what} "{label}"{did_you_mean(label, known) or "."} {has}')
+        raise wrong(at, f'the recipe has no {what} "{label}"{did_you_mean(label, known) or "."} {has}')
     section = tree.entries[top]
     items = section.value.items if isinstance(section.value, Items) else (section.value,)
     index = known[label]
@@ -429,7 +490,7 @@ def _put(table: Table, path: Sequence[str], value: Node, at: At) -> Table:
         if isinstance(inside, Scalar) and inside.value is None:
             inside = Table(at, {})
         if not isinstance(inside, Table):
-            raise RecipeError(f'{at}: "{key}" is {found(inside)}, which has no "{rest[0]}" inside; set all of it')
+            raise wrong(at, f'"{key}" is {found(inside)}, which has no "{rest[0]}" inside; set all of it')
         value = _put(inside, rest, value, at)
     return replace(table, entries={**table.entries, key: Entry(at, value)})
 
@@ -440,5 +501,5 @@ def _put_in_thing(node: Node, section: str, path: Sequence[str], value: Node, at
     assert thing is not None  # `_labels` has read its name
     said = Table(thing.at, dict(_source_entries(thing)))
     if section != "read" and thing.said is not None and not isinstance(thing.said, Table):
-        raise RecipeError(f"{thing.said.at}: {thing.name} wants a mapping of its parameters, got {found(thing.said)}")
+        raise wrong(thing.said.at, f"{thing.name} wants a mapping of its parameters, got {found(thing.said)}")
     return Table(node.at, {thing.name: Entry(thing.at, _put(said, path, value, at))})

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpusmill.recipe.names import name_of
@@ -141,6 +142,7 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         for part, kind in kinds
         if kind is None and part.cls is not None
     ]
+    mistakes += [(part, problem) for part, _ in kinds if (problem := _of_needs(part.cls))]
     if any(kind is None for _, kind in kinds):
         return mistakes
     pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
@@ -189,6 +191,17 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
             if part.section == "write" and _writes_tokens(part.cls)
         ]
     return mistakes
+
+
+def _of_needs(cls: type[Any] | None) -> str:
+    """What is wrong with the `needs` of a class, "" if nothing is. A property is known of a step alone."""
+    needs = getattr(cls, "needs", ())
+    if isinstance(needs, property | cached_property) or (
+        isinstance(needs, tuple | list) and all(isinstance(need, str) for need in needs)
+    ):
+        return ""
+    example = f'("{needs}",)' if isinstance(needs, str) else '("words",)'
+    return f"has needs = {needs!r}, which is not a tuple of names; write needs = {example}"
 
 
 def _writes_tokens(cls: type[Any] | None) -> bool:

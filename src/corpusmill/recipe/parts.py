@@ -171,6 +171,20 @@ def share_of(value: float | str, name: str) -> float:
     return share
 
 
+@dataclass(frozen=True)
+class Written:
+    """A recipe as somebody wrote it.
+
+    text        in YAML
+    file        that the text is from; "<string>" of none
+    overrides   settings beside it: those of `--set`
+    """
+
+    text: str
+    file: str
+    overrides: tuple[str, ...] = ()
+
+
 class Sections(NamedTuple):
     """The arguments of a `Recipe`, as YAML gives them."""
 
@@ -229,3 +243,8 @@ def check_made(thing: Any, what: str) -> None:
                 f"corpusmill.as_map({name}) changes its text"
             )
         raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}")
+    cls: Any = type(thing)
+    if not cls.__dataclass_params__.frozen:
+        raise RecipeError(
+            f"{what}: {cls.__name__} can be changed after it is made: write @dataclass(frozen=True) above its class"
+        )

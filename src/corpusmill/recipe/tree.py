@@ -10,13 +10,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import yaml
 
-from corpusmill.errors import RecipeError
+from corpusmill.errors import CorpusmillError, Problem, RecipeError, of_problems
 
 Plain: TypeAlias = bool | int | float | str | None
 
@@ -68,7 +68,6 @@ class Table:
 
 
 Node: TypeAlias = Scalar | Items | Table
-LISTED = 50  # problems in a message; who has more of them has made one mistake many times
 
 
 class Problems:
@@ -80,22 +79,26 @@ class Problems:
     def add(self, at: At, message: str) -> None:
         self._problems.append((at, message))
 
-    def extend(self, others: "Problems") -> None:
-        self._problems += others._problems
+    def extend(self, problems: Sequence[Problem]) -> None:
+        self._problems += [(At(problem.file, problem.line), problem.message) for problem in problems]
 
     def __bool__(self) -> bool:
         return bool(self._problems)
 
-    def in_order(self) -> list[tuple[At, str]]:
-        """The problems in the order of the file; those without a line are last."""
-        return sorted(self._problems, key=lambda problem: (problem[0].line == 0, problem[0].line))
+    @property
+    def all(self) -> list[Problem]:
+        """In the order in which they were found."""
+        return [Problem(message, at.file, at.line) for at, message in self._problems]
 
     def check(self) -> None:
         """Raises RecipeError if there are any problems, with a line for each of the first LISTED."""
         if self._problems:
-            lines = list(dict.fromkeys(f"{at}: {message}" for at, message in self.in_order()))
-            more = len(lines) - LISTED
-            raise RecipeError("\n".join([*lines[:LISTED], *([f"… and {more} more problems"] if more > 0 else [])]))
+            raise of_problems(self.all)
+
+
+def wrong(at: At, message: str) -> CorpusmillError:
+    """The RecipeError of one problem."""
+    return of_problems([Problem(message, at.file, at.line)])
 
 
 WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,99})")  # int() refuses thousands of digits
@@ -168,7 +171,7 @@ class _Walk:
         if id(node) in self.done:
             known = self.done[id(node)]
             if known is None:
-                raise RecipeError(f"{at}: this value contains itself, through its alias")
+                raise wrong(at, "this value contains itself, through its alias")
             return known
         self.done[id(node)] = None
         if node.tag not in (BARE, TEXT, LIST, MAP):

@@ -11,13 +11,15 @@ tuple[tuple[str, X], ...], which stays hashable in a frozen step).
 import collections.abc
 import dataclasses
 import math
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from corpusmill.errors import CorpusmillError, did_you_mean
+from corpusmill.errors import CorpusmillError, did_you_mean, raised
 from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, read_scalar
 from corpusmill.steps.verdict import NOT_LISTED, unlisted
 
@@ -31,21 +33,39 @@ MANY: dict[Any, Any] = {
     collections.abc.Set: frozenset,
 }
 MAPPINGS = (dict, collections.abc.Mapping)
+UNNAMED: dict[Any, Any] = {  # annotations that do not say of what
+    **{many: many[Any] for many in MANY},
+    tuple: tuple[Any, ...],
+    **{mapping: mapping[str, Any] for mapping in MAPPINGS},
+}
 
 
 class Mismatch(Exception):
-    """A node does not fit an annotation. `inside` is the part of the value: `[2]`, `.low`, or "" for all of it."""
+    """A node does not fit an annotation. `inside` is the part of the value: `[2]`, `.low`, or "" for all of it.
 
-    def __init__(self, at: At, message: str, inside: str = "") -> None:
+    all   what does not fit, the first of it as `at`, `inside` and `message`: there is more where parts do not
+    """
+
+    def __init__(self, at: At, message: str, inside: str = "", more: Sequence["Mismatch"] = ()) -> None:
         super().__init__(message)
-        self.at, self.message, self.inside = at, message, inside
+        self.at, self.message, self.inside, self._more = at, message, inside, more
+
+    @property
+    def all(self) -> list["Mismatch"]:
+        return [self, *(other for one in self._more for other in one.all)]
 
     def within(self, part: str) -> "Mismatch":
-        return Mismatch(self.at, self.message, part + self.inside)
+        return Mismatch(self.at, self.message, part + self.inside, [one.within(part) for one in self._more])
 
 
-def parameters(cls: type[Any]) -> dict[str, Any]:
+def parameters(cls: type[Any]) -> Mapping[str, Any]:
     """parameter -> annotation of a dataclass, in the order of its fields."""
+    annotated: Any = cls
+    return _parameters(annotated)
+
+
+@cache  # a recipe may have 1,000 sources
+def _parameters(cls: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
 
@@ -59,36 +79,79 @@ def make(cls: type[Any], name: str, at: At, given: Mapping[str, Entry], problems
     if not dataclasses.is_dataclass(cls):
         problems.add(at, f"{name} is not a dataclass; its parameters must be the fields of a frozen dataclass")
         return None
-    wanted = parameters(cls)
+    if not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        problems.add(at, f"{name} can be changed after it is made: write @dataclass(frozen=True) above its class")
+        return None
+    try:
+        wanted = parameters(cls)
+    except NameError as error:
+        problems.add(at, f"{name}: the type of a parameter cannot be found: {error}; import it where the class is")
+        return None
     values: dict[str, Any] = {}
-    wrong = False
+    wrong: set[str] = set()
     for parameter, entry in given.items():
         if parameter not in wanted:
             takes = f"It takes: {', '.join(wanted)}." if wanted else "It takes none."
             hint = did_you_mean(parameter, wanted) or "."
             problems.add(entry.at, f'{name} has no parameter "{parameter}"{hint} {takes}')
-            wrong = True
+            wrong.add(parameter)
             continue
         try:
             values[parameter] = convert(entry.value, wanted[parameter])
         except Mismatch as error:
-            problems.add(error.at, f"{name}: {parameter}{error.inside} {error.message}")
-            wrong = True
+            for one in error.all:
+                problems.add(one.at, f"{name}: {parameter}{one.inside} {one.message}")
+            wrong.add(parameter)
     # The step itself cannot tell a value that is its default from one that is not given.
     for rule in unlisted(cls, values.get("rules"), values):
         problems.add(given[rule].at, f"{name}: {NOT_LISTED.format(rule)}")
-        wrong = True
+        wrong.add(rule)
     for field in dataclasses.fields(cls):
         if field.name in wanted and field.name not in given and is_required(field):
             problems.add(at, f'{name} needs a value for "{field.name}": {words(wanted[field.name])}')
-            wrong = True
-    if wrong:
-        return None
-    try:
-        return cls(**values)
-    except (CorpusmillError, ValueError) as error:
-        problems.add(at, f"{name}: {str(error).removeprefix(f'{name}: ')}")
-        return None
+            wrong.add(field.name)
+    return _of_class(cls, name, at, values, wrong, problems)
+
+
+def _of_class(
+    cls: type[Any], name: str, at: At, values: dict[str, Any], wrong: set[str], problems: Problems
+) -> Any | None:
+    """`cls` with these values; None if some are `wrong` or it refuses them.
+
+    A class refuses with one message at a time. The next is asked for by leaving out the parameters that the last one
+    names, and reported if it names none that were left out: else it may be about a default that the user did not write.
+    """
+    refused = bool(wrong)
+    left = {parameter: value for parameter, value in values.items() if parameter not in wrong}
+    required = {field.name for field in dataclasses.fields(cls) if field.init and is_required(field)}
+    while required <= left.keys():
+        try:
+            made = cls(**left)
+        except Exception as error:
+            if not isinstance(error, CorpusmillError | ValueError) and ":" not in name:
+                raise  # of a class that ships, this is a bug
+            message = _refusal(name, error)
+        else:
+            return None if refused else made
+        refused = True
+        if not any(_names(message, parameter) for parameter in wrong):
+            problems.add(at, f"{name}: {message}")
+        named = {parameter for parameter in left if _names(message, parameter)}
+        if not named:
+            break
+        wrong = wrong | named
+        left = {parameter: value for parameter, value in left.items() if parameter not in named}
+    return None
+
+
+def _refusal(name: str, error: Exception) -> str:
+    if isinstance(error, CorpusmillError | ValueError):
+        return str(error).removeprefix(f"{name}: ")
+    return f"cannot be made: {raised(error)}"
+
+
+def _names(message: str, parameter: str) -> bool:
+    return re.search(rf"\b{re.escape(parameter)}\b", message) is not None
 
 
 def is_required(field: "dataclasses.Field[Any]") -> bool:
@@ -116,6 +179,8 @@ def convert(node: Node, want: Any) -> Any:
         return tuple(_part(item, arg, f"[{i}]") for i, (item, arg) in enumerate(zip(node.items, args)))
     if origin in MANY:
         return MANY[origin](_each(node, want, args[0]))
+    if want in UNNAMED:
+        return convert(node, UNNAMED[want])
     if origin in MAPPINGS:
         if not isinstance(node, Table):
             raise _mismatch(node, want)
@@ -146,7 +211,15 @@ def _part(node: Node, want: Any, where: str) -> Any:
 def _each(node: Node, want: Any, element: Any) -> list[Any]:
     if not isinstance(node, Items):
         raise _mismatch(node, want)
-    return [_part(item, element, f"[{i}]") for i, item in enumerate(node.items)]
+    values, wrong = [], []
+    for i, item in enumerate(node.items):
+        try:
+            values.append(convert(item, element))
+        except Mismatch as error:
+            wrong.append(error.within(f"[{i}]"))
+    if wrong:
+        raise Mismatch(wrong[0].at, wrong[0].message, wrong[0].inside, [*wrong[0].all[1:], *wrong[1:]])
+    return values
 
 
 def _scalar(node: Node, want: Any) -> Any:
@@ -204,8 +277,8 @@ def _nested(node: Node, want: type[Any]) -> Any:
     problems = Problems()
     made = make(want, want.__name__, node.at, node.entries, problems)
     if made is None:
-        at, message = problems.in_order()[0]
-        raise Mismatch(at, f"is wrong: {message}")
+        first, *more = [Mismatch(At(one.file, one.line), f"is wrong: {one.message}") for one in problems.all]
+        raise Mismatch(first.at, first.message, more=more)
     return made
 
 
@@ -240,6 +313,7 @@ def words(want: Any, many: bool = False) -> str:
     >>> words(tuple[str, ...]), words(float | None), words(tuple[tuple[int, ...], ...])
     ('a list of text', 'a number or null', 'a list of lists of whole numbers')
     """
+    want = UNNAMED.get(want, want)
     origin, args = get_origin(want), get_args(want)
     if want in NAMES:
         return NAMES[want][many]
@@ -257,7 +331,7 @@ def words(want: Any, many: bool = False) -> str:
         return f"{'lists' if many else 'a list'} of {words(args[0], many=True)}"
     if isinstance(want, type) and dataclasses.is_dataclass(want):
         return f"a mapping of {', '.join(parameters(want))}"
-    return str(want)
+    return f"a value of the type {getattr(want, '__name__', want)}, which cannot be written in YAML"
 
 
 def found(node: Node) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError
+from corpusmill.errors import RecipeError, raised
 
 S = TypeVar("S", bound="OfFunction")
 COLUMNS = ("id", "source", "file", "position", "url", "date", "text", "metadata")
@@ -100,6 +100,8 @@ def find(name: str) -> Callable[[Document], Any]:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise RecipeError(f'cannot import the function "{name}": {error}') from error
+    except Exception as error:  # whatever the module does when it is imported
+        raise RecipeError(f'cannot import the function "{name}": {raised(error)}') from error
     if isinstance(found, OfFunction):
         return found._call
     if isinstance(found, type) or not callable(found):
