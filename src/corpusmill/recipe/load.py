@@ -24,8 +24,8 @@ T = TypeVar("T")
 Overrides = str | Sequence[str] | Mapping[str, Any]
 
 
-def load(path: str | Path, overrides: Overrides = ()) -> Sections:
-    """The recipe in a file, named for the file if it gives no name. See `parse`."""
+def read_text(path: str | Path) -> str:
+    """The text of a recipe's file. Raises RecipeError if it cannot be read."""
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
@@ -33,13 +33,12 @@ def load(path: str | Path, overrides: Overrides = ()) -> Sections:
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RecipeError(
             f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
-    return parse(text, str(path), overrides, name=Path(path).stem)
 
 
 def _shipped_hint(path: Path) -> str:

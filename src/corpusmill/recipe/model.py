@@ -10,9 +10,9 @@ from corpusmill.errors import RecipeError
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
 from corpusmill.recipe.given import sources_of, steps_of, writers_of
-from corpusmill.recipe.load import Overrides, load, parse
+from corpusmill.recipe.load import Overrides, parse, read_text, settings
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.recipe.parts import RunSettings, Source, check_made, check_name, check_seed, same_name
+from corpusmill.recipe.parts import RunSettings, Source, Written, check_made, check_name, check_seed, same_name
 from corpusmill.recipe.rows import Rows
 from corpusmill.recipe.selection import ForSources, Selection
 
@@ -33,6 +33,9 @@ class Recipe:
     selections
             which sources each step applies to, None for all: beside the steps, which know nothing of sources
 
+    written
+            the text that it was loaded from; None of one made in Python, and of `dataclasses.replace`
+
     Any sequence is accepted, and kept as a tuple; one part needs none. Raises RecipeError if a part is invalid. Whether
     the parts fit together is checked by `check_order`.
     """
@@ -44,6 +47,7 @@ class Recipe:
     seed: int = 0
     run: RunSettings = field(default_factory=RunSettings)
     selections: Sequence[Selection | None] = ()
+    written: Written | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for section, given in (("read", sources_of), ("steps", steps_of), ("write", writers_of)):
@@ -108,16 +112,25 @@ class Recipe:
 
         Raises RecipeError with all problems, each with its line.
         """
-        return cls(**load(Path(path), overrides)._asdict())
+        return cls._written(read_text(Path(path)), os.fspath(path), overrides, Path(path).stem)
 
     @classmethod
     def parse(cls, text: str, where: str = "<string>", overrides: Overrides = ()) -> "Recipe":
         """The recipe in a YAML text; `where` names the text in messages. Otherwise as `load`."""
-        return cls(**parse(text, where, overrides)._asdict())
+        return cls._written(text, where, overrides, "recipe")
 
-    def dump(self) -> str:
-        """The recipe in YAML, without the values that are the default: `Recipe.parse(recipe.dump()) == recipe`."""
-        return dump(self)
+    @classmethod
+    def _written(cls, text: str, where: str, overrides: Overrides, name: str) -> "Recipe":
+        recipe = cls(**parse(text, where, overrides, name)._asdict())
+        object.__setattr__(recipe, "written", Written(text, where, tuple(settings(overrides))))
+        return recipe
+
+    def dump(self, *, resolved: bool = False) -> str:
+        """The recipe in YAML: `Recipe.parse(recipe.dump()) == recipe`.
+
+        resolved   with all values that are used; otherwise without those that are the default
+        """
+        return dump(self, resolved)
 
     def fingerprint(self) -> str:
         """64 hexadecimal digits that change with whatever changes the output, code of the steps included."""

@@ -171,6 +171,20 @@ def share_of(value: float | str, name: str) -> float:
     return share
 
 
+@dataclass(frozen=True)
+class Written:
+    """A recipe as somebody wrote it.
+
+    text        in YAML
+    file        that the text is from; "<string>" of none
+    overrides   settings beside it: those of `--set`
+    """
+
+    text: str
+    file: str
+    overrides: tuple[str, ...] = ()
+
+
 class Sections(NamedTuple):
     """The arguments of a `Recipe`, as YAML gives them."""
 
