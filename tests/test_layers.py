@@ -15,7 +15,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"estimate"},
     {"runs", "checks", "train", "export"},
     {"finished"},
-    {"report", "verify"},
+    {"report", "verify", "provenance"},
     {"engine"},
     {"recipe"},
     {"execute", "steps"},

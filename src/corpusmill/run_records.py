@@ -80,7 +80,7 @@ class Collected:
             name: [output.path.rpartition(commit.attempt)[2], output.rows, output.bytes, output.checksum]
             for name, output in commit.outputs.items()
         }
-        record = [commit.attempt, outputs, commit.notes, commit.seconds, commit.memory]
+        record = [commit.attempt, outputs, commit.notes, commit.seconds, commit.memory, commit.cpu]
         self.units[commit.key] = json.dumps(record).encode()
         merge(self.facts, commit.facts, self.times[commit.key])
         self._count += self.times[commit.key]
@@ -91,14 +91,15 @@ class Collected:
 
     def table(self, keys: Sequence[str]) -> pa.Table:
         """Results of units with these keys, in this order, as `as_results` reads them."""
-        columns: dict[str, list[Any]] = {"attempt": [], "seconds": [], "memory": []}
+        columns: dict[str, list[Any]] = {"attempt": [], "seconds": [], "memory": [], "cpu": []}
         names: dict[str, str] = {}  # output -> suffix
         notes: dict[str, None] = {}
         for number, key in enumerate(keys):
-            attempt, outputs, noted, seconds, memory = json.loads(self.units[key])
+            attempt, outputs, noted, seconds, memory, cpu = json.loads(self.units[key])
             columns["attempt"].append(attempt)
             columns["seconds"].append(seconds)
             columns["memory"].append(memory)
+            columns["cpu"].append(cpu)
             for name, (suffix, *rest) in outputs.items():
                 names.setdefault(name, suffix)
                 for part, value in zip(("rows", "bytes", "checksum"), rest):
@@ -185,6 +186,8 @@ def _typed(name: str, values: list[Any]) -> pa.Array:
         return pa.array([value and bytes.fromhex(value) for value in values], pa.binary(CHECKSUM // 2))
     if name.endswith((":rows", ":bytes")) or name == "memory":
         return pa.array(values, pa.int64())
+    if name == "cpu":
+        return pa.array(values, pa.float64())
     return pa.array(values)
 
 
@@ -214,9 +217,10 @@ def as_results(table: pa.Table, complete: bool = True) -> Results:
     notes = {name: table[f"note:{name}"].to_pylist() for name in head["notes"]}
     stage = folder.rpartition("/")[2].rpartition("-")[0]
     seconds = table["seconds"].to_numpy().astype(np.float64)
-    # Earlier versions did not note the memory.
+    # Earlier versions noted neither the memory nor the seconds of processors.
     memory = _numbers(table["memory"]) if "memory" in table.column_names else np.zeros(len(keys), np.int64)
-    return Results(stage, folder, tuple(keys), head["facts"], outputs, notes, seconds, memory, complete)
+    cpu = table["cpu"].to_numpy().astype(np.float64) if "cpu" in table.column_names else np.full(len(keys), np.nan)
+    return Results(stage, folder, tuple(keys), head["facts"], outputs, notes, seconds, memory, cpu, complete)
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

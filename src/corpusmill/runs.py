@@ -5,15 +5,12 @@ continues, a recipe that was changed repeats only what depends on the change, an
 """
 
 import os
-import platform
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import corpusmill
-from corpusmill import assets, execute, termination
+from corpusmill import execute, termination
 from corpusmill.engine import preflight
 from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, carry_out
 from corpusmill.engine.changes import changes, in_words
@@ -24,13 +21,14 @@ from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError
 from corpusmill.execute import Executor, warm_start
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.finished import Run
-from corpusmill.keys import FORMAT
+from corpusmill.provenance import describe
+from corpusmill.provenance.calls import COMPILING, FAILED, FINISHED, Call
 from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
-from corpusmill.storage import is_full, printable
+from corpusmill.storage import is_full
 from corpusmill.unit_io import disk_full
 from corpusmill.units import now
 from corpusmill.verify import Checked, verify
@@ -77,7 +75,7 @@ def run(
     with a line to the listener; ResumeError if it then leaves other bytes than it did.
     """
     warm_start.leave_if_imported_by_worker()
-    started = now()
+    started, call = now(), Call()
     listener = listener or Silent()
     if isinstance(recipe, Recipe):
         loaded = given(recipe, overrides)
@@ -89,7 +87,9 @@ def run(
     recipe = stored(recipe, run_folder, listener.note)
     ready = preflight.ready(recipe, run_folder, sends=executor is None)
     plan = ready.plan
+    call.clock.at(COMPILING)
     warm_kernels(listener)
+    call.clock.at("")
     if executor is None:
         count = workers or recipe.run.workers or os.cpu_count() or 1
         executor = execute.find(recipe.run.executor).start(count, preloaded())
@@ -120,12 +120,14 @@ def run(
                     listener.note(f"{source}: {found}")
                 for warning in ready.warnings:
                     listener.note(f"warning: {warning}")
-                described = _describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
-                run_folder.write_record(described)
+                read_as = {"read_as": dict(ready.read_as)} if ready.read_as else {}
+                call.begin(run_folder, recipe, executor, describe(plan) | read_as)
                 started_here = True
-                progress, flow, checked = _to_the_end(run_folder, plan, executor, listener, repairs)
-                if repairs.damaged:
-                    run_folder.write_record(described | {"damaged": repairs.damaged})
+                try:
+                    progress, flow, checked = _to_the_end(run_folder, plan, executor, listener, repairs, call)
+                except BaseException as error:
+                    call.failed(error)
+                    raise
         except Exception as error:
             if started_here and not run_folder.exists():
                 raise ResumeError(
@@ -153,19 +155,22 @@ def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
 
 
 def _to_the_end(
-    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, repairs: Repairs
+    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, repairs: Repairs, call: Call
 ) -> tuple[Progress, Waterfall, tuple[Checked, ...]]:
     """Carry out all stages, add up, publish, read back, report; again, if what an earlier call left was damaged."""
     from corpusmill.report.page import write_page
 
     while True:
-        progress = carry_out(run, plan, executor, listener, repairs)
+        progress = carry_out(run, plan, executor, listener, repairs, call.clock)
         try:
             flow = waterfall(plan, progress.results)
             flow.check()
             publish(run, plan, progress)
             run.write_waterfall(flow.to_json())
+            call.clock.at("read back")
             checked = read_back(run, listener)
+            # Before the page, which says how long it took: a second or two are missing.
+            call.end(FINISHED if _sound(checked) else FAILED, progress.counts, repairs.damaged)
             write_page(run)
         except (StorageError, RunError):
             raise
@@ -238,43 +243,3 @@ def preloaded() -> tuple[str, ...]:
     from corpusmill.text import compile as compiled
 
     return (*compiled.imported_kernels(), ENGINE)
-
-
-def _from_hub(plan: Plan) -> dict[str, dict[str, str]]:
-    """asset -> commit and checksum, of the files of the Hugging Face hub that the steps use."""
-    names = (name for step in plan.recipe.steps for name in getattr(step, "assets", ()))
-    return {name: held for name in names if (held := assets.from_hub(name)) is not None}
-
-
-def _describe(plan: Plan) -> dict[str, Any]:
-    """run.json: what is run, on what, with which versions."""
-    import numba
-    import numpy
-    import pyarrow
-
-    inputs = {
-        source.source: [{"path": printable(f.path), "bytes": f.size, "fingerprint": f.fingerprint} for f in found.files]
-        for source, found in zip(plan.recipe.read, plan.inputs)
-    }
-    versions = {
-        "corpusmill": corpusmill.__version__,
-        "python": platform.python_version(),
-        "pyarrow": pyarrow.__version__,
-        "numpy": numpy.__version__,
-        "numba": numba.__version__,
-    }
-    return {
-        "name": plan.recipe.name,
-        "recipe": plan.recipe.dump(),
-        "fingerprint": plan.recipe.fingerprint(),
-        **({"limited": plan.recipe.run.limited} if plan.recipe.run.limited else {}),
-        "versions": versions,
-        "command": [printable(word) for word in sys.argv],
-        "inputs": inputs,
-        "hub": _from_hub(plan),
-        "passes": [
-            {"stage": info.stage, "labels": list(info.labels), "only": {k: list(v) for k, v in info.only.items()}}
-            for info in plan.passes
-        ],
-        "keys": FORMAT,
-    }

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -228,13 +229,14 @@ class StageTask:
             raise
 
     def _committed(self, unit: Unit, io: UnitIO, folder: StageFolder) -> Commit:
-        started = now()
+        started, before = now(), time.process_time()
         self.work.run(unit.inputs, io)
         outputs = io.finish()
         # As they will be read back, order of keys and all.
         facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))
         seconds = round(now() - started, 3)
-        commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory())
+        cpu = round(time.process_time() - before, 3)
+        commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory(), cpu)
         if not folder.commit(commit):
             commit = folder.committed(unit.key)
         io.remove_scratch()

@@ -130,6 +130,7 @@ class Commit:
     facts   counts; the facts of a stage are their sum over its units
     notes   what planners and reports need to know of each unit by itself: numbers and short texts
     memory  bytes that its process had in memory at most, see `peak_memory`; None where nothing says
+    cpu     seconds of processors that its process used, by all of its threads; None in commits of earlier versions
     """
 
     key: str
@@ -139,6 +140,7 @@ class Commit:
     notes: Mapping[str, Note]
     seconds: float
     memory: int | None = None
+    cpu: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         # Not `asdict`, which copies every number of the facts: 10 ms.
@@ -149,7 +151,8 @@ class Commit:
     def from_json(record: Mapping[str, Any]) -> "Commit":
         outputs = {name: Output(**output) for name, output in record["outputs"].items()}
         made = {name: record[name] for name in ("key", "attempt", "facts", "notes", "seconds")}
-        return Commit(outputs=outputs, memory=record.get("memory"), **made)  # earlier versions did not note it
+        # Earlier versions noted neither memory nor cpu.
+        return Commit(outputs=outputs, memory=record.get("memory"), cpu=record.get("cpu"), **made)
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,7 @@ class Results:
     notes     name -> (units,) numbers, or texts
     seconds   (units,) how long each took
     memory    (units,) bytes that its process had in memory at most, 0 where that is not known
+    cpu       (units,) seconds of processors, NaN where that is not known
     complete  whether all units of the stage are in it
     """
 
@@ -175,6 +179,7 @@ class Results:
     notes: Mapping[str, Sequence[Any]]
     seconds: NDArray[np.float64]
     memory: NDArray[np.int64]
+    cpu: NDArray[np.float64]
     complete: bool = True
 
     def __len__(self) -> int:

@@ -8,11 +8,12 @@ from corpusmill.cli.tables import in_words, print_waterfall
 from corpusmill.report.waterfall import Row, Waterfall
 
 REASONS = {f"max_duplicate_{n}_gram_characters": 1000 - n for n in range(9)}
-LOST = {"skipped": {"warc_request": 1000}, "expected": {"http_status": 993}, "dead": {"bad_json": 7}}
+SOURCES = {"web": {"bytes_in": 19_000_000}}  # of compressed files
+LOST = {"skipped": {"warc_request": 1000}, "expected": {}, "dead": {"bad_json": 7}}
 
 
 def flow(tokens):
-    row = Row("gopher_repetition", 10_000, 1_036, 4_900_000, 900_000, tokens, tokens // 9, 0, REASONS, {})
+    row = Row("gopher_repetition", 10_000, 1_036, 4_900_000, 900_000, tokens, tokens // 9, 0, REASONS, SOURCES)
     return Waterfall({"web": {"records": 12_000, "documents": 10_000, "bytes": 5_000_000, **LOST}}, (row,))
 
 
@@ -22,8 +23,8 @@ def test_reasons_fill_the_lines_below_their_step(capsys, monkeypatch, columns, u
     print_waterfall(flow(tokens=90_000))
     head, read, lost, step, *reasons = capsys.readouterr().out.splitlines()
     assert " ".join(head.split()) == "step documents in out kept of input bytes out tokens out"
-    assert " ".join(read.split()) == "read web 12,000 10,000 83.3 % 5.0 MB"
-    assert lost == "    not an HTML response 1,000 · http_status 993 · bad_json 7"
+    assert " ".join(read.split()) == "read web 12,000 10,000 83.3 % 19.0 MB"
+    assert lost == "    5.0 MB of input files · not an HTML response 1,000 · bad_json 7"
     assert step.split()[:7] == ["gopher_repetition", "10,000", "1,036", "10.4", "%", "10.4", "%"]
     assert all(line.startswith(("    max_", "    3,974")) and len(line) <= used for line in reasons)
     # No line is broken before it has to be: the next reason would not have fitted.

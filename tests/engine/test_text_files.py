@@ -31,6 +31,7 @@ def results(*units):
         notes,
         np.zeros(len(units)),
         np.zeros(len(units), np.int64),
+        np.zeros(len(units)),
     )
 
 

@@ -57,7 +57,7 @@ def value_of(want: Any) -> st.SearchStrategy[Any]:
 def made(draw: st.DrawFn, cls: type[Any]) -> Any:
     """A step with some parameters drawn; with the others alone where the class refuses what was drawn."""
     wanted = parameters(cls)
-    must = [field.name for field in dataclasses.fields(cls) if is_required(field)]
+    must = [field.name for field in dataclasses.fields(cls) if field.init and is_required(field)]
     chosen = draw(st.sets(st.sampled_from(sorted(wanted)), max_size=3)) if wanted else set()
     drawn = {name: draw(value_of(wanted[name])) for name in sorted(chosen | set(must))}
     for parameters_ in (drawn, {name: value for name, value in drawn.items() if name in must}):
@@ -114,6 +114,8 @@ def test_a_dumped_recipe_reads_back_equal(recipe):
     again = Recipe.parse(recipe.dump())
     assert again == recipe
     assert again.dump() == recipe.dump()
+    resolved = Recipe.parse(recipe.dump(resolved=True))
+    assert resolved == recipe and resolved.fingerprint() == recipe.fingerprint()
 
 
 @settings(max_examples=60, deadline=None)
@@ -150,6 +152,32 @@ def test_writes_only_parameters_that_differ_from_their_default():
         "  workers: 2\n"
         "  error_budget: 1\n"
     )
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(steps.__file__).parents[1] / "recipes").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_a_resolved_recipe_has_every_parameter(path, monkeypatch):
+    for name in ("INPUT", "WET", "WEB", "BOOKS", "WIKIPEDIA", "GITHUB"):  # which some of them ask for
+        monkeypatch.setenv(name, "docs.jsonl")
+    recipe = Recipe.load(path)
+    said = yaml.safe_load(recipe.dump(resolved=True))
+    things = {"read": [source.reader for source in recipe.read], "steps": recipe.steps, "write": recipe.write}
+    assert list(said) == ["name", "seed", *(section for section in things if things[section]), "run"]
+    for section, made in things.items():
+        for thing, entry in zip(made, said.get(section, []), strict=True):
+            own = entry if isinstance(entry, dict) else {entry: {}}
+            assert list(own) == [name_of(thing)]
+            missing = parameters(type(thing)).keys() - own[name_of(thing)].keys()
+            assert all(thing.rules and name not in thing.rules for name in missing), "only rules that are switched off"
+    assert said["run"].keys() == parameters(RunSettings).keys()
+
+
+def test_a_resolved_recipe_does_the_same_where_defaults_have_changed(monkeypatch):
+    recipe = Recipe(read=[Source(Jsonl(), "x")], steps=[GopherQuality()])
+    short, resolved = recipe.dump(), recipe.dump(resolved=True)
+    monkeypatch.setitem(GopherQuality.__init__.__kwdefaults__, "min_words", 7)
+    assert Recipe.parse(short) != recipe and Recipe.parse(resolved) == recipe
 
 
 def test_one_is_not_taken_for_a_default_of_true_or_one_half():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.cli.terminal import print_table
-from corpusmill.report.numbers import number, plural, share, size
+from corpusmill.report.numbers import duration, number, plural, share, size
 
 
 def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[str]) -> dict[str, Any]:
@@ -45,18 +45,3 @@ def show(cost: Mapping[str, Any]) -> None:
     print_table(["stage", "worker time", "disk"], stages)
     print()
     print_table(["source", "input", "documents kept", "tokens"], sources)
-
-
-def duration(seconds: float) -> str:
-    """Time in two units at most.
-
-    >>> duration(0.31), duration(75), duration(9000), duration(200000)
-    ('0.3 s', '1 min 15 s', '2 h 30 min', '2 d 7 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    for length, name, small, smaller in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= length:
-            return f"{whole // length} {name} {whole % length // small} {smaller}"
-    raise AssertionError

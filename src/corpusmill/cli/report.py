@@ -24,6 +24,7 @@ def report(run: Folder, json: Json = False) -> None:
         print_warnings,
         print_waterfall,
     )
+    from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.duplicates import dedup_steps
     from corpusmill.report.figures.leaks import leaks
     from corpusmill.report.figures.left import left
@@ -48,6 +49,8 @@ def report(run: Folder, json: Json = False) -> None:
                 "report": str(path),
                 **flow.to_json(),
                 "funnel": flow.funnel(),
+                "amounts": amounts(tables).to_json(),
+                "calls": tables.files.calls,
                 "texts": {side: one.to_json() for side, one in (texts(tables) or {}).items()},
                 "sampled": figure.to_json() if figure else None,
                 "scores": [score.to_json() for score in scores(tables)],

@@ -68,6 +68,7 @@ def run(
             done = carry_out(loaded, folder=place, workers=workers, listener=listener)
         except DamagedOutput as error:  # everything else of the run is there
             done, failed = error.run, error
+    from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
@@ -91,6 +92,7 @@ def run(
             "damaged": list(done.damaged),
             **done.waterfall.to_json(),
             "funnel": done.waterfall.funnel(),
+            "amounts": amounts(tables).to_json(),
             "mix": [asdict(mix) for mix in drawn],
             "markup": [asdict(source) for source in markup(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),

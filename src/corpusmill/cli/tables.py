@@ -86,7 +86,9 @@ def print_resources(stages: Sequence[StageResources]) -> None:
 
 
 def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
+    first = flow.rows[0].sources if flow.rows else {}
     for name, source in flow.read.items():
+        text = first.get(name, {}).get("bytes_in")  # of documents as they were read; of a file, they may be compressed
         lost = {**source["dead"], **source["expected"]}
         lost |= in_words(source["skipped"])
         records, documents = source["records"], source["documents"]
@@ -98,10 +100,10 @@ def _rows(flow: Waterfall) -> Iterator[tuple[tuple[str, ...], str]]:
                 number(documents),
                 share(documents, records),
                 "",
-                size(source["bytes"]),
+                "" if text is None else size(text),
                 "",
             ),
-            _most(lost),
+            f"{TIE}· ".join([f"{size(source['bytes'])} of input files", *filter(None, [_most(lost)])]),
         )
     for row in flow.rows:
         tokens = number(row.tokens_out) if row.tokens_in or row.tokens_out else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from corpusmill.engine.clock import Clock
 from corpusmill.engine.damage import Repaired, Repairs, differences, not_the_same
 from corpusmill.engine.plan import Plan
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
@@ -85,27 +86,40 @@ class Progress:
 
 
 def carry_out(
-    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, repairs: Repairs | None = None
+    run: RunFolder,
+    plan: Plan,
+    executor: Executor,
+    listener: ProgressListener,
+    repairs: Repairs | None = None,
+    clock: Clock | None = None,
 ) -> Progress:
     """Do every stage in turn; where files of an earlier session were damaged, once more from the first.
 
     repairs   of this session, if it has carried out these stages before
+    clock     measures the stages
     """
     repairs = repairs or Repairs(run, listener.note)
     while True:
         progress = Progress()
         try:
-            _go_through(run, plan, executor, listener, progress, repairs)
+            _go_through(run, plan, executor, listener, progress, repairs, clock or Clock())
         except Repaired:
             continue
         return progress
 
 
 def _go_through(
-    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, progress: Progress, repairs: Repairs
+    run: RunFolder,
+    plan: Plan,
+    executor: Executor,
+    listener: ProgressListener,
+    progress: Progress,
+    repairs: Repairs,
+    clock: Clock,
 ) -> None:
     recorded = _stages_record(plan)
     for number, stage in enumerate(plan.stages):
+        clock.at(stage.name)
         fingerprint = plan.identity(stage.name)
         folder = run.stage(stage_folder(stage.name, fingerprint.fingerprint))
         upstream = _upstream(run, progress, recorded, stage.after)

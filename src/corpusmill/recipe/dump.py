@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -17,43 +19,58 @@ if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
 
 
-def dump(recipe: "Recipe") -> str:
-    """The recipe in YAML. Parameters with their default value are left out."""
-    settings = changed(recipe.run)
+def dump(recipe: "Recipe", resolved: bool = False, shown: Callable[[str], str] | None = None) -> str:
+    """The recipe in YAML.
+
+    resolved   with the value of every parameter, except those of rules that a step's `rules` switches off; otherwise
+               without those that are the default
+    shown      is applied to every text, in which `${` is written as `$${`: to hide what must not be shown
+    """
+    values = every if resolved else changed
+    item = partial(_item, flow=not resolved)
     sections: list[tuple[str, Any]] = []
-    if recipe.name != "recipe":
+    if resolved or recipe.name != "recipe":
         sections.append(("name", _node(recipe.name)))
-    if recipe.seed:
+    if resolved or recipe.seed:
         sections.append(("seed", _node(recipe.seed)))
-    sections.append(("read", _block([_item(name_of(s.reader), _said_of_source(s)) for s in recipe.read])))
+    sections.append(("read", _block([item(name_of(s.reader), _said_of_source(s, resolved)) for s in recipe.read])))
     if recipe.steps:
-        said = (changed(step) | said_of(chosen) for step, chosen in zip(recipe.steps, recipe.selections))
-        sections.append(("steps", _block([_item(name_of(step), one) for step, one in zip(recipe.steps, said)])))
+        said = (values(step) | said_of(chosen) for step, chosen in zip(recipe.steps, recipe.selections))
+        sections.append(("steps", _block([item(name_of(step), one) for step, one in zip(recipe.steps, said)])))
     if recipe.write:
-        sections.append(("write", _block([_item(name_of(writer), changed(writer)) for writer in recipe.write])))
-    if settings:
+        sections.append(("write", _block([item(name_of(writer), values(writer)) for writer in recipe.write])))
+    if settings := values(recipe.run):
         sections.append(("run", _block_map([(key, _node(value)) for key, value in settings.items()])))
-    text = yaml.serialize(_block_map(sections), Dumper=_Dumper, allow_unicode=True, width=120)
+    root = _block_map(sections)
+    if shown:
+        _apply(root, shown)
+    text = yaml.serialize(root, Dumper=_Dumper, allow_unicode=True, width=120)
     assert isinstance(text, str)
     return text
+
+
+def every(thing: Any) -> dict[str, Any]:
+    """parameter -> plain value, of all parameters but those of rules that are off because `rules` does not name
+    them."""
+    wanted = parameters(type(thing))
+    implied = switched_off(thing)
+    return {name: plain(getattr(thing, name), want) for name, want in wanted.items() if name not in implied}
 
 
 def changed(thing: Any) -> dict[str, Any]:
     """parameter -> plain value, of the parameters that differ from their default."""
     wanted = parameters(type(thing))
-    implied = switched_off(thing)
-    said: dict[str, Any] = {}
-    for field in dataclasses.fields(thing):
-        if field.name not in wanted or field.name in implied:
-            continue
-        value = plain(getattr(thing, field.name), wanted[field.name])
-        if not is_required(field):
-            default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-            # As text, because 1 equals True and 1.0 but is not the same setting.
-            if repr(value) == repr(plain(default, wanted[field.name])):
-                continue
-        said[field.name] = value
-    return said
+    fields = {field.name: field for field in dataclasses.fields(thing)}
+    # As text, because 1 equals True and 1.0 but is not the same setting.
+    return {
+        name: value
+        for name, value in every(thing).items()
+        if is_required(fields[name]) or repr(value) != repr(plain(_default(fields[name]), wanted[name]))
+    }
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def said_of(selection: Selection | None) -> dict[str, Any]:
@@ -62,18 +79,23 @@ def said_of(selection: Selection | None) -> dict[str, Any]:
     return {word: names[0] if len(names) == 1 else names for word, names in said.items()}
 
 
-def _said_of_source(source: Source) -> Any:
-    """The settings of a source: its paths alone, if there are no others."""
+def _said_of_source(source: Source, resolved: bool) -> Any:
+    """The settings of a source: its paths alone, if there are no others. The hub decides on a subset or split that is
+    not given."""
     said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
-    if source.source != short_name(name_of(source.reader)):
+    if resolved or source.source != short_name(name_of(source.reader)):
         said["source"] = source.source
     said |= {name: value for name in ("subset", "split") if (value := getattr(source, name))}
-    said |= changed(source.reader)
+    said |= every(source.reader) if resolved else changed(source.reader)
     return said if len(said) > 1 else said["paths"]
 
 
-def _item(name: str, said: Any) -> Any:
-    return _block_map([(name, _node(said))]) if said else _node(name)
+def _item(name: str, said: Any, flow: bool) -> Any:
+    """A reader, step or writer: in one line, or with a line for each parameter."""
+    if not said:
+        return _node(name)
+    inside = _node(said) if flow else _block_map([(key, _node(value)) for key, value in said.items()])
+    return _block_map([(name, inside)])
 
 
 def _block(nodes: list[Any]) -> Any:
@@ -84,9 +106,25 @@ def _block_map(pairs: list[tuple[str, Any]]) -> Any:
     return yaml.MappingNode(MAP, [(_text(key), node) for key, node in pairs], flow_style=False)
 
 
+def _apply(node: Any, shown: Callable[[str], str]) -> None:
+    """Apply a function to every text in a tree."""
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == TEXT:
+            node.value = shown(node.value)
+            node.style = _style(node.value)
+        return
+    for part in node.value:
+        for each in part if isinstance(node, yaml.MappingNode) else (part,):
+            _apply(each, shown)
+
+
 def _text(text: str) -> Any:
+    return yaml.ScalarNode(TEXT, text, style=_style(text))
+
+
+def _style(text: str) -> str | None:
     # PyYAML writes some of Unicode's line breaks without quotes, and a reader folds them to a space.
-    return yaml.ScalarNode(TEXT, text, style=None if text.isprintable() else '"')
+    return None if text.isprintable() else '"'
 
 
 def _node(value: Any) -> Any:

@@ -121,14 +121,16 @@ class Recipe:
 
     @classmethod
     def _written(cls, text: str, where: str, overrides: Overrides, name: str) -> "Recipe":
-        given = settings(overrides)
-        recipe = cls(**parse(text, where, given, name)._asdict())
-        object.__setattr__(recipe, "written", Written(text, where, tuple(given)))
+        recipe = cls(**parse(text, where, overrides, name)._asdict())
+        object.__setattr__(recipe, "written", Written(text, where, tuple(settings(overrides))))
         return recipe
 
-    def dump(self) -> str:
-        """The recipe in YAML, without the values that are the default: `Recipe.parse(recipe.dump()) == recipe`."""
-        return dump(self)
+    def dump(self, *, resolved: bool = False) -> str:
+        """The recipe in YAML: `Recipe.parse(recipe.dump()) == recipe`.
+
+        resolved   with all values that are used; otherwise without those that are the default
+        """
+        return dump(self, resolved)
 
     def fingerprint(self) -> str:
         """64 hexadecimal digits that change with whatever changes the output, code of the steps included."""

@@ -153,7 +153,8 @@ def differences(one: RunTables, two: RunTables) -> Iterator[Difference]:
         for t in (one, two)
     ]
     yield from _differences(*files)
-    versions = [{f"versions.{name}": value for name, value in t.files.versions.items()} for t in (one, two)]
+    both = one.files.versions.keys() & two.files.versions.keys()  # early versions of corpusmill recorded but a few
+    versions = [{f"versions.{name}": v for name, v in t.files.versions.items() if name in both} for t in (one, two)]
     yield from _differences(*versions)
 
 

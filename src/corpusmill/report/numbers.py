@@ -49,6 +49,21 @@ def share(part: float, whole: float) -> str:
     return f"{text} %"
 
 
+def duration(seconds: float) -> str:
+    """Time in two units at most.
+
+    >>> duration(0.31), duration(75), duration(9000), duration(200000)
+    ('0.3 s', '1 min 15 s', '2 h 30 min', '2 d 7 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for length, name, small, smaller in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= length:
+            return f"{whole // length} {name} {whole % length // small} {smaller}"
+    raise AssertionError
+
+
 def measured(value: object) -> str:
     """The value of a signal: counts in full, ratios to three digits, text as it is.
 

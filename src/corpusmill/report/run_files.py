@@ -37,8 +37,14 @@ class RunFiles:
     versions      package -> version
     inputs        source -> its files, each with `path`, `bytes` and `fingerprint`
     command       the command line that last carried out the run
+    recipe_text   the recipe as resolved, in YAML; of an early version, without the values that were the default
+    is_resolved   whether it has all values
+    written       the recipe as it was written: `text`, `file` and `overrides`; None of one that was made in Python, and
+                  of runs by early versions
+    calls         that carried out the run, the first one first, see `provenance.calls`; none of early versions
     labels        the steps that documents pass through, in order
     stages        stage -> what its units left, so far; stages that have not begun are left out
+    plans         stage -> its folder, and the plan of its units
     only          label -> sources, of the steps that are for some sources only
     passes        each pass's stage and the labels of its steps; of a run that is not finished, those that have begun
 
@@ -57,12 +63,17 @@ class RunFiles:
         self.inputs: Mapping[str, Sequence[Mapping[str, Any]]] = record["inputs"]
         self.command: Sequence[str] = record["command"]
         self.recipe_text: str = record["recipe"]
+        self.written: Mapping[str, Any] | None = record.get("written")
+        self.is_resolved = "written" in record
+        self.calls: Sequence[Mapping[str, Any]] = record.get("calls", [])
         self.labels: list[str] = [label for entry in record["passes"] for label in entry["labels"]]
         self.only: dict[str, tuple[str, ...]] = {
             label: tuple(sources) for entry in record["passes"] for label, sources in entry.get("only", {}).items()
         }
         self.stages: dict[str, Results] = self.folder.results()
+        self.plans: dict[str, tuple[str, str | None]] = {}
         for entry in self.folder.stages_record():
+            self.plans[entry["stage"]] = (entry["folder"], entry["plan"])
             if entry["stage"] in self.stages:
                 self.folder.stage(entry["folder"]).check(self.stages[entry["stage"]])
         self.passes: list[tuple[str, tuple[str, ...]]] = [

@@ -23,10 +23,11 @@ PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "con
 class Row:
     """One step.
 
-    Bytes are measured before and after the step itself. Tokens are counted once a document and pass: of a kept document
-    in the text as it leaves the pass, of a dropped one in the text that came to the step that dropped it. At a step
-    where the text was another one, its tokens are in proportion to its bytes there; they are exact for every text that
-    no later step of the pass changes. A page has none until its text is extracted.
+    Bytes are those of the texts, before and after the step itself; of a page until its text is extracted, of HTML.
+    Tokens are counted once a document and pass: of a kept document in the text as it leaves the pass, of a dropped one
+    in the text that came to the step that dropped it. At a step where the text was another one, its tokens are in
+    proportion to its bytes there; they are exact for every text that no later step of the pass changes. A page has none
+    until its text is extracted.
 
     `failed` are documents that the step could not process. `uncounted_in` and `uncounted_out` are those of
     documents_in and documents_out whose tokens were not counted and are not in tokens_in and tokens_out: with
@@ -52,7 +53,8 @@ class Row:
 class Waterfall:
     """All of a run: in a terminal and in a notebook a table, with a row per step.
 
-    read      source -> records, documents, bytes, skipped (kind -> records), expected and dead (kind -> records)
+    read      source -> records, documents, bytes (of its files as stored, mostly compressed), skipped (kind ->
+              records), expected and dead (kind -> records)
     rows      the steps in order
     packed    of the training shards: tokens, rows, padding and so on; empty if there are none
     written   of what is written of tokens without packing, by writer: name -> number

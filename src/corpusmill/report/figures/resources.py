@@ -1,13 +1,15 @@
 """What each stage of a run took: seconds, throughput, memory.
 
-Seconds are those of the workers, added up: of two workers side by side each counts. Of a run that was continued, or
-that found work done already, they are those of whoever did it.
+Seconds are those of the workers, added up: of two workers side by side each counts. Of a run that was resumed, or
+that found work done already, they are those of the call that did it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 
-from corpusmill.report.numbers import number, size
+from corpusmill.report.figures.calls import stages_of
+from corpusmill.report.numbers import duration, number, size
 from corpusmill.report.tables import RunTables
 
 
@@ -17,8 +19,13 @@ class StageResources:
 
     seconds          of all units
     longest          of the unit that took the longest
+    cpu_seconds      seconds of processors, of all units; None where that is not known of each
+    elapsed_seconds  of the calls that carried out the run, as long as they were at the stage; None where that is not
+                     known. A call that was killed is not in it
+    workers          that were at work at once, at most, in a call that came to its end; None where that is not known
+    share            of the seconds of all stages
     documents        input documents of the stage, and `bytes`, of their texts: of a pass, what is left of the one
-                     before; of any other stage, what the last pass before it kept
+                     before; of any other stage, what the last pass before it kept. Of pages before extraction, HTML
     memory           bytes that a worker had in memory at most during a unit; None where that is not known. Where the
                      system cannot begin anew to measure (not Linux, or units in the process of the run), at most since
                      the process began
@@ -33,6 +40,10 @@ class StageResources:
     bytes: int
     memory: int | None
     written: int
+    cpu_seconds: float | None = None
+    elapsed_seconds: float | None = None
+    workers: int | None = None
+    share: float = 0.0
 
     @property
     def documents_per_second(self) -> float:
@@ -47,6 +58,9 @@ class StageResources:
         return {
             **self.__dict__,
             "seconds": round(self.seconds, 3),
+            "cpu_seconds": self.cpu_seconds and round(self.cpu_seconds, 3),
+            "elapsed_seconds": self.elapsed_seconds and round(self.elapsed_seconds, 3),
+            "share": round(self.share, 6),
             "documents_per_second": round(self.documents_per_second, 1),
             "mb_per_second": round(self.mb_per_second, 3),
         }
@@ -56,6 +70,7 @@ def resources(tables: RunTables) -> list[StageResources]:
     """Every stage that has begun, in order."""
     flow = {stage: _flow(tables, stage, labels) for stage, labels in tables.passes}
     carried = (0, 0)
+    whole = sum(float(results.seconds.sum()) for results in tables.files.stages.values())
     found = []
     for stage, results in tables.files.stages.items():
         if not len(results):
@@ -66,8 +81,30 @@ def resources(tables: RunTables) -> list[StageResources]:
             documents, text = carried
         memory = int(results.memory.max())
         spent = float(results.seconds.sum()), float(results.seconds.max())
-        found.append(StageResources(stage, len(results), *spent, documents, text, memory or None, results.bytes))
+        cpu = float(results.cpu.sum())
+        found.append(
+            StageResources(
+                stage,
+                len(results),
+                *spent,
+                documents,
+                text,
+                memory or None,
+                results.bytes,
+                None if isnan(cpu) else cpu,
+                *_of_calls(tables, stage),
+                spent[0] / whole if whole else 0.0,
+            )
+        )
     return found
+
+
+def _of_calls(tables: RunTables, stage: str) -> tuple[float | None, int | None]:
+    """Seconds that calls were at a stage, and workers that did units of it, of the calls that did some."""
+    own = [of for call in tables.files.calls if (of := stages_of(tables, call).get(stage))]
+    if not own:
+        return None, None
+    return sum(of["seconds"] for of in own), max((of["workers"] for of in own if "workers" in of), default=None)
 
 
 def _flow(tables: RunTables, stage: str, labels: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -78,21 +115,27 @@ def _flow(tables: RunTables, stage: str, labels: tuple[str, ...]) -> tuple[tuple
         sources = steps.get(label, {}).values()
         ends.append(tuple(sum(source[f"{what}_{side}"] for source in sources) for what in ("documents", "bytes")))
     if not ends:  # a recipe without steps
-        read = tables.files.facts(stage).get("read", {}).values()
-        ends = [(sum(source["documents"] for source in read), sum(source["bytes"] for source in read))] * 2
+        facts = tables.files.facts(stage)
+        texts = facts.get("lengths", {}).get("bytes", {}).values()
+        documents = sum(source["documents"] for source in facts.get("read", {}).values())
+        ends = [(documents, sum(side["total"] for side in texts))] * 2
     (first, last) = ends
     return (first[0], first[1]), (last[0], last[1])
 
 
 def resources_table(stages: Sequence[StageResources]) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
-    head = ["stage", "units", "worker seconds", "longest unit", "documents/s", "MB/s", "peak memory", "written"]
+    head = ["stage", "units", "workers", "elapsed", "worker time", "share", "CPU"]
+    head += ["documents/s", "text MB/s", "peak memory", "written"]
     rows = [
         [
             one.stage,
             number(one.units),
-            f"{one.seconds:,.1f}",
-            f"{one.longest:,.1f}",
+            "–" if one.workers is None else number(one.workers),
+            "–" if one.elapsed_seconds is None else duration(one.elapsed_seconds),
+            duration(one.seconds),
+            f"{100 * one.share:.1f} %",
+            "–" if one.cpu_seconds is None or not one.seconds else f"{100 * one.cpu_seconds / one.seconds:.0f} %",
             number(one.documents_per_second),
             f"{one.mb_per_second:,.1f}",
             "–" if one.memory is None else size(one.memory),

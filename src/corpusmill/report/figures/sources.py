@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from corpusmill.report.figures.amounts import amounts
 from corpusmill.report.tables import RunTables
 
 
@@ -10,7 +11,8 @@ from corpusmill.report.tables import RunTables
 class Source:
     """A source of the recipe.
 
-    files, bytes, records   of its input
+    files, bytes, records   of its input; bytes as they are stored, which is mostly compressed
+    text_bytes, kept_bytes  of its texts, and of those of them that were kept; None where that is not known
     documents               that it holds
     kept                    of these, after the last step
     amount                  of the kept documents, in the unit of Sources
@@ -23,6 +25,8 @@ class Source:
     documents: int
     kept: int
     amount: int
+    text_bytes: int | None = None
+    kept_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,12 @@ def sources(tables: RunTables) -> Sources:
     last = flow.rows[-1] if flow.rows else None
     tokens = last.tokens_out if last else 0
     unit: Literal["tokens", "bytes"] = "tokens" if tokens else "bytes"
+    held = amounts(tables).sources
     rows = []
     for name, read in flow.read.items():
         own = last.sources.get(name, {}) if last else {}
         kept, amount = own.get("documents_out", 0), own.get(f"{unit}_out", 0)
-        files = len(tables.files.inputs[name])
-        rows.append(Source(name, files, read["bytes"], read["records"], read["documents"], kept, amount))
+        texts = held[name].text_bytes, held[name].kept_bytes
+        files = held[name].files
+        rows.append(Source(name, files, read["bytes"], read["records"], read["documents"], kept, amount, *texts))
     return Sources(unit, tokens or (last.bytes_out if last else 0), tuple(rows))

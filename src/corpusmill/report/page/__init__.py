@@ -60,9 +60,9 @@ SECTIONS = (  # anchor, title, section
 def write_page(folder: str | PathLike[str] | RunFolder) -> str:
     """Write report.html into the folder of a finished run; returns its place.
 
-    But for the section "Time and memory", the page does not depend on when, where or how fast the run was carried out.
-    The contents of documents are escaped,
-    and a content security policy forbids scripts and loading anything.
+    But for the section "Time and memory" and the line below the title, the page does not depend on when, where or how
+    fast the run was carried out. The contents of documents are escaped, and a content security policy forbids scripts
+    and loading anything.
 
     Raises ResumeError if there is no run, or it is not finished.
     """

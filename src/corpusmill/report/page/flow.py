@@ -8,6 +8,11 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Row, Waterfall
 
+ABOUT = (
+    "Bytes and tokens are those of the text at the step. Tokens are exact where no later step of the pass changes it, "
+    "otherwise in proportion to its bytes there. Until text is extracted, bytes are those of the raw page, and it has "
+    "no tokens."
+)
 NOT_COUNTED = (
     " Tokens of documents that a pass drops were not counted (run.measure_dropped), so they are known only where all "
     "documents are kept to the end of the pass."
@@ -32,9 +37,7 @@ def section(tables: RunTables) -> list[Inside]:
         steps(flow),
         tag(
             "p",
-            "Tokens are those of the text at the step: exact where no later step of the pass changes it, otherwise in "
-            "proportion to its bytes there. Until text is extracted, bytes are those of the raw page, and it has no "
-            "tokens." + (NOT_COUNTED if flow.counts_tokens and not flow.counts_all_tokens else ""),
+            f"{ABOUT}{NOT_COUNTED if flow.counts_tokens and not flow.counts_all_tokens else ''}",
             class_="note",
         ),
     ]

@@ -1,42 +1,66 @@
-"""The top of the page: what was run, the headline numbers, links to the sections."""
+"""The top of the page: what was run, when, where and how, the headline numbers, links to the sections."""
 
+import shlex
 from collections.abc import Sequence
 
+from corpusmill.report.figures.amounts import Amount, amounts
+from corpusmill.report.figures.calls import calls, command_in_words
 from corpusmill.report.figures.packing import packing
-from corpusmill.report.html.markup import Html, tag
-from corpusmill.report.numbers import number, plural, share, short, size
+from corpusmill.report.html.markup import Html, Inside, join, tag
+from corpusmill.report.html.paths import without_folders
+from corpusmill.report.numbers import duration, number, plural, share, short, size
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Waterfall
 
 
 def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
     """The header, with links to the sections: (anchor, title) each."""
     files = tables.files
-    made_by = f"corpusmill {files.versions['corpusmill']} · recipe {files.fingerprint[:12]}"
+    amount = amounts(tables).whole
+    count = plural(amount.files, "input file")
+    made_by = f"corpusmill {files.versions['corpusmill']} · recipe {files.fingerprint[:12]} · "
+    made_by += f"{count}, {size(amount.input_bytes)} as stored"
     return tag(
         "header",
         tag("h1", files.name),
         tag("p", made_by, class_="soft"),
         tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
-        tiles(files.waterfall()),
+        run(tables),
+        tiles(tables, amount),
         tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title in sections)),
     )
 
 
-def tiles(flow: Waterfall) -> Html:
+def run(tables: RunTables) -> Html | None:
+    """When, for how long, where, and by which command. None of a run by a version that did not record it."""
+    found = calls(tables)
+    if not found:
+        return None
+    call = found.last
+    took = duration(found.seconds)
+    if len(found.calls) > 1:
+        took += f" in {len(found.calls)} calls"
+    workers = plural(call["workers"], "worker")
+    host = call["machine"].get("host")
+    words: list[Inside] = [found.period, took, workers + (f" on {host}" if host else "")]
+    command = shlex.join(command_in_words(call["command"]))
+    return tag("p", join(words, " · "), tag("code", without_folders(command)), id="run", class_="soft")
+
+
+def tiles(tables: RunTables, amount: Amount) -> Html:
     """The headline numbers."""
+    flow = tables.files.waterfall()
     kept = share(flow.documents_out, flow.documents_in)
     values = [(number(flow.documents_out), f"of {plural(flow.documents_in, 'document')} kept ({kept})")]
+    if amount.kept_bytes is not None and amount.text_bytes is not None:
+        values.append((size(amount.kept_bytes), f"of text kept, of {size(amount.text_bytes)}"))
     if flow.rows:
         last = flow.rows[-1]
         most = max(tokens for row in flow.rows for tokens in (row.tokens_in, row.tokens_out))
-        read = sum(source["bytes"] for source in flow.read.values())
-        values.append((size(last.bytes_out), f"of text, from {size(read)} of input"))
         if last.tokens_out:
             values += [
                 (short(last.tokens_out), f"tokens kept, of {short(most)}" if flow.counts_all_tokens else "tokens kept"),
                 (f"{last.tokens_out / last.documents_out:,.0f}", "tokens per document"),
-                (f"{last.bytes_out / last.tokens_out:.2f}", "bytes per token"),
+                (f"{last.bytes_out / last.tokens_out:.2f}", "bytes of text per token"),
             ]
     if packed := packing(flow):
         padding = share(packed.padding, packed.capacity)

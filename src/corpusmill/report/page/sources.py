@@ -1,6 +1,8 @@
-"""Each source: what was read of it, and what was kept."""
+"""Each source: what was read of it, from which files, and what was kept."""
 
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from corpusmill.report.figures.sources import sources
 from corpusmill.report.html.markup import Html, Inside, table, tag
@@ -8,10 +10,12 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 
+FILES = 100  # per source that are listed
+
 
 def section(tables: RunTables) -> list[Inside]:
     figure = sources(tables)
-    unit = figure.unit
+    tokens = figure.unit == "tokens"
     rows = [
         [
             one.source,
@@ -19,16 +23,42 @@ def section(tables: RunTables) -> list[Inside]:
             size(one.bytes),
             number(one.records),
             number(one.documents),
+            bytes_of(one.text_bytes),
             number(one.kept),
             share(one.kept, one.documents),
-            number(one.amount) if unit == "tokens" else size(one.amount),
+            bytes_of(one.kept_bytes),
+            *([number(one.amount)] if tokens else []),
             share(one.amount, figure.total),
         ]
         for one in figure.sources
     ]
-    head = ["source", "files", "size", "records", "documents", "kept", "share", f"{unit} kept", f"share of {unit}"]
+    head = ["source", "files", "files, as stored", "records", "documents", "text", "kept", "share", "text kept"]
+    head += [*(["tokens kept"] if tokens else []), f"share of {'tokens' if tokens else 'text'}"]
     flow = tables.files.waterfall()
-    return [table(head, rows), by_step(flow) if len(flow.read) > 1 and flow.rows else None]
+    return [
+        table(head, rows),
+        *(inputs(name, files) for name, files in tables.files.inputs.items()),
+        by_step(flow) if len(flow.read) > 1 and flow.rows else None,
+    ]
+
+
+def bytes_of(value: int | None) -> str:
+    return "–" if value is None else size(value)
+
+
+def inputs(source: str, files: Sequence[Mapping[str, Any]]) -> Html:
+    """The files of a source by name and size, largest part of their path left out; the first of a long list."""
+    names = [file["path"].replace("\\", "/") for file in files]
+    folder = posixpath.dirname(posixpath.commonprefix(names)) if len(names) > 1 else posixpath.dirname(names[0])
+    rows = [[name[len(folder) :].lstrip("/"), size(file["bytes"])] for name, file in zip(names[:FILES], files)]
+    count = "1 file" if len(files) == 1 else f"{number(len(files))} files"
+    more = f"The first {number(FILES)} of {count}; run.json lists all." if len(files) > FILES else None
+    return tag(
+        "details",
+        tag("summary", f"{source}: {count}, {size(sum(file['bytes'] for file in files))} as stored"),
+        table(["file", "as stored"], rows),
+        tag("p", more, class_="note") if more else None,
+    )
 
 
 def by_step(flow: Waterfall) -> Html:

@@ -1,7 +1,11 @@
-"""Seconds, throughput and memory of each stage: the only section that tells how fast a run was."""
+"""When, where and how fast: the only section, with the line below the title, that differs between two runs of a recipe
+on the same input."""
 
+from corpusmill.report.figures.calls import Calls, calls, calls_table, git_in_words, machine_in_words
 from corpusmill.report.figures.resources import resources, resources_table
 from corpusmill.report.html.markup import Inside, table, tag
+from corpusmill.report.html.paths import without_folders
+from corpusmill.report.numbers import duration
 from corpusmill.report.tables import RunTables
 
 
@@ -10,8 +14,40 @@ def section(tables: RunTables) -> list[Inside]:
     if not stages:
         return []
     note = (
-        "Seconds of all workers together, those of earlier runs that did the work included. Throughput is that of one "
+        "Worker time is that of all workers together, in the calls that did the work. CPU: processor time per worker "
+        "time. Documents and text are those that came to the stage, per second of worker time; before extraction, text "
+        "is HTML. Memory is what a worker had at most during a unit; where the system cannot tell, since the worker "
+        "began."
     )
-    note += "worker, in documents and text that came to the stage. Memory is what a worker had at most during a unit; "
-    note += "where the system cannot tell, since the worker began."
-    return [table(*resources_table(stages)), tag("p", note, class_="note")]
+    parts: list[Inside] = [table(*resources_table(stages)), tag("p", note, class_="note")]
+    if found := calls(tables):
+        parts += [tag("h3", "Machine and software"), facts(tables, found), *of_calls(found)]
+    return parts
+
+
+def facts(tables: RunTables, found: Calls) -> Inside:
+    """Names and values, of the last call that did something."""
+    call = found.last
+    git = call.get("git") or {}
+    versions = ", ".join(f"{name} {version}" for name, version in tables.files.versions.items())
+    rows = [
+        ("host", call["machine"].get("host")),
+        ("machine", machine_in_words(call["machine"])),
+        ("workers", f"{call['workers']} ({call['executor']})"),
+        ("compiling kernels", duration(call["compile_seconds"]) if (call.get("compile_seconds") or 0) >= 1 else None),
+        ("recipe in git", git_in_words(git.get("recipe"))),
+        ("corpusmill in git", git_in_words(git.get("corpusmill"))),
+        ("versions", versions),
+    ]
+    return table(["", ""], [[name, without_folders(value)] for name, value in rows if value], words=(0, 1))
+
+
+def of_calls(found: Calls) -> list[Inside]:
+    """The calls, where there are two or more."""
+    if len(found.calls) < 2:
+        return []
+    words = f"{len(found.calls)} calls did the work of this run, {duration(found.seconds)} in all"
+    if found.lost:
+        words += f"; {found.lost} of them recorded no end, and their time is not in it"
+    head, rows = calls_table(found)
+    return [tag("h3", "Calls"), tag("p", f"{words}."), table(head, rows, words=(0, 1, 5, 6, 7))]
