@@ -26,6 +26,7 @@ from corpusmill.cli import (
     trace,
     train,
     verify,
+    warm,
     what_if,
 )
 from corpusmill.cli.help import Verbal, Verbs
@@ -63,6 +64,7 @@ for verb in (
     plan,
     completion,
     recipes,
+    warm,
 ):
     verb.add_to(app)
 
