@@ -12,7 +12,7 @@ COPY src ./src
 RUN pip install -c constraints.txt .
 
 USER 1000
-RUN python -c "from corpusmill.text import compile; compile.warm()"
+RUN corpusmill warm
 VOLUME /mill/runs
 ENTRYPOINT ["corpusmill"]
 CMD ["demo"]

@@ -55,10 +55,12 @@ class Run:
 
     place       its folder: a path, or a URL
     waterfall   documents, bytes and tokens in and out of every step
-    seconds     how long this call took; units of earlier calls are not in it. 0 of a run that `open` has opened
+    seconds     how long this call took, without compiling kernels; units of earlier calls are not in it. 0 of a run
+                that `open` has opened
     units       stage -> units that this call did, and those that were done before
     checked     the folders of output, read back; something may only be wrong with them in the run of a DamagedOutput
     damaged     a sentence for each file of earlier calls that was found damaged, whose unit was done again
+    compiling   seconds that it took to compile kernels: 0 but for the first run on a machine
 
     It is a table of the kept documents for whatever takes one: `polars.DataFrame(run)`, `duckdb.sql("FROM run")`.
     """
@@ -69,6 +71,7 @@ class Run:
     units: "Mapping[str, StageCounts]" = field(default_factory=dict)
     checked: tuple[Checked, ...] = ()
     damaged: tuple[str, ...] = ()
+    compiling: float = 0.0
 
     @classmethod
     def open(cls, place: str | os.PathLike[str] | RunFolder) -> "Run":

@@ -5,20 +5,24 @@ continues, a recipe that was changed repeats only what depends on the change, an
 """
 
 import os
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from corpusmill import execute, termination
+from corpusmill import progress as displays
 from corpusmill.engine import preflight
-from corpusmill.engine.carry_out import Progress, ProgressListener, Silent, carry_out
-from corpusmill.engine.changes import changes, in_words
+from corpusmill.engine.carry_out import Progress, ProgressListener, carry_out
+from corpusmill.engine.changes import changes, in_words, is_finished
 from corpusmill.engine.damage import Repaired, Repairs
+from corpusmill.engine.meter import BeatListener
 from corpusmill.engine.plan import Plan, Publisher
 from corpusmill.engine.stored_rows import given, stored, with_inputs
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
-from corpusmill.execute import Executor, warm_start
+from corpusmill.execute import Executor, cpus, warm_start
+from corpusmill.execute.on_demand import OnDemand
 from corpusmill.execute.warm_start import ENGINE
 from corpusmill.finished import Run
 from corpusmill.provenance import describe
@@ -28,12 +32,13 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
-from corpusmill.storage import is_full
+from corpusmill.storage import exists, is_full
 from corpusmill.unit_io import disk_full
 from corpusmill.units import now
 from corpusmill.verify import Checked, verify
 
 SHOWN = 5  # problems in a message
+MUCH_TEXT = 64 << 20  # bytes from which on it is said that default workers have nothing to do
 
 
 class DamagedOutput(RunError):
@@ -54,6 +59,7 @@ def run(
     workers: int | None = None,
     executor: Executor | None = None,
     listener: ProgressListener | None = None,
+    progress: str | bool = "auto",
 ) -> Run:
     """Run a recipe; resume if it was interrupted. Reads all outputs back and writes the report.
 
@@ -65,7 +71,9 @@ def run(
     folder      instead of the recipe's run.folder: a path, or a URL such as s3://bucket/run
     workers     instead of the recipe's run.workers
     executor    instead of the recipe's run.executor
-    listener    is called as the run makes progress
+    listener    is called as the run makes progress, instead of showing it
+    progress    "auto": how far the run is, as bars in a terminal, live in a notebook, as lines elsewhere, on stderr;
+                "bars", "lines", "json": these; "off" or False: nothing
 
     Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a
     unit fails in every attempt (the others are committed); StorageError if the disk is full; DamagedOutput if what was
@@ -75,30 +83,49 @@ def run(
     with a line to the listener; ResumeError if it then leaves other bytes than it did.
     """
     warm_start.leave_if_imported_by_worker()
+    with ExitStack() as shown:
+        listener = listener or shown.enter_context(displays.display(progress))
+        if isinstance(recipe, Recipe):
+            loaded = given(recipe, overrides)
+        else:
+            loaded = preflight.load(Path(recipe), overrides, None if folder is None else RunFolder.at(folder))
+        return _run(with_inputs(loaded, inputs), folder, workers, executor, listener)
+
+
+def _run(
+    recipe: Recipe,
+    folder: str | os.PathLike[str] | RunFolder | None,
+    workers: int | None,
+    executor: Executor | None,
+    listener: ProgressListener,
+) -> Run:
     started, call = now(), Call()
-    listener = listener or Silent()
-    if isinstance(recipe, Recipe):
-        loaded = given(recipe, overrides)
-    else:
-        loaded = preflight.load(Path(recipe), overrides, None if folder is None else RunFolder.at(folder))
-    recipe = with_inputs(loaded, inputs)
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     _refuse_to_replace_a_whole_run(recipe, run_folder)
     recipe = stored(recipe, run_folder, listener.note)
     ready = preflight.ready(recipe, run_folder, sends=executor is None)
     plan = ready.plan
+    if isinstance(listener, BeatListener):
+        listener.planned(plan.stages)
     call.clock.at(COMPILING)
-    warm_kernels(listener)
+    compiling = warm_kernels(listener)
     call.clock.at("")
+    finished = is_finished(run_folder, plan)
+    wanted = 0  # workers that are missed if there is no work for them
     if executor is None:
-        count = workers or recipe.run.workers or os.cpu_count() or 1
-        executor = execute.find(recipe.run.executor).start(count, preloaded())
+        asked = workers or recipe.run.workers
+        if asked and (why := cpus.too_many(asked)):
+            listener.note(why)
+        much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
+        wanted = asked or (cpus.usable() if much else 0)
+        begin = partial(execute.find(recipe.run.executor).start, asked or cpus.usable(), preloaded())
+        executor = OnDemand(begin) if finished else begin()
     with termination.raised(), closing(executor):
-        # Here, while the process that workers come from still imports.
-        from corpusmill.report.page import prepare
+        if not finished:  # here, while the process that workers come from still imports
+            from corpusmill.report.page import prepare
 
-        plan.identities  # noqa: B018
-        prepare()
+            plan.identities  # noqa: B018
+            prepare()
         try:
             executor.check(plan.checks)
         except CorpusmillError:
@@ -120,11 +147,14 @@ def run(
                     listener.note(f"{source}: {found}")
                 for warning in ready.warnings:
                     listener.note(f"warning: {warning}")
-                read_as = {"read_as": dict(ready.read_as)} if ready.read_as else {}
-                call.begin(run_folder, recipe, executor, describe(plan) | read_as)
+                described = describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
+                has_report = finished and _is_described(run_folder, described)
+                call.begin(run_folder, recipe, executor, described)
                 started_here = True
                 try:
-                    progress, flow, checked = _to_the_end(run_folder, plan, executor, listener, repairs, call)
+                    progress, flow, checked = _to_the_end(
+                        run_folder, plan, executor, listener, repairs, call, wanted, has_report
+                    )
                 except BaseException as error:
                     call.failed(error)
                     raise
@@ -137,8 +167,11 @@ def run(
             if isinstance(error, OSError) and not isinstance(error, StorageError) and is_full(error):
                 raise StorageError(disk_full(run_folder, error)) from error
             raise
-    seconds = round(now() - started, 3)
-    done = Run(run_folder.place, flow, seconds, progress.counts, checked, tuple(repairs.damaged))
+    seconds = round(now() - started - compiling, 3)
+    damaged = tuple(repairs.damaged)
+    if _sound(checked) and not any(counts.done_now for counts in progress.counts.values()):
+        listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
+    done = Run(run_folder.place, flow, seconds, progress.counts, checked, damaged, round(compiling, 3))
     if not _sound(checked):
         raise DamagedOutput(_what_is_wrong(run_folder, checked), done)
     return done
@@ -155,13 +188,22 @@ def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
 
 
 def _to_the_end(
-    run: RunFolder, plan: Plan, executor: Executor, listener: ProgressListener, repairs: Repairs, call: Call
+    run: RunFolder,
+    plan: Plan,
+    executor: Executor,
+    listener: ProgressListener,
+    repairs: Repairs,
+    call: Call,
+    workers: int,
+    has_report: bool,
 ) -> tuple[Progress, Waterfall, tuple[Checked, ...]]:
-    """Carry out all stages, add up, publish, read back, report; again, if what an earlier call left was damaged."""
-    from corpusmill.report.page import write_page
+    """Carry out all stages, add up, publish, read back, report; again, if what an earlier call left was damaged.
 
+    workers      see `carry_out`
+    has_report   the report is there, and need not be written again if nothing is done
+    """
     while True:
-        progress = carry_out(run, plan, executor, listener, repairs, call.clock)
+        progress = carry_out(run, plan, executor, listener, repairs, call.clock, workers)
         try:
             flow = waterfall(plan, progress.results)
             flow.check()
@@ -171,7 +213,10 @@ def _to_the_end(
             checked = read_back(run, listener)
             # Before the page, which says how long it took: a second or two are missing.
             call.end(FINISHED if _sound(checked) else FAILED, progress.counts, repairs.damaged)
-            write_page(run)
+            if repairs.damaged or not (has_report and _is_as_reported(run, progress)):
+                from corpusmill.report.page import write_page
+
+                write_page(run)
         except (StorageError, RunError):
             raise
         except Exception:  # of what it reads: files of stages that nothing has compared, if all was done before
@@ -224,18 +269,29 @@ def _what_is_wrong(run: RunFolder, checked: Sequence[Checked]) -> str:
     )
 
 
-def warm_kernels(listener: ProgressListener) -> None:
-    """Compile what the recipe needs once, before workers start, and say so: it takes up to a minute on a new
-    machine."""
+def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = None) -> float:
+    """Compile kernels once, before workers start, and say so: it takes up to a minute on a new machine. Returns how
+    many seconds.
+
+    modules   of the kernels; None: those that the recipe needs, which has been loaded
+    """
     from corpusmill.text import compile as compiled
 
     compiled.tidy()
-    needed = compiled.imported_kernels()
+    needed = compiled.imported_kernels() if modules is None else modules
     for line in compiled.refused():
         listener.note(line)
-    if not compiled.is_warm(needed):
-        listener.compiling()
+    if compiled.is_warm(needed):
+        return 0.0
+    started = now()
+    listener.compiling()
+    if isinstance(listener, BeatListener):
+        compiled.warm(needed, listener.compiled)
+    else:
         compiled.warm(needed)
+    seconds = now() - started
+    listener.note(f"compiled the text kernels in {seconds:.1f} s, which later runs on this machine need not do")
+    return seconds
 
 
 def preloaded() -> tuple[str, ...]:
@@ -243,3 +299,27 @@ def preloaded() -> tuple[str, ...]:
     from corpusmill.text import compile as compiled
 
     return (*compiled.imported_kernels(), ENGINE)
+
+
+def _is_described(run: RunFolder, described: Mapping[str, Any]) -> bool:
+    """Whether the report of a run is there, and of this recipe, these inputs and versions."""
+    try:
+        before = run.record()
+    except CorpusmillError:
+        return False
+    same = all(before.get(name) == value for name, value in described.items() if name != "command")
+    return same and exists(run.report)
+
+
+def _is_as_reported(run: RunFolder, progress: Progress) -> bool:
+    """Whether no file that the report reads was written after it: this call did nothing, and nobody has changed one."""
+    if not run.is_local or any(counts.done_now for counts in progress.counts.values()):
+        return False
+    written = Path(run.report).stat().st_mtime_ns
+    paths = (
+        run.path / path
+        for results in progress.results.values()
+        for files in results.outputs.values()
+        for path in files.paths.to_pylist()
+    )
+    return all(path.stat().st_mtime_ns <= written for path in paths)

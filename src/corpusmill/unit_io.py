@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from corpusmill import storage
 from corpusmill.arrays import map_arrays, write_arrays, writing_arrays
+from corpusmill.beats import Beat, Heart
 from corpusmill.errors import RunError, StorageError
 from corpusmill.run_folder import RunFolder, StageFolder
 from corpusmill.tables import TableWriter
@@ -105,6 +106,7 @@ class UnitIO(Upstream):
     notes   what must be known of this unit by itself
     care    how this attempt is made
     at      is to be told where it is before each step, if `care` has it noted
+    heart   says how far it is, to those who watch the run
     """
 
     stage: str = ""
@@ -112,6 +114,7 @@ class UnitIO(Upstream):
     attempt: str = ""
     care: Care = USUAL
     at: Callable[[At], None] = lambda _: None
+    heart: Heart = field(default_factory=Heart)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Note] = field(default_factory=dict)
     _tables: dict[str, TableWriter] = field(default_factory=dict)
@@ -200,18 +203,33 @@ class StageTask:
     session: str = ""
     aside: Mapping[str, tuple[Aside, ...]] = field(default_factory=dict)
 
-    def run_unit(self, unit: Unit, care: Care = USUAL, at: Callable[[At], None] = lambda _: None) -> Commit | None:
+    def run_unit(
+        self,
+        unit: Unit,
+        care: Care = USUAL,
+        at: Callable[[At], None] = lambda _: None,
+        beat: Callable[[Beat], None] | None = None,
+    ) -> Commit | None:
         """Carry out one unit and commit it, or try some of its records: the one function that every executor calls.
 
         care   how: see `Care`
         at     is told where the attempt is, if `care` has it noted
+        beat   is called twice a second at most with how far it is
 
         Returns None if records were tried. If another attempt has committed the unit first, that commit is returned.
         Raises what the work raises; StorageError if the disk is full.
         """
         folder = self.run.stage(self.folder)
         io = UnitIO(
-            self.run, self.upstream, self.session, folder.name, unit.key, uuid.uuid4().hex[:8], care=care, at=at
+            self.run,
+            self.upstream,
+            self.session,
+            folder.name,
+            unit.key,
+            uuid.uuid4().hex[:8],
+            care=care,
+            at=at,
+            heart=Heart(beat),
         )
         try:
             if care.probe is None:

@@ -38,14 +38,16 @@ def script(folder, text):
 
 def test_it_needs_no_guard(tmp_path):
     done = script(
-        tmp_path, 'import corpusmill\nprint(corpusmill.run("recipe.yaml", workers=2).waterfall.documents_out)'
+        tmp_path,
+        'import corpusmill\nprint(corpusmill.run("recipe.yaml", workers=2, progress=False).waterfall.documents_out)',
     )
     assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
 
 
 def test_steps_of_the_script_itself_need_one(tmp_path):
     done = script(
-        tmp_path, f'{STEP}if __name__ == "__main__":\n    corpusmill.run(recipe, workers=2)\n    print("done")'
+        tmp_path,
+        f'{STEP}if __name__ == "__main__":\n    corpusmill.run(recipe, workers=2, progress=False)\n    print("done")',
     )
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
 

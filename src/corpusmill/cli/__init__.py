@@ -27,6 +27,7 @@ from corpusmill.cli import (
     trace,
     train,
     verify,
+    warm,
     what_if,
 )
 from corpusmill.cli.help import Verbal, Verbs
@@ -65,6 +66,7 @@ for verb in (
     plan,
     completion,
     recipes,
+    warm,
 ):
     verb.add_to(app)
 

@@ -11,14 +11,15 @@ from corpusmill.report.numbers import duration, number, plural, share, size
 
 def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[str]) -> dict[str, Any]:
     """The estimate as JSON, with the `hours` that so many workers take."""
-    from corpusmill.cli.progress import Plain
     from corpusmill.estimate import estimate
+    from corpusmill.progress import display
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import share_of
 
     share = share_of(sample, "--sample")
     loaded = Recipe.load(recipe, settings)
-    cost = estimate(loaded, share, Plain())
+    with display() as listener:
+        cost = estimate(loaded, share, listener)
     count = workers or loaded.run.workers or os.cpu_count() or 1
     return {**cost.to_json(), "workers": count, "hours": cost.seconds / count / 3600}
 

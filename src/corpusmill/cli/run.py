@@ -1,18 +1,27 @@
 """corpusmill run RECIPE"""
 
-import sys
 from dataclasses import asdict
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from corpusmill.cli.common import Json, RecipeFile, Settings, print_json, say
-from corpusmill.cli.progress import Bars, Plain
 from corpusmill.cli.terminal import room
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
     from corpusmill.finished import Run
+
+
+class Shown(StrEnum):
+    """How far the run is, on stderr."""
+
+    AUTO = "auto"
+    BARS = "bars"
+    LINES = "lines"
+    JSON = "json"
+    OFF = "off"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -42,13 +51,17 @@ def run(
     retry_aside: Annotated[
         bool, typer.Option("--retry-aside", help="Try again what was set aside because it had ended its worker.")
     ] = False,
+    progress: Annotated[
+        Shown, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
+    ] = Shown.AUTO,
     json: Json = False,
 ) -> None:
     """Run a recipe; resume if it was interrupted."""
     from corpusmill.execute import warm_start
 
     settings = [*(settings or ()), *limits(limit, sample)]
-    warm_start.start_for(recipe, settings)  # it imports while this process does
+    if restart or not warm_start.is_probably_finished(recipe, folder):
+        warm_start.start_for(recipe, settings)  # it imports while this process does
     from corpusmill.engine import preflight
     from corpusmill.run_folder import RunFolder
     from corpusmill.runs import DamagedOutput
@@ -61,13 +74,12 @@ def run(
         RunFolder(place).forget()
     if retry_aside and not RunFolder(place).forget_aside():
         say(f"{place}: nothing is set aside here")
-    listener = Plain() if json or not sys.stderr.isatty() else Bars()
+    shown = Shown.LINES if json and progress is Shown.AUTO else progress
     failed = None
-    with listener:
-        try:
-            done = carry_out(loaded, folder=place, workers=workers, listener=listener)
-        except DamagedOutput as error:  # everything else of the run is there
-            done, failed = error.run, error
+    try:
+        done = carry_out(loaded, folder=place, workers=workers, progress=shown.value)
+    except DamagedOutput as error:  # everything else of the run is there
+        done, failed = error.run, error
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes

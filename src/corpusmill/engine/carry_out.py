@@ -1,17 +1,20 @@
 """Stage after stage: plan, do what is missing, record the results."""
 
+import contextlib
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.engine.clock import Clock
 from corpusmill.engine.damage import Repaired, Repairs, differences, not_the_same
+from corpusmill.engine.meter import BeatListener, Meter
 from corpusmill.engine.plan import Plan
+from corpusmill.engine.workers import too_few_units
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
-from corpusmill.execute import Executor
+from corpusmill.execute import Executor, Pulsing
 from corpusmill.facts import Facts, total
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder, StageFolder, stage_folder
@@ -28,6 +31,8 @@ class ProgressListener(Protocol):
     stage       a stage begins: it has so many units, of which some are done already
     commit      a unit of the stage is done
     note        a line for people
+
+    One that is a `meter.BeatListener` as well is also told what happens inside units.
     """
 
     def compiling(self) -> None: ...
@@ -92,20 +97,37 @@ def carry_out(
     listener: ProgressListener,
     repairs: Repairs | None = None,
     clock: Clock | None = None,
+    workers: int = 0,
 ) -> Progress:
     """Do every stage in turn; where files of an earlier session were damaged, once more from the first.
 
     repairs   of this session, if it has carried out these stages before
     clock     measures the stages
+    workers   the listener is told if the first pass has not work for so many
     """
     repairs = repairs or Repairs(run, listener.note)
     while True:
         progress = Progress()
+        meter = Meter(plan, listener.beat) if isinstance(listener, BeatListener) else None
         try:
-            _go_through(run, plan, executor, listener, progress, repairs, clock or Clock())
+            with _pulses(executor, meter):
+                _go_through(run, plan, executor, listener, meter, progress, repairs, workers, clock or Clock())
         except Repaired:
             continue
         return progress
+
+
+@contextlib.contextmanager
+def _pulses(executor: Executor, meter: Meter | None) -> Iterator[None]:
+    """Meanwhile the meter hears what workers do, if anyone watches and the executor can say it."""
+    if meter is None or not isinstance(executor, Pulsing):
+        yield
+        return
+    executor.on_pulse = meter.pulse
+    try:
+        yield
+    finally:
+        executor.on_pulse = None
 
 
 def _go_through(
@@ -113,8 +135,10 @@ def _go_through(
     plan: Plan,
     executor: Executor,
     listener: ProgressListener,
+    meter: Meter | None,
     progress: Progress,
     repairs: Repairs,
+    workers: int,
     clock: Clock,
 ) -> None:
     recorded = _stages_record(plan)
@@ -141,12 +165,16 @@ def _go_through(
         if results is not None:
             done_now = repairs.done_of(folder, results.keys)
             listener.stage(stage, len(units), len(units))
+            if meter:
+                meter.stage(number, units, ())
             _describe_plan(stage, units, listener)
             progress.counts[stage.name] = StageCounts(len(units), len(units) - done_now, done_now)
         else:
+            if number == 0 and (why := too_few_units(plan, units, workers)):
+                listener.note(why)
             where, aside = recorded[number]["folder"], repairs.sound(folder, folder.aside)
             task = StageTask(run, where, stage.work, upstream.where, stage.needs, progress.session, aside)
-            results = _do(plan, stage, folder, units, task, read, executor, listener, progress, repairs)
+            results = _do(plan, number, folder, units, task, read, executor, listener, meter, progress, repairs)
         progress.results[stage.name] = results
         if stage.name in _passes(plan):
             check_budget(plan.recipe, run, _of_passes(plan, progress), early=False)
@@ -154,17 +182,20 @@ def _go_through(
 
 def _do(
     plan: Plan,
-    stage: Stage,
+    number: int,
     folder: StageFolder,
     units: list[Unit],
     task: StageTask,
     read: Mapping[str, Results],
     executor: Executor,
     listener: ProgressListener,
+    meter: Meter | None,
     progress: Progress,
     repairs: Repairs,
 ) -> Results:
-    """Do the units of a stage that are not done yet. `read` are the results of earlier stages that it reads."""
+    """Do the units of the stage of this number that are not done yet. `read` are the results of earlier stages that it
+    reads."""
+    stage = plan.stages[number]
     folder.forget_failures()
     keys = [unit.key for unit in units]
     collected = folder.collect(keys, partial(repairs.set_aside, folder))
@@ -178,6 +209,8 @@ def _do(
     done_before = len(collected) - repairs.done_of(folder, [key for key in keys if key in collected.units])
     counts = progress.counts[stage.name] = StageCounts(len(units), done_before)
     listener.stage(stage, len(units), len(collected))
+    if meter:
+        meter.stage(number, units, list(missing.values()))
     _describe_plan(stage, units, listener)
     before = _of_passes(plan, progress)
     pending = [key for key in keys for _ in task.aside.get(key, ())]  # of the units of records that were set aside
@@ -189,6 +222,8 @@ def _do(
         repairs.committed(folder, commit.key)
         counts.done_now = len(collected) - done_before
         listener.commit(stage, commit)
+        if meter:
+            meter.commit(commit)
         other.extend(differences(commit, earlier.get(commit.key)))
         if stage.name in _passes(plan):
             check_budget(plan.recipe, folder.run, total([before, _of_records(collected.facts)]), early=True)

@@ -78,6 +78,23 @@ def preview(run: RunFolder, plan: Plan) -> Preview:
     return Preview(len(units), done, unit_bytes(plan.inputs, plan.recipe.run.unit_mb), finished, changed)
 
 
+def is_finished(run: RunFolder, plan: Plan) -> bool:
+    """Whether all that the plan says was done in this folder, as its records have it: then no worker is needed, unless
+    a file turns out to be damaged."""
+    if not run.exists():
+        return False
+    try:
+        recorded = [entry["folder"] for entry in run.stages_record()]
+        folders = [stage_folder(stage.name, plan.identity(stage.name).fingerprint) for stage in plan.stages]
+        if recorded != folders or not _finished(run, plan):
+            return False
+        first = plan.stages[0]
+        keys = run.results()[first.name].keys
+    except DamagedRecord:
+        return False
+    return tuple(unit.key for unit in unit_list(first, Upstream(run))) == keys
+
+
 def _as_not_done(damaged: DamagedRecord) -> None:
     """A run does the unit of a damaged commit again."""
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from corpusmill.beats import Beat
 from corpusmill.errors import StorageError
 from corpusmill.execute import Executor, ignored
 from corpusmill.run_folder import RunFolder, StageFolder
@@ -47,7 +48,13 @@ class UnitsToCheck:
 class CheckOutputs(StageTask):
     """Not work that is committed: outputs of earlier stages are read, and the answer says which are damaged."""
 
-    def run_unit(self, unit: Unit, care: Care = USUAL, at: Callable[[At], None] = lambda _: None) -> Commit:
+    def run_unit(
+        self,
+        unit: Unit,
+        care: Care = USUAL,
+        at: Callable[[At], None] = lambda _: None,
+        beat: Callable[[Beat], None] | None = None,
+    ) -> Commit:
         started, wanted = now(), unit.inputs
         results = Upstream(self.run, self.upstream, self.session).results(wanted.stage)
         problems = [

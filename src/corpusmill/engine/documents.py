@@ -77,7 +77,7 @@ class WriteDocuments:
         rows = sum(_rows(io.parquet(part.docs), range(part.first, part.stop)) for part in parts)
         path = io.path("text", self.writer.suffix, rows)
         documents = (documents_of(part, self.copies, io, self.wanted_signals) for part in parts)
-        written = self.writer.write(chain.from_iterable(documents), path)
+        written = self.writer.write(_beating(chain.from_iterable(documents), rows, io), path)
         if written.counts:
             io.facts["written"] = {"rows": written.rows, **written.counts}
         io.notes[f"sha256{self.writer.suffix}"] = sha256(path)
@@ -117,6 +117,16 @@ def documents_of(
             columns["input_ids"] = ids.of(row, row + len(batch))
         yield pa.RecordBatch.from_pydict(columns)
         row += len(batch)
+
+
+def _beating(batches: Iterator[pa.RecordBatch], rows: int, io: UnitIO) -> Iterator[pa.RecordBatch]:
+    """The same, while the unit says how many of its rows have passed."""
+    done = 0
+    for batch in batches:
+        yield batch
+        done += len(batch)
+        io.heart.add(len(batch))
+        io.heart.at(done, rows)
 
 
 class _Ids:

@@ -132,6 +132,7 @@ class Pass:
             io.write("docs", self._with_columns_beside(kept, of_texts[0]))
             io.write("signals", signals)
             io.write("dropped", dropped_rows(parts, stored, verdicts, chosen))
+            io.heart.add(len(signals), len(kept), _bytes_at(parts, 0), _bytes_at(parts, -1))
             if self._writes_last:
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
@@ -221,9 +222,12 @@ class Pass:
     def _read_pieces(self, inputs: InputPieces, io: UnitIO, careful: Careful) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
-        pieces = ((part.source, piece) for part in inputs.sources for piece in part.pieces)
+        pieces = [(part.source, piece) for part in inputs.sources for piece in part.pieces]
+        size, done = sum(piece.size for _, piece in pieces), 0
         taken = Taken(self.limited)
         for part, (index, piece) in enumerate(pieces):
+            io.heart.at(done, size)
+            done += piece.size
             if not taken.left(index):
                 continue
             source, reader = self.readers[index]
@@ -258,6 +262,7 @@ class Pass:
         for stored in file.iter_batches(rows, columns=names, use_threads=False):
             absent = [field for field in DOCUMENT if field.name not in stored.schema.names]
             docs = stored
+            io.heart.at(begin, file.metadata.num_rows)
             for field in absent:
                 docs = docs.append_column(field, pa.nulls(len(docs), field.type))
             docs = docs.select(DOCUMENT.names).cast(DOCUMENT)
@@ -466,6 +471,11 @@ class Pass:
         labels = self._labels()
         names = pa.array([*labels, None], pa.string())
         return names.take(pa.array(np.where(batch.dropped == KEPT, len(labels), batch.dropped)))
+
+
+def _bytes_at(parts: Sequence[Batch], step: int) -> int:
+    """Bytes of some documents before a step; after all, for -1."""
+    return sum(int(part.sizes[step].sum()) for part in parts if part.sizes)
 
 
 def _replaced(numbers: pa.Array, mask: NDArray[np.bool_], values: NDArray[np.int64]) -> pa.Array:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError, StorageError, did_you_mean
 
 if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
+    from corpusmill.beats import Beat
     from corpusmill.unit_io import StageTask
     from corpusmill.units import Aside, Commit, Unit
 
@@ -31,6 +32,31 @@ class Failure:
 OnCommit = Callable[["Commit"], None]
 OnAside = Callable[["Unit", "Aside"], None]
 Check = Callable[[], None]  # raises where a plan cannot be carried out
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """A unit that a worker has: for how many seconds, and what it said last of how far it is."""
+
+    unit: "Unit"
+    seconds: float
+    beat: "Beat | None" = None
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """What all workers do at this moment.
+
+    workers   how many there may be
+    memory    bytes that those that run have in memory now, together; None where the system does not say (see `memory`)
+    """
+
+    workers: int
+    at_work: Sequence[AtWork]
+    memory: int | None = None
+
+
+OnPulse = Callable[[Pulse], None]
 
 
 class Executor(Protocol):
@@ -56,7 +82,16 @@ class Executor(Protocol):
     def close(self) -> None: ...
 
 
-HELPERS = ("attempts", "failures", "memory", "warm_start")  # modules of this folder that are not executors
+@runtime_checkable
+class Pulsing(Protocol):
+    """An executor that says while units are at work what its workers do: it calls `on_pulse` in the driver about twice
+    a second, if that is set."""
+
+    on_pulse: OnPulse | None
+
+
+# Modules of this folder that are not executors.
+HELPERS = ("attempts", "cpus", "failures", "memory", "on_demand", "warm_start")
 
 
 def ignored(unit: "Unit", aside: "Aside") -> None:

@@ -1,6 +1,7 @@
 """What a process keeps of the memory that it has freed, where the C library is glibc; elsewhere nothing happens."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,17 @@ def low_memory() -> Iterator[None]:
     finally:
         keep_memory()
         give_memory_back()
+
+
+def resident(processes: Iterable[int]) -> int | None:
+    """Bytes that these processes have in memory now; pages that they share count once for each. None where there is no
+    /proc: elsewhere than on Linux."""
+    total = None
+    for process in processes:
+        with suppress(OSError, ValueError):  # it may have ended
+            pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            total = (total or 0) + pages * os.sysconf("SC_PAGE_SIZE")
+    return total
 
 
 def forget_peak() -> None:

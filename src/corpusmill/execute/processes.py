@@ -16,14 +16,26 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Self
 
+from corpusmill.beats import EVERY, Beat
 from corpusmill.errors import RunError
-from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnAside, OnCommit, ignored, warm_start
+from corpusmill.execute import (
+    PERMANENT_ERRORS,
+    AtWork,
+    Check,
+    Failure,
+    OnAside,
+    OnCommit,
+    OnPulse,
+    Pulse,
+    ignored,
+    warm_start,
+)
 from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import OUT_OF_MEMORY, Ended, of_error, of_exit
-from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory
+from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory, resident
 from corpusmill.execute.serial import Serial
 from corpusmill.unit_io import StageTask
-from corpusmill.units import At, Commit, Unit
+from corpusmill.units import At, Commit, Unit, now
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,8 @@ class _Worker:
     task: StageTask | None = None  # as last sent
     job: Attempts | None = None
     at: At | None = None  # where it said last that it is, in this attempt
+    beat: Beat | None = None  # how far it said last that it is, in this attempt
+    since: float = 0.0  # when this attempt began
 
 
 class Processes:
@@ -52,8 +66,10 @@ class Processes:
 
     preload   modules that the fork server imports once, so that workers start with them in memory
 
-    Workers stay for the next stage until `close`.
+    Workers stay for the next stage until `close`. With `on_pulse` set, they say how far they are.
     """
+
+    on_pulse: OnPulse | None = None
 
     def __init__(self, workers: int, attempts: int = 3, preload: Sequence[str] = ()) -> None:
         self.workers = workers
@@ -98,11 +114,13 @@ class Processes:
         self._import_script_for(task)
         todo: list[Unit | Attempts] = [*reversed(units)]
         failures: list[Failure] = []
+        pulses = self.on_pulse is not None
+        next_pulse = 0.0
 
         def assign(worker: _Worker) -> None:
             job = todo.pop() if todo else None
             worker.job = Attempts(task, job, self.attempts) if isinstance(job, Unit) else job
-            worker.at = None
+            worker.at, worker.beat, worker.since = None, None, now()
             if worker.job is None:
                 with contextlib.suppress(OSError):
                     worker.pipe.send(None)
@@ -111,7 +129,7 @@ class Processes:
                 if worker.task is not task:
                     worker.pipe.send(task)
                     worker.task = task
-                worker.pipe.send((worker.job.unit, worker.job.care))
+                worker.pipe.send((worker.job.unit, worker.job.care, pulses))
             except OSError:  # it died while idle: what is read from its pipe next will say so
                 pass
 
@@ -121,13 +139,19 @@ class Processes:
             while todo and len(self._workers) < self.workers:
                 assign(self._spawn())
             while busy := [pipe for pipe, worker in self._workers.items() if worker.job]:
-                for pipe in wait(busy):
+                if pulses and now() >= next_pulse:
+                    self._pulse()
+                    next_pulse = now() + EVERY
+                for pipe in wait(busy, EVERY if pulses else None):
                     assert isinstance(pipe, Connection)
                     worker = self._workers[pipe]
                     assert worker.job
                     job, answer = worker.job, self._answer(worker)
                     if isinstance(answer, At):
                         worker.at = answer
+                        continue
+                    if isinstance(answer, Beat):
+                        worker.beat = answer
                         continue
                     if isinstance(answer, Commit):
                         on_commit(answer)
@@ -169,6 +193,16 @@ class Processes:
             end.close()
         self._lifeline = None
 
+    def _pulse(self) -> None:
+        if self.on_pulse:
+            at_work = [
+                AtWork(worker.job.unit, now() - worker.since, worker.beat)
+                for worker in self._workers.values()
+                if worker.job
+            ]
+            memory = resident(worker.process.pid or 0 for worker in self._workers.values())
+            self.on_pulse(Pulse(self.workers, at_work, memory))
+
     def _import_script_for(self, work: Any) -> None:
         """Have workers import the script that was started if they need something of it."""
         if not self._script and warm_start.is_of_script(work):
@@ -187,7 +221,8 @@ class Processes:
         return self._workers[here]
 
     def _answer(self, worker: _Worker) -> Any:
-        """A commit, None if records were tried, where it is, an error to raise, or how the attempt ended without."""
+        """A commit, None if records were tried, where or how far it is, an error to raise, or how the attempt ended
+        without."""
         try:
             return worker.pipe.recv()
         except (EOFError, OSError):
@@ -238,11 +273,11 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
             task = message
             continue
         assert task
-        unit, care = message
+        unit, care, pulses = message
         forget_peak()
         try:
             with low_memory() if task.needs.grows else contextlib.nullcontext():
-                answer: Any = task.run_unit(unit, care, pipe.send)
+                answer: Any = task.run_unit(unit, care, pipe.send, pipe.send if pulses else None)
         except PERMANENT_ERRORS as error:
             answer = error
         except Exception as error:

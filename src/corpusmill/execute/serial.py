@@ -1,20 +1,25 @@
 """Units one after another in this process: the reference that every other executor must agree with."""
 
+import os
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
-from corpusmill.execute import PERMANENT_ERRORS, Check, Failure, OnAside, OnCommit, ignored
+from corpusmill.beats import EVERY, Beat
+from corpusmill.execute import PERMANENT_ERRORS, AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse, ignored
 from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import of_error
+from corpusmill.execute.memory import resident
 from corpusmill.unit_io import StageTask
-from corpusmill.units import At, Unit
+from corpusmill.units import At, Unit, now
 
 
-@dataclass(frozen=True)
+@dataclass
 class Serial:
     attempts: int = 3
+    on_pulse: OnPulse | None = None
+    _next_pulse: float = field(default=0.0, init=False, repr=False)  # units may be short
 
     @classmethod
     def start(cls, workers: int, preload: Sequence[str]) -> Self:
@@ -33,7 +38,7 @@ class Serial:
             while attempts.failure is None:
                 places: deque[At] = deque(maxlen=1)
                 try:
-                    commit = task.run_unit(unit, attempts.care, places.append)
+                    commit = task.run_unit(unit, attempts.care, places.append, self._beats_of(unit))
                 except PERMANENT_ERRORS:
                     raise
                 except Exception as error:
@@ -50,3 +55,12 @@ class Serial:
 
     def close(self) -> None:
         pass
+
+    def _beats_of(self, unit: Unit) -> Callable[[Beat], None] | None:
+        on_pulse, started = self.on_pulse, now()
+        if on_pulse is None:
+            return None
+        if started >= self._next_pulse:
+            on_pulse(Pulse(1, [AtWork(unit, 0.0)], resident([os.getpid()])))
+            self._next_pulse = started + EVERY
+        return lambda beat: on_pulse(Pulse(1, [AtWork(unit, now() - started, beat)], resident([os.getpid()])))

@@ -97,3 +97,18 @@ def start_for(recipe: Path, settings: Sequence[str]) -> None:
     readers = [(path, f"{path.stem}:") for path in sorted(PACKAGE.glob("read/[!_]*.py"))]
     named = [path for path, name in steps + readers if name in text]
     start([".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in named] + [ENGINE])
+
+
+def is_probably_finished(recipe: Path, folder: str | None) -> bool:
+    """Whether a run of this recipe seems to have ended since the recipe was changed: then no server is needed.
+
+    If that is wrong, the server starts as soon as it is known, a second later.
+    """
+    try:
+        text = recipe.read_text("utf-8")
+        named = re.search(r"^\s+folder:\s*(\S+)", text, re.MULTILINE) if folder is None else None
+        name = re.search(r"^name:\s*(\S+)", text, re.MULTILINE)
+        place = folder or (named[1] if named else f"runs/{name[1] if name else recipe.stem}")
+        return (Path(place) / "waterfall.json").stat().st_mtime > recipe.stat().st_mtime
+    except (OSError, UnicodeDecodeError, ValueError):
+        return False

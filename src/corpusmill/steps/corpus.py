@@ -204,6 +204,7 @@ def partitions(
     """
     dropped = _dropped(files, io)
     for partition in range(inputs.first, inputs.stop):
+        io.heart.at(partition - inputs.first, inputs.stop - inputs.first)
         yield _partition(partition, files, dropped, io, payload, columns)
 
 

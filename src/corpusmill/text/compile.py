@@ -40,6 +40,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent.parent
 IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+POLL = 0.5  # seconds between looks at what the other process has compiled
 _refused: dict[Path, str] = {}  # folder -> why
 _numba_settings = threading.RLock()  # a first call may make kernels, and call others first
 
@@ -253,16 +254,21 @@ def _warm_up(name: str) -> None:
 
 
 @contextlib.contextmanager
-def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
-    """About half of the modules, which another process compiles until the block ends.
+def _half_of(
+    modules: Sequence[str], report: Callable[[Sequence[str]], None]
+) -> Iterator[tuple[Sequence[str], Callable[[], None]]]:
+    """About half of the modules, which another process compiles until the block ends; and a function that reports those
+    of them that it has finished.
 
     It writes to a cache of its own, because numba's loses entries if two processes add to one function's at a time.
     Code of functions that this process has not compiled is then moved over. If the other process fails, this one has
     more to do.
+
+    report   is called with these also while the end of the block waits for the other process
     """
     root = cache_folder()
     if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2 or not sys.executable:
-        yield ()
+        yield (), lambda: None
         return
     # Neighbours by name call each other more often, and the time to compile is roughly proportional to the size.
     sizes = {path: len(source) for path, source in _kernel_sources()}
@@ -270,13 +276,24 @@ def _half_of(modules: Sequence[str]) -> Iterator[Sequence[str]]:
     half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
     with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
         held = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
-        script = f"from corpusmill.text import compile\nfor name in {half!r}: compile._warm_up(name)"
-        helper = subprocess.Popen(
-            [sys.executable, "-c", script], env=os.environ | {"CORPUSMILL_CACHE": folder}, stderr=subprocess.DEVNULL
+        script = (
+            "from corpusmill.text import compile\n"
+            f"for name in {half!r}:\n    compile._warm_up(name)\n    print(name, flush=True)"
         )
+        finished = Path(folder) / "finished"
+        with finished.open("w") as lines:
+            helper = subprocess.Popen(
+                [sys.executable, "-c", script],
+                env=os.environ | {"CORPUSMILL_CACHE": folder},
+                stdout=lines,
+                stderr=subprocess.DEVNULL,
+            )
         try:
-            yield half
-            helper.wait()
+            yield half, lambda: report(finished.read_text().split())
+            while helper.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    helper.wait(POLL)
+                report(finished.read_text().split())
         finally:
             helper.kill()
             if held is not None:
@@ -301,20 +318,38 @@ def is_warm(modules: Sequence[str] | None = None) -> bool:
     return all(marker is not None and marker.exists() for marker in markers)
 
 
-def warm(modules: Sequence[str] | None = None) -> None:
+def kernels_in(modules: Sequence[str]) -> int:
+    """How many kernels these modules have."""
+    return sum(_source(path).count(b"\n@kernel") for name in modules if (path := _file_of(name)))
+
+
+def warm(modules: Sequence[str] | None = None, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
     """Compile every kernel of these modules, by default of all, and keep the machine code.
 
     All of them take a minute of one core the first time, and about a second afterwards. Run it once before workers
     start, or each of them compiles.
+
+    progress   is called with the number of kernels that are compiled and that must be, from the first on
     """
     names = kernel_modules() if modules is None else list(modules)
     cold = [name for name in names if not is_warm([name])]
-    with _half_of(cold) as elsewhere:
+    total, ready = kernels_in(cold), set[str]()
+
+    def report(finished: Sequence[str]) -> None:
+        if not ready.issuperset(finished):
+            ready.update(finished)
+            progress(kernels_in([name for name in cold if name in ready]), total)
+
+    progress(0, total)
+    with _half_of(cold, report) as (elsewhere, look):
         for name in cold:
             if name not in elsewhere:
                 _warm_up(name)
+                report([name])
+                look()
     for name in names:  # loads what the other process compiled; the rest is loaded already
         _warm_up(name)
+        report([name] if name in cold else ())
         marker = _marker(name)
         if marker is not None:
             marker.parent.mkdir(parents=True, exist_ok=True)

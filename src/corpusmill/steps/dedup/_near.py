@@ -208,7 +208,9 @@ class MinhashShingles:
         """The texts of some documents of a file that begins with document `start`, some at a time."""
         row = start
         if len(wanted):
-            for batch in io.parquet(path).iter_batches(1024, columns=["text"], use_threads=False):
+            file = io.parquet(path)
+            for batch in file.iter_batches(1024, columns=["text"], use_threads=False):
+                io.heart.at(row - start, file.metadata.num_rows)
                 here = within(wanted, row, row + len(batch)) - row
                 if len(here):
                     yield batch["text"].take(pa.array(here))

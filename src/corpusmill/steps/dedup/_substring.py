@@ -195,7 +195,8 @@ def write_copies(
     seen = Seen()
     copies: list[Ranges] = []
     distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
-    for piece in pieces(part, files, dropped, io, payload):
+    for number, piece in enumerate(pieces(part, files, dropped, io, payload)):
+        io.heart.at(number, len(files.keys))
         before = seen.add(piece.keys, piece.payload["whole"])
         start = piece.payload["start"].astype(np.int64)
         count = piece.payload["windows"].astype(np.int64) if stretches else np.ones(len(start), np.int64)
@@ -302,8 +303,9 @@ def _texts_of(
 
     first   the number of the first document of the file
     """
-    row = first
-    for batch in io.parquet(path).iter_batches(BATCH, columns=["text"], use_threads=False) if len(ranges.start) else ():
+    row, file = first, io.parquet(path)
+    for batch in file.iter_batches(BATCH, columns=["text"], use_threads=False) if len(ranges.start) else ():
+        io.heart.at(row - first, file.metadata.num_rows)
         lo, hi = np.searchsorted(ranges.documents, [row, row + len(batch)])
         if lo < hi:
             here = Ranges(*(column[lo:hi] for column in ranges))

@@ -1,0 +1,42 @@
+"""An executor that is started when there is something to do: a run that is finished needs none."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from corpusmill.execute import Check, Executor, Failure, OnAside, OnCommit, OnPulse, Pulsing
+
+if TYPE_CHECKING:
+    from corpusmill.unit_io import StageTask
+    from corpusmill.units import Unit
+
+
+@dataclass
+class OnDemand:
+    """Starts the executor at the first unit, and has it call the checks before that."""
+
+    begin: Callable[[], Executor]
+    checks: Sequence[Check] = ()
+    on_pulse: OnPulse | None = None
+    started: Executor | None = None
+
+    @classmethod
+    def start(cls, workers: int, preload: Sequence[str]) -> Self:
+        raise NotImplementedError("it starts another one")
+
+    def check(self, checks: Sequence[Check]) -> None:
+        self.checks = checks
+
+    def run(self, task: "StageTask", units: Sequence["Unit"], on_commit: OnCommit, on_aside: OnAside) -> list[Failure]:
+        if not units:
+            return []
+        if self.started is None:
+            self.started = self.begin()
+            self.started.check(self.checks)
+        if isinstance(self.started, Pulsing):
+            self.started.on_pulse = self.on_pulse
+        return self.started.run(task, units, on_commit, on_aside)
+
+    def close(self) -> None:
+        if self.started is not None:
+            self.started.close()
