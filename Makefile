@@ -10,6 +10,7 @@ TORCH_PYTHON := build/torch/bin/python
 NAMES_PYTHON := build/names/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
 SEEDS_PYTHON := build/seeds/bin/python
+DOCS_PYTHON := build/docs/bin/python
 # Pipelines of others, each in an environment of its own, build/peer-NAME.
 PEERS := datatrove tokenturbine datajuicer dolma nemo
 # Exact versions, for the same result everywhere; CONSTRAINTS= takes the newest that pyproject.toml allows.
@@ -25,7 +26,7 @@ SEED := $(or $(SEED),$(shell date +%s))
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -113,6 +114,13 @@ seeds: build/seeds/.ready ## run the five recipes of docs/seeds.md, and compare 
 names: build/names/.ready ## the tests that need a named-entity model, which `make test` skips
 	$(NAMES_PYTHON) -m pytest tests/steps/test_names.py tests/test_every_step.py -k "names or Names"
 
+docs: build/docs/.ready ## build the documentation as a site in build/site; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS_PYTHON) -m mkdocs build --quiet
+	@echo build/site/index.html
+
+docs-serve: build/docs/.ready ## the same at http://127.0.0.1:8000, built again when a page changes
+	NO_MKDOCS_2_WARNING=1 $(DOCS_PYTHON) -m mkdocs serve
+
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache
 
@@ -179,6 +187,11 @@ build/torch/.ready: Makefile pyproject.toml constraints.txt
 build/names/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/names
 	$(NAMES_PYTHON) $(PIP) -c constraints.txt -e '.[dev,pii-names]'
+	@touch $@
+
+build/docs/.ready: docs/requirements.txt
+	$(PYTHON) -m venv build/docs
+	$(DOCS_PYTHON) $(PIP) -r docs/requirements.txt
 	@touch $@
 
 build/seeds/.ready: Makefile pyproject.toml

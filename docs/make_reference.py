@@ -1,75 +1,67 @@
 """Write docs/reference from the code: python docs/make_reference.py
 
-One page each for steps, readers and writers: what each does, its parameters, where it comes from; and one for the
-public API of Python. The pages are committed, so that they can be read without running anything; a test fails when they
-are out of date.
+A page for each step, reader and writer, with an index of each kind, and one for the public API of Python. The pages are
+committed, so that they can be read without running anything; a test fails when they are out of date.
 """
 
 import ast
 import inspect
-import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where `docs` is, if this runs as a script
 import corpusmill
-from corpusmill import loader, read, registry, steps, write
-from corpusmill.steps.describe import Parameter, describe, parameters
+from corpusmill import loader, read, steps, write
+from corpusmill.steps.describe import describe, summary
+from docs.make_step_pages import WRITTEN, cell, exported, format_page, prose, step_page
 
 FOLDER = Path(__file__).parent / "reference"
 FIND = ("find", "names")
-WRITTEN = "<!-- Written by docs/make_reference.py from the code: edit the docstrings there. -->"
 # What is public in the modules of `corpusmill.__all__`; of errors, all that their docstring lists.
 PUBLIC = {"errors": (), "loader": tuple(loader.__all__), "read": FIND, "steps": FIND, "write": FIND}
 WIDE = 100  # characters of a signature on one line
-ALIGNED = re.compile(r"^ |\S {2,}\S", re.MULTILINE)  # a paragraph that is a table in plain text
 
 
 def pages() -> dict[str, str]:
-    """File name -> content of every page."""
+    """Path in docs/reference -> content, for every page."""
     return {
-        "steps.md": steps_page(),
-        "readers.md": formats_page("Readers", read),
-        "writers.md": formats_page("Writers", write),
+        **step_pages(),
+        **format_pages("readers", "Readers", "Every format that a recipe reads, under `read:`.", read),
+        **format_pages("writers", "Writers", "Every format that a recipe writes, under `write:`.", write),
         "api.md": api_page(),
     }
 
 
-def steps_page() -> str:
+def step_pages() -> dict[str, str]:
+    """One page a step, and one that lists them all."""
     about = """
-    Every step that ships. `corpusmill steps NAME` says the same in a terminal. Beside their parameters, all but
-    `mix/sources`, `tokenize/…` and `pack/…` take `only` or `except`: [the sources that they are
-    for](../guide/recipes.md#steps-for-some-sources).
+    Every step that ships, with a page for each. `corpusmill steps NAME` prints the same in a terminal. All but
+    `mix/sources`, `tokenize/…` and `pack/…` also take `only` or `except`: [the sources that they apply
+    to](../guide/recipes.md#steps-for-some-sources). A parameter that is `null` by default is off.
     """
     parts = [WRITTEN, "# Steps", *prose(inspect.cleandoc(about))]
-    python = {entry: name for name, entry in exported(steps).items()}
+    folder = ""
     for name in steps.names():
-        info = describe(name)
-        parts += [
-            f"## {name}",
-            f"*{', '.join(info.kinds)}* · `corpusmill.steps.{python[name]}`",
-            *prose(info.doc),
-            *table(info.parameters),
-        ]
-    return "\n\n".join(parts) + "\n"
+        if name.partition("/")[0] != folder:
+            folder = name.partition("/")[0]
+            parts += [f"## {folder}", "| step | |\n|---|---|"]
+        parts[-1] += f"\n| [{name}](steps/{name}.md) | {cell(describe(name).summary)} |"
+    single = {f"steps/{name}.md": step_page(name) for name in steps.names()}
+    return {"steps.md": "\n\n".join(parts) + "\n", **single}
 
 
-def formats_page(title: str, package: Any) -> str:
-    what = "reads" if package is read else "writes"
-    parts = [WRITTEN, f"# {title}", f"Every format that a recipe {what}, under `{what.removesuffix('s')}:`."]
-    python = {entry: name for name, entry in exported(package).items()}
-    for name in package.names():
-        cls = package.find(name)
-        doc = inspect.cleandoc(cls.__doc__ or "")
-        parts += [
-            f"## {name}",
-            f"`{package.__name__}.{python[name]}`",
-            *prose(doc),
-            *suffixes(cls),
-            *table(parameters(cls)),
-        ]
-    return "\n\n".join(parts) + "\n"
+def format_pages(folder: str, title: str, about: str, registry: Any) -> dict[str, str]:
+    """One page a reader or writer, and one that lists them all."""
+    rows = ["| format | |", "|---|---|"]
+    for name in registry.names():
+        doc = inspect.cleandoc(registry.find(name).__doc__ or "")
+        rows.append(f"| [{name}]({folder}/{name}.md) | {cell(summary(doc))} |")
+    index = "\n\n".join([WRITTEN, f"# {title}", about, "\n".join(rows)]) + "\n"
+    single = {f"{folder}/{name}.md": format_page(name, registry) for name in registry.names()}
+    return {f"{folder}.md": index, **single}
 
 
 def api_page() -> str:
@@ -142,56 +134,6 @@ def call(name: str, given: list[str], returns: str) -> str:
     return line if len(line) <= WIDE else f"{name}(\n    " + ",\n    ".join(given) + f",\n){returns}"
 
 
-def prose(doc: str) -> list[str]:
-    """A docstring as Markdown: paragraphs, and what is laid out in columns as it stands."""
-    parts = []
-    for paragraph in doc.split("\n\n"):
-        if ALIGNED.search(paragraph):
-            parts.append(f"```text\n{paragraph.rstrip()}\n```")
-        else:
-            parts.append(escaped(" ".join(paragraph.split())))
-    return parts
-
-
-def suffixes(cls: type[Any]) -> list[str]:
-    """The endings of files that a reader takes from a folder. Writers have none to choose."""
-    endings = getattr(cls, "suffixes", None)
-    return [f"From a folder it takes: {', '.join(f'`{e}`' for e in endings)}"] if isinstance(endings, tuple) else []
-
-
-def table(listed: tuple[Parameter, ...]) -> list[str]:
-    if not listed:
-        return ["No parameters."]
-    rows = ["| parameter | type | default | |", "|---|---|---|---|"]
-    for p in listed:
-        default = "must be given" if p.default is None else f"`{recipe_value(p.default)}`"
-        rows.append(f"| `{p.name}` | {cell(p.type)} | {default} | {cell(p.note)} |")
-    return ["\n".join(rows)]
-
-
-def recipe_value(default: str) -> str:
-    """A default as a recipe writes it.
-
-    >>> recipe_value("None"), recipe_value("('en',)"), recipe_value("'gpt2'"), recipe_value("()")
-    ('null', '[en]', 'gpt2', '[]')
-    """
-    if default in ("None", "True", "False"):
-        return {"None": "null", "True": "true", "False": "false"}[default]
-    if default.startswith("("):
-        return "[" + default[1:-1].replace("'", "").rstrip(",") + "]"
-    return default.strip("'")
-
-
-def cell(text: str) -> str:
-    return escaped(text).replace("|", "\\|")
-
-
-def escaped(text: str) -> str:
-    """Angle brackets outside code are text, and no HTML."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else part.replace("<", "\\<") for part in parts)
-
-
 def exports() -> dict[Path, str]:
     """Files of imports -> their content: what type checkers and editors know of names that are imported when they are
     first used."""
@@ -215,17 +157,15 @@ def in_all(name: str) -> tuple[bool, str]:
     return not name.isupper(), name
 
 
-def exported(package: Any) -> dict[str, str]:
-    """The names by which Python imports what a package registers -> the names in a recipe."""
-    suffix = {steps: "", read: "Reader", write: "Writer"}[package]
-    return registry.exported(package.__name__, nested=package is steps, suffix=suffix)
-
-
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
-    for file, text in ({FOLDER / name: text for name, text in pages().items()} | exports()).items():
+    made = pages()
+    for old in FOLDER.rglob("*.md"):
+        if old.relative_to(FOLDER).as_posix() not in made:
+            old.unlink()
+    for file, text in ({FOLDER / name: text for name, text in made.items()} | exports()).items():
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
-        print(file)
+    print(f"{len(made)} pages in {FOLDER}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ comment with a file name is saved under that name before, so that later blocks c
 """
 
 import contextlib
-import importlib.util
+import importlib
 import io
 import re
 import shlex
@@ -26,9 +26,11 @@ from corpusmill.cli.tables import print_waterfall
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
 from corpusmill.recipe.shipped import DEMO, shipped
+from docs import make_reference
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHOWN = {"demo": {}, "mix": {"WEB": DEMO["wet"], "BOOKS": DEMO["jsonl"]}}  # recipes that pages use, and their inputs
 FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")
@@ -189,15 +191,29 @@ def test_steps_that_are_named_exist(page):
 
 
 def test_the_reference_is_as_the_code_is_now():
-    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs/make_reference.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for name, content in module.pages().items():
-        assert text_of(ROOT / "docs/reference" / name) == content, f"{name} is old: run python docs/make_reference.py"
-    everything = "".join(module.pages().values())
-    for name in (*steps.names(), *read.names(), *write.names()):
-        assert f"\n## {name}\n" in everything
+    """The worked results, too: every step is run again on the documents of docs/step_examples.yaml."""
+    made = make_reference.pages()
+    for name, content in made.items():
+        assert text_of(DOCS / "reference" / name) == content, f"{name} is old: run python docs/make_reference.py"
+    assert {page.relative_to(DOCS / "reference").as_posix() for page in (DOCS / "reference").rglob("*.md")} == set(made)
+    for folder, registry in (("steps", steps), ("readers", read), ("writers", write)):
+        for name in registry.names():
+            assert f"\n# {name}\n" in made[f"{folder}/{name}.md"]
+            assert f"({folder}/{name}.md)" in made[f"{folder}.md"]
+    # One needs several sources, and the guide shows it; the other a model that is an extra.
+    assert {name for name in steps.names() if "## Result" not in made[f"steps/{name}.md"]} == {
+        "mix/sources",
+        "redact/names",
+    }
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    """docs/site_hooks.py adds the pages of the folders in which every file is one."""
+    named = set(re.findall(r"[\w/-]+\.md", text_of(ROOT / "mkdocs.yml")))
+    by_hand = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    by_folder = {name for name in by_hand if name.startswith(("reference/", "decisions/"))}
+    assert by_hand - by_folder <= named, by_hand - by_folder - named
+    assert named <= by_hand, named - by_hand
 
 
 def test_every_asset_that_ships_has_its_notice():
@@ -208,7 +224,13 @@ def test_every_asset_that_ships_has_its_notice():
         assert entry["file"] in notice, f"{name}: say in NOTICE what it is, whose, and under which licence"
 
 
-def test_every_page_of_the_guide_is_linked_from_the_first():
-    linked = set(LINK.findall(text_of(ROOT / "README.md")))
-    guide = {p.relative_to(ROOT).as_posix() for part in ("start", "guide") for p in (ROOT / "docs" / part).glob("*.md")}
-    assert guide <= linked, guide - linked
+def test_every_page_can_be_reached_from_the_first():
+    """By links alone, from README.md on a forge or docs/index.md on the site."""
+    reached, waiting = set(), [ROOT / "README.md", DOCS / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            links = (link.partition("#")[0] for link in LINK.findall(text_of(page)) if ":" not in link)
+            waiting += [(page.parent / link).resolve() for link in links if link]
+    assert set(DOCS.rglob("*.md")) <= reached, set(DOCS.rglob("*.md")) - reached

@@ -195,7 +195,7 @@ def test_an_unknown_signal_is_found_before_anything_runs(corpus, tmp_path):
         RecipeError, match=r'jsonl: no step leaves the signal "basic\.wrds"; did you mean "basic\.words"'
     ):
         check(Recipe.parse(text.replace("PATTERNS", "basic.wrds")))
-    with pytest.raises(RecipeError, match="no mix says how often"):
+    with pytest.raises(RecipeError, match="there is no mix/sources"):
         check(Recipe.parse(STEPS.format(folder=corpus) + "write:\n  - jsonl: {columns: [id, copies]}\n"))
     check(Recipe.parse(text.replace("PATTERNS", "script.*, exact.duplicate_of")))
 

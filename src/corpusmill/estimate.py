@@ -40,7 +40,7 @@ class SourceYield:
     """What all of a source will give.
 
     bytes, sample_bytes   of its files, and of the parts of them that were read
-    documents, tokens     that stay, ends of documents counted as tokens; no tokens without a tokenizer. Of a recipe
+    documents, tokens     that are kept, EOS counted as a token; no tokens without a tokenizer. Of a recipe
                           with a mix, those that come to it
     share                 of the recipe's mix, None without one
     """

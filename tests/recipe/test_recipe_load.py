@@ -116,7 +116,7 @@ def test_a_parameter_of_every_kind():
             "hello",
             'web.yaml:1: a recipe is a mapping with the keys name, seed, read, steps, write, run; got text "hello"',
         ),
-        ("steps: []", 'web.yaml: the recipe needs "read", which says what to read, as in: read: {jsonl: docs.jsonl}'),
+        ("steps: []", 'web.yaml: the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}'),
         (
             "read: {jsonl: x}\nstep: []",
             'web.yaml:2: a recipe has no key "step"; did you mean "steps"? It takes: name, seed, read, steps, write, run.',

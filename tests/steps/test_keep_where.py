@@ -113,7 +113,7 @@ def test_the_reason_is_the_condition():
         ("bytes > 1; drop table documents", "syntax error"),
         ("true) from documents where (true", "one expression, not a statement"),
         ("true), (false", "one expression, not a statement"),
-        ("bytes", "must be true or false, and gives a int64"),
+        ("bytes", "must be true or false, and is of type int64"),
         ("url > 3", "Cannot compare values of type VARCHAR"),
     ],
 )

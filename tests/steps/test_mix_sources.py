@@ -294,7 +294,7 @@ def test_too_many_epochs_are_refused_with_what_would_help():
     with pytest.raises(RecipeError) as error:
         mix.plan(found(web=100_000, wiki=400))
     assert str(error.value) == (
-        "10.00% of 20,000 tokens are 2,000 of wiki, which has 400: 5.00 epochs, and max_epochs allows 4. Text that comes "
+        "10.00% of 20,000 tokens are 2,000 of wiki, which has 400: 5.00 epochs, and max_epochs allows 4. Text repeated "
         "more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: a budget of at most 16,000; "
         "or no more than 8.00% of wiki; or 100 tokens more of it; or max_epochs: {wiki: 5}."
     )
@@ -348,7 +348,7 @@ def test_presets_are_as_published():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({}, "say how much each source gives by one of weights, temperature and preset; got none of them"),
+        ({}, "give one of weights, temperature and preset; got none of them"),
         ({"weights": {"a": 1}, "temperature": 2}, "got weights and temperature"),
         ({"preset": "llama"}, "preset_sources and preset need each other"),
         ({"weights": {"a": 1}, "preset_sources": {"c4": "a"}}, "preset_sources and preset need each other"),
@@ -384,11 +384,11 @@ READ = "read:\n  - jsonl: {paths: x, source: web}\n  - jsonl: {paths: y, source:
         ),
         (
             "  - mix/sources: {weights: {web: 1}}\n  - tokenize/bpe\n",
-            "mix/sources does not say how much of wiki to draw; give it a weight, as in {wiki: 0} to leave it out",
+            "mix/sources has no weight for wiki; give it a weight, as in {wiki: 0} to leave it out",
         ),
         (
             "  - mix/sources: {preset: llama, preset_sources: {c4: web}}\n  - tokenize/bpe\n",
-            "mix/sources does not say how much of wiki to draw; say in `preset_sources` which source of llama it is",
+            "mix/sources has no weight for wiki; map a source of llama to it in `preset_sources`",
         ),
         (
             "  - mix/sources: {preset: llama, preset_sources: {c4: [web, wiki], books: web}}\n  - tokenize/bpe\n",

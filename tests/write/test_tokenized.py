@@ -146,7 +146,7 @@ def test_signals_are_one_object_or_one_struct(tmp_path):
     [
         (lambda: Jsonl(columns=["txt"]), 'no column "txt"; did you mean "text"'),
         (lambda: Jsonl(columns={"text": "a", "id": "a"}), 'two columns would be named "a"'),
-        (lambda: Jsonl(columns=["signals"]), "nothing says which"),
+        (lambda: Jsonl(columns=["signals"]), "no signals are chosen"),
         (lambda: Jsonl(columns=["id"], signals=["a.*"]), 'leaves out "signals"'),
         (lambda: Jsonl(columns={"a.*": "b"}), 'cannot all be named "b"'),
         (lambda: Jsonl(signals=["language"]), "language.*"),
@@ -160,7 +160,7 @@ def test_signals_are_one_object_or_one_struct(tmp_path):
         (lambda: Tokenized(overlap=3, max_length=9), "add windows: true"),
         (lambda: Tokenized(overlap=9, windows=True, max_length=9), "0 <= overlap < max_length"),
         (lambda: Tokenized(windows=True, max_length=9, keep_text=True), "once for each"),
-        (lambda: Tokenized(columns=["id"], keep_text=True), "name text in it"),
+        (lambda: Tokenized(columns=["id"], keep_text=True), "name text in columns"),
         (lambda: Tokenized(columns=["offset"]), "offset is of windows"),
         (lambda: ParquetTokens(columns=["input_id"]), 'did you mean "input_ids"'),
         (lambda: ParquetTokens(columns=["labels", "labels"]), "each column once"),

@@ -90,7 +90,9 @@ class WriteDocuments:
         if self.copies is None and isinstance(self.writer, AddsSignals):
             chosen = self.writer.selection
             if chosen.has("copies") and "copies" not in chosen.optional:
-                raise RecipeError('columns has "copies", and no mix says how often documents are drawn; leave it out')
+                raise RecipeError(
+                    'columns has "copies", and there is no mix/sources, which counts copies; leave it out'
+                )
 
 
 def documents_of(

@@ -132,9 +132,7 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
             hint = did_you_mean(key, KEYS) or "."
             problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(KEYS)}.')
     if "read" not in tree.entries:
-        problems.add(
-            At(tree.at.file), 'the recipe needs "read", which says what to read, as in: read: {jsonl: docs.jsonl}'
-        )
+        problems.add(At(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
     name = _checked(tree, "name", str, check_name, problems) or name
     seed = _checked(tree, "seed", int, check_seed, problems) or 0
     run = RunSettings()

@@ -12,7 +12,7 @@ Steps differ in how much they must see at once:
     Filter       a batch and its signals   -> why each document is dropped, null to keep it
     CorpusStep   keys of everything        -> verdicts by document
     Tokenize     a batch                   batch -> token ids of each document
-    Pack         token counts              -> which tokens stand in which row
+    Pack         token counts              -> which tokens are in which row
 
 All are frozen dataclasses: their fields are their parameters, and nothing else is. They are cheap
 to build and to pickle, and they never open a file or ask who or where they are; what they need to
@@ -35,7 +35,7 @@ Columns = Mapping[str, pa.Array]
 
 @runtime_checkable
 class Transform(Protocol):
-    """Changes documents. Rows stay and keep their order; columns that are not in DOCUMENT become signals.
+    """Changes documents. Rows are neither removed nor reordered; columns that are not in DOCUMENT become signals.
 
     A document whose `text` comes back null is dropped with the reason `<step>.empty`.
     """

@@ -103,9 +103,11 @@ def selection(
     _once([name for _, name in pairs])
     held = any(column == SIGNALS for column, _ in pairs)
     if held and not signals:
-        raise RecipeError('columns has "signals", and nothing says which; add signals: [step.*], or name single ones')
+        raise RecipeError(
+            'columns has "signals", and no signals are chosen; add signals: [step.*], or name single ones'
+        )
     if signals and not held:
-        raise RecipeError('columns leaves out "signals", and signals says which to write; add it to columns')
+        raise RecipeError('columns leaves out "signals", but signals are chosen; add it to columns')
     return Selection(tuple(pairs), tuple(signals))
 
 

@@ -85,7 +85,7 @@ class Tokenized:
         if self.overlap < 0 or (self.max_length is not None and self.overlap >= self.max_length):
             raise RecipeError(f"need 0 <= overlap < max_length, got {self.overlap} and {self.max_length}")
         if self.columns is not None and self.keep_text:
-            raise RecipeError("columns says what is written; name text in it, and leave keep_text out")
+            raise RecipeError("columns and keep_text exclude each other; name text in columns, and leave keep_text out")
         if self.windows and self.selection.has("text"):
             raise RecipeError("with windows the text would be written once for each of them; leave it out")
         if self.selection.has("offset") and not self.windows:

@@ -22,8 +22,8 @@ class Language:
     """
 
     model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
-    windows: int = 3
-    window_chars: int = 1000
+    windows: int = 3  # how many parts of a longer document are read
+    window_chars: int = 1000  # characters of each part
     offset: float = 0.0  # share of a longer document before the first window: 0.25 leaves out headers and menus
 
     def __post_init__(self) -> None:

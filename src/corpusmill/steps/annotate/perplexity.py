@@ -48,10 +48,10 @@ class Perplexity:
 
     model: str | None = None  # prose-en, which ships, unless models has others
     models: tuple[tuple[str, str], ...] = ()  # by language
-    cutoffs: tuple[float, float] | None = None
+    cutoffs: tuple[float, float] | None = None  # up to the first is "head", above the second "tail"
     low: tuple[tuple[str, float], ...] = ()  # by language, instead of the first of `cutoffs`
     high: tuple[tuple[str, float], ...] = ()  # and of the second
-    line_limit: float = 10_000.0
+    line_limit: float = 10_000.0  # perplexity above which a line counts as bad
     window: int = 100  # words, ends of lines counted
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -34,7 +34,7 @@ class Toxicity:
     """
 
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list
-    sentence_score: float = 0.7
+    sentence_score: float = 0.7  # score from which a sentence counts as bad, 0 to 1
     spans: bool = False
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ FEW_BLOCKS = 0.1  # block tags for each line: below, the line breaks are the aut
 @dataclass(frozen=True, kw_only=True)
 class Html:
     """Strip HTML from the text of documents: tags, scripts, styles and comments go, entities become characters, and
-    elements that stand in lines of their own become lines. Text that is not HTML keeps its bytes.
+    block elements become lines. Text that is not HTML keeps its bytes.
 
     A document is HTML if it begins with `<!doctype html>` or `<html>`; or if at least half of what looks like a tag in
     it (`<` or `</` with a letter after it) is one that HTML defines, and one of these is an end tag, `<br>` or `<hr>`,
@@ -32,9 +32,9 @@ class Html:
 
     A whole page is extracted as by `extract/resiliparse` or `extract/trafilatura`: without boilerplate, unless
     `main_content` is off. All text of a fragment is kept, always by resiliparse. Where a fragment has less than one
-    block element in ten lines, it is text with a few tags, and its own line breaks and indentation stay.
+    block element in ten lines, it is text with a few tags, and its own line breaks and indentation are kept.
 
-    Tags that a document shows to its readers, written `&lt;b&gt;`, stay escaped (`&lt;b>`), so that nobody takes them
+    Tags that a document shows to its readers, written `&lt;b&gt;`, stay escaped (`&lt;b>`), so that they are not taken
     for markup again; `clean/normalize` decodes them. A document of which nothing is left is dropped as `empty`. A
     document of more than `max_mb`, or beyond the other limits of `extract/resiliparse`, is a DocumentError.
 
@@ -44,7 +44,7 @@ class Html:
     engine: Engine = "resiliparse"  # of whole pages; trafilatura needs its extra
     main_content: bool = True  # of whole pages; off keeps menus and footers too
     leave_code: bool = True  # programs that write HTML, or have it in their comments, are not HTML
-    max_mb: float = 16.0
+    max_mb: float = 16.0  # of a document, in megabytes; longer ones become dead letters
 
     def __post_init__(self) -> None:
         if self.engine not in get_args(Engine):

@@ -57,8 +57,8 @@ class Ngrams:
     min_overlap: float | None = 0.5  # share of the question's words
     shortest: int = 8  # words of a question that is searched for without its answer
     common: int = 10  # items that an n-gram may occur in
-    require_answer: bool = False
-    action: Literal["drop", "cut", "mark"] = "drop"
+    require_answer: bool = False  # count a question only where its answer is near
+    action: Literal["drop", "cut", "mark"] = "drop"  # drop the document, cut the passage out, or only record it
     margin: int = 30  # words cut on either side
     question: str = "question"  # the field of a line that holds it
     answer: str | None = "answer"  # a text, or with `choices` a letter or number; null if the files have none

@@ -38,7 +38,7 @@ class Exact:
     cuts: ClassVar[bool] = False
     keys_per_document: ClassVar[int] = 1
 
-    match: Literal["text", "folded"] = "text"
+    match: Literal["text", "folded"] = "text"  # as it is, or without case, punctuation, accents …
     keep: str = "first"
     against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
     mark: bool = False

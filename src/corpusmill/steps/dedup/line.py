@@ -41,10 +41,10 @@ class Line:
     cuts: ClassVar[bool] = True
     keys_per_document: ClassVar[int] = 16
 
-    match: Literal["text", "folded"] = "folded"
-    min_characters: int = 30
-    max_count: int = 1
-    keep_first: bool = True
+    match: Literal["text", "folded"] = "folded"  # without case, punctuation, accents …, or as it is
+    min_characters: int = 30  # shorter lines are never removed
+    max_count: int = 1  # how many copies of a line are kept in the whole corpus
+    keep_first: bool = True  # keep these copies; false removes all copies
     min_left: float | None = None  # share of the bytes of all lines
     mark: bool = False
 

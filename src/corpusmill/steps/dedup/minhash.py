@@ -43,11 +43,11 @@ class Minhash:
     says with what probability a pair at the threshold meets, and warns below 0.9.
 
     Pairs that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
-    n-grams with a document that is kept is at least `threshold`. There are no chains. Which of two is kept is said by
-    `keep`: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest", "oldest",
-    or the one with the highest value of a signal of an earlier step, as in `keep: quality.score` ("-perplexity.value":
-    the lowest). Of equals the first is kept. With `against`, near-duplicates of what an earlier run kept are dropped,
-    too.
+    n-grams with a document that is kept is at least `threshold`. There are no chains. `keep` chooses which of two
+    is kept: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest",
+    "oldest", or the one with the highest value of a signal of an earlier step, as in `keep: quality.score`
+    ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, near-duplicates of what an
+    earlier run kept are dropped, too.
 
     Each dropped document records the id of the one that is kept (`duplicate_of`) and their similarity; with `mark` none
     is dropped, only recorded. cluster_id and cluster_size are those of the kept document and its duplicates, so that a
@@ -62,7 +62,7 @@ class Minhash:
     keys_per_document: ClassVar[int] = 1
 
     ngram: int = 5
-    unit: Literal["words", "characters"] = "words"
+    unit: Literal["words", "characters"] = "words"  # what an n-gram is made of
     bands: int | None = None  # null: solved from the threshold
     rows: int | None = None  # of a band; null: solved from the threshold
     threshold: float = 0.8  # Jaccard similarity

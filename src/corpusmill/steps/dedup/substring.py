@@ -15,7 +15,7 @@ from corpusmill.units import Stage
 
 @dataclass(frozen=True, kw_only=True)
 class Substring:
-    """Cut out passages of at least `min_tokens` tokens that stand elsewhere, too, in this document or another one.
+    """Cut out passages of at least `min_tokens` tokens that also occur elsewhere, in this document or another one.
 
     A token is a run of letters, digits and combining marks; a single character of a script without spaces between words
     (Han, kana, Thai, Lao, Khmer, Myanmar); or any other single character. White space separates and is not compared;
@@ -43,8 +43,8 @@ class Substring:
     cuts: ClassVar[bool] = True
     keys_per_document: ClassVar[int] = 32
 
-    min_tokens: int = 50
-    keep_first: bool = True
+    min_tokens: int = 50  # the shortest repeated passage that is cut
+    keep_first: bool = True  # keep the first copy; false cuts all
     min_left: float | None = None  # share of the document's tokens
     against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
     mark: bool = False

@@ -60,7 +60,7 @@ class Url:
     cuts: ClassVar[bool] = False
     keys_per_document: ClassVar[int] = 1
 
-    query: Literal["keep", "sort", "drop"] = "keep"
+    query: Literal["keep", "sort", "drop"] = "keep"  # what becomes of ?a=1&b=2 before comparing
     tracking: tuple[str, ...] = TRACKING  # names of parameters; a * at the end stands for any ending
     keep: str = "first"
     against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes

@@ -22,13 +22,13 @@ class Resiliparse:
     taken. A page without text is dropped as `empty`. Documents without a page are passed through.
     """
 
-    main_content: bool = True
+    main_content: bool = True  # leave out menus, footers and other boilerplate
     least: int = 1  # characters of main content
     list_bullets: bool = True  # "• " before the items of lists
     alt_texts: bool = False  # of images
     links: bool = False  # append link targets
     title: bool = False  # keep the page's <title> in the metadata
-    max_mb: float = 16.0
+    max_mb: float = 16.0  # of a page, in megabytes; larger ones become dead letters
 
     def __post_init__(self) -> None:
         if self.max_mb <= 0 or self.least < 0:

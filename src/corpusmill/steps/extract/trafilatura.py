@@ -30,13 +30,13 @@ class Trafilatura:
     text is dropped as `empty`. Documents without a page are passed through. Needs the extra `trafilatura`.
     """
 
-    favour: Literal["balance", "precision", "recall"] = "balance"
-    comments: bool = False
-    tables: bool = True
-    fallback: bool = True
+    favour: Literal["balance", "precision", "recall"] = "balance"  # less boilerplate (precision) or more text (recall)
+    comments: bool = False  # keep comments of readers
+    tables: bool = True  # keep tables
+    fallback: bool = True  # try other extractors where it finds little
     title: bool = False  # keep the page's <title> in the metadata
-    max_mb: float = 16.0
-    max_tags: int = 30_000
+    max_mb: float = 16.0  # of a page, in megabytes; larger ones become dead letters
+    max_tags: int = 30_000  # of a page; pages with more become dead letters
 
     def __post_init__(self) -> None:
         if self.favour not in ("balance", "precision", "recall"):

@@ -38,7 +38,7 @@ class KeepWhere:
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
     """
 
-    condition: str | None = None
+    condition: str | None = None  # SQL over the signals of a document; not true drops it
     conditions: tuple[tuple[str, str], ...] = ()  # name -> condition; all must be true
 
     needs: ClassVar[tuple[str, ...]] = ("*",)
@@ -224,7 +224,7 @@ def evaluate(sql: str, documents: pa.Table) -> pa.Array:
         except duckdb.Error as error:
             raise DocumentError(f"filter/keep_where: {str(error).splitlines()[0]}") from None
     if not pa.types.is_boolean(holds.type):
-        raise RecipeError(f"filter/keep_where: the condition must be true or false, and gives a {holds.type}")
+        raise RecipeError(f"filter/keep_where: the condition must be true or false, and is of type {holds.type}")
     return pa.concat_arrays(holds.chunks) if holds.num_chunks else pa.array([], pa.bool_())
 
 

@@ -51,7 +51,7 @@ class Lines:
     filter/c4 and clean/refinedweb_lines
     """
 
-    unit: Literal["lines", "paragraphs"] = "lines"
+    unit: Literal["lines", "paragraphs"] = "lines"  # what is judged and removed
     min_words: int | None = None
     max_words: int | None = None
     min_characters: int | None = None

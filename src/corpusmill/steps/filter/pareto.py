@@ -29,8 +29,8 @@ class Pareto:
     """
 
     by: str = "quality.score"  # 0 to 1
-    alpha: float = 9.0
-    seed: int = 0
+    alpha: float = 9.0  # the higher, the fewer documents with a low score are kept
+    seed: int = 0  # another seed draws other documents
 
     threshold_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 

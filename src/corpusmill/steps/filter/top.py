@@ -35,10 +35,10 @@ class Top:
     keys_per_document: ClassVar[int] = 1
     key_parameters: ClassVar[tuple[str, ...]] = ("by", "weight_by")
 
-    by: str = "quality.score"
-    keep: float = 0.1
-    weight_by: Literal["documents", "bytes"] = "documents"
-    lowest: bool = False
+    by: str = "quality.score"  # the signal that ranks documents
+    keep: float = 0.1  # share that is kept, 0 to 1
+    weight_by: Literal["documents", "bytes"] = "documents"  # what the share is a share of
+    lowest: bool = False  # keep the lowest values instead
 
     def __post_init__(self) -> None:
         if "." not in self.by:

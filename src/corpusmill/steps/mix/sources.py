@@ -29,7 +29,7 @@ DOWN_SAMPLED = "down_sampled"
 class Sources:
     """Draw from each source its share of a budget of tokens: some documents not at all, some more than once.
 
-    How much each source gives is said in one of three ways, as shares of the tokens that training will see. They need
+    The weight of each source is given in one of three ways, as a share of the tokens that training will see. They need
     not sum to 1.
 
     weights       source -> share; every source that the recipe reads must be named, 0 leaves one out
@@ -80,12 +80,11 @@ class Sources:
         ways = [name for name in ("weights", "temperature", "preset") if getattr(self, name) is not None]
         if len(ways) != 1:
             said = f"got {' and '.join(ways)}" if ways else "got none of them"
-            raise RecipeError(f"say how much each source gives by one of weights, temperature and preset; {said}")
+            raise RecipeError(f"give one of weights, temperature and preset; {said}")
         if bool(self.preset_sources) != (self.preset is not None):
             raise RecipeError(
-                "preset_sources and preset need each other: preset names a published mix, and preset_sources says "
-                "which "
-                "of its sources is which of yours, as in {preset: llama, preset_sources: {common_crawl: web}}"
+                "preset_sources and preset need each other: preset names a published mix, and preset_sources maps "
+                "its sources to yours, as in {preset: llama, preset_sources: {common_crawl: web}}"
             )
         if self.preset is not None:
             known = preset(self.preset)
@@ -125,8 +124,8 @@ class Sources:
         missing = [name for name in sources if name not in self._named()]
         if self.temperature is None and missing:
             what = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
-            what = what if self.weights else f"say in `preset_sources` which source of {self.preset} it is"
-            return f"does not say how much of {', '.join(missing)} to draw; {what}"
+            what = what if self.weights else f"map a source of {self.preset} to it in `preset_sources`"
+            return f"has no weight for {', '.join(missing)}; {what}"
         return None
 
     def for_sample(self, share: float) -> "Sources":
@@ -230,8 +229,7 @@ class Sources:
             f"{worst.share:.2%} of {budget:,} {self.unit} are {worst.wanted:,} of {worst.source}, which has "
             f"{worst.there:,}: {worst.epochs:.2f} epochs, and max_epochs allows {most:g}"
             + (f" ({', '.join(others)}: too many, too)" if others else "")
-            + f". Text that comes more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: "
-            "a "
+            + f". Text repeated more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: a "
             f"budget of at most {possible:,}; or no more than {held:.2%} of {worst.source}; or "
             f"{math.ceil(worst.wanted / most) - worst.there:,} {self.unit} more of it; or max_epochs: "
             f"{{{worst.source}: {math.ceil(worst.epochs * 100) / 100:g}}}."

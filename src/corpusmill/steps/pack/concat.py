@@ -22,7 +22,7 @@ class Concat:
     method: ClassVar[Method] = "concat"
 
     length: int = 2048  # tokens per row
-    remainder: Literal["pad", "drop", "keep"] = "pad"
+    remainder: Literal["pad", "drop", "keep"] = "pad"  # pad, drop or keep a last row that is not full
     split_at: SplitAt | None = None
 
     def __post_init__(self) -> None:

@@ -46,8 +46,8 @@ class Names(Redaction):
     Source: spaCy, Honnibal et al. 2020, doi:10.5281/zenodo.1212303
     """
 
-    kinds: tuple[Kind, ...] = ("person",)
-    model: str = ENGLISH
+    kinds: tuple[Kind, ...] = ("person",)  # what to look for
+    model: str = ENGLISH  # a spaCy model of the extra pii-names
     min_words: int = 2  # of a person's name
     allow: tuple[str, ...] = ()  # never names
 

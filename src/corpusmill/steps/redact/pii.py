@@ -47,7 +47,7 @@ class Pii(Redaction):
     (Dolma), arXiv:2402.00159, for telephone numbers too
     """
 
-    kinds: tuple[Kind, ...] = ("email", "ip")
+    kinds: tuple[Kind, ...] = ("email", "ip")  # what to look for
     public_only: bool = True  # of IP addresses
 
     def __post_init__(self) -> None:

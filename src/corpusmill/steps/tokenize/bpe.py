@@ -26,10 +26,10 @@ class Bpe:
     Text that looks like a special token is encoded as ordinary characters (Radford et al. 2019 for byte-level BPE).
     """
 
-    tokenizer: str = "gpt2"
-    engine: EngineName = "auto"
-    eos: str | None = None
-    bos: str | None = None
+    tokenizer: str = "gpt2"  # gpt2, or the path of a tokenizer.json, tiktoken or SentencePiece file
+    engine: EngineName = "auto"  # the library that encodes; auto chooses the fastest that gives the same ids
+    eos: str | None = None  # the token at the end of each document; null: the tokenizer's own
+    bos: str | None = None  # the token at the beginning of each document; null: none
 
     @property
     def assets(self) -> tuple[str, ...]:
