@@ -243,7 +243,7 @@ def truth_of(output: Path, packing: str) -> Truth:
 
 
 def contents(folder: Path) -> str:
-    return (folder / "_SHA256SUMS").read_text()
+    return (folder / ".SHA256SUMS").read_text()
 
 
 def damage_is_told(folder: Path) -> None:

@@ -84,7 +84,7 @@ def export(
     progress: Progress = lambda done, whole: None,
     **settings: Any,
 ) -> Exported:
-    """Write finished shards in another format, into a new folder, with _SHA256SUMS.
+    """Write finished shards in another format, into a new folder, with .SHA256SUMS.
 
     source         a run, or a folder of training shards; for text, a run
     format         one of `formats()`

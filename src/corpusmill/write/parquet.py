@@ -20,8 +20,8 @@ from corpusmill.write._names import stem
 class Parquet:
     """Parquet, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
-    `metadata` is a JSON object as a string, null if there is none. A column `tokens` follows if tokens were counted,
-    and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can stream
+    `metadata` is a JSON object as a string, null if there is none. A column `token_count` follows if tokens
+    were counted, and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can stream
     them and read many in parallel. `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
 
     `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one column
