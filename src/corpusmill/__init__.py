@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from corpusmill import errors, loader, read, steps, write
     from corpusmill.checks import Checked, check
     from corpusmill.finished import DroppedDocument, Run, open
+    from corpusmill.publish import Pushed, push
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.recipe.rows import Rows
@@ -33,6 +34,7 @@ __all__ = [
     "Checked",
     "Document",
     "DroppedDocument",
+    "Pushed",
     "Recipe",
     "Rows",
     "Run",
@@ -47,6 +49,7 @@ __all__ = [
     "for_sources",
     "loader",
     "open",
+    "push",
     "read",
     "run",
     "steps",
@@ -59,6 +62,8 @@ _HOMES = {
     "audit": "corpusmill.report.audit",
     "Checked": "corpusmill.checks",
     "check": "corpusmill.checks",
+    "Pushed": "corpusmill.publish",
+    "push": "corpusmill.publish",
     "Recipe": "corpusmill.recipe.model",
     "RunSettings": "corpusmill.recipe.parts",
     "Source": "corpusmill.recipe.parts",

@@ -2,9 +2,9 @@
 
 `sha256sum -c .SHA256SUMS` checks them without this package.
 
-The name begins with a dot because every reader that we know leaves such files out, or reads what its pattern names: the
-shell and Python's glob (`*`), Hugging Face datasets (`data_files`, `data_dir`), PyArrow and Spark (a folder). Names with
-an underscore are left out by PyArrow and Spark alone. DuckDB and fsspec leave neither out of `*`.
+The name begins with a dot because these leave such files out: the shell and Python's glob (`*`), Hugging Face datasets
+(`data_files`, `data_dir`), PyArrow and Spark (a folder). One with an underscore is left out by PyArrow and Spark alone.
+DuckDB and fsspec leave out neither where a pattern is `*`.
 """
 
 import hashlib

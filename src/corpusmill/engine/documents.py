@@ -97,9 +97,9 @@ class WriteDocuments:
 def documents_of(
     part: Part, copies: str | None, files: Upstream, signals: tuple[str, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """The documents of a part as writers get them: `tokens` is their `token_count`, and beside their own columns are
-    how often each is drawn as `copies`, if a signal of that name is given; the signals that these patterns fit, by their
-    names; and if the part has tokens, `input_ids`.
+    """The documents of a part as writers get them: how many tokens each has is its `token_count`; and beside their own
+    columns are how often each is drawn as `copies`, if a signal of that name is given; the signals that these patterns
+    fit, by their names; and if the part has tokens, `input_ids`.
     """
     file = files.parquet(part.docs)
     beside: dict[str, pa.ChunkedArray | pa.Array] = {}

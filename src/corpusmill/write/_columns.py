@@ -93,9 +93,9 @@ def selection(
     known = tuple(dict.fromkeys((*KNOWN, *own)))
     for column, name in pairs:
         if "." not in column and column not in known:
+            near = RENAMED.get(column) or did_you_mean(column, known) or "."
             raise RecipeError(
-                f'there is no column "{column}"{RENAMED.get(column) or did_you_mean(column, known) or "."} There are: {", ".join(known)}, and '
-                "signals as step.signal"
+                f'there is no column "{column}"{near} There are: {", ".join(known)}, and signals as step.signal'
             )
         if not name:
             raise RecipeError(f"columns: the name for {column} is empty")

@@ -26,8 +26,8 @@ class Jsonl:
     `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one object
     under the key `signals`: {"language.label": "en", …}; a signal that was not measured is null.
 
-    `columns: [id, text, language.score]` writes these and no others, in this order; `file`, `position` and single signals can be named too. `columns: {id: doc_id, text: content}` names them
-    anew.
+    `columns: [id, text, language.score]` writes these and no others, in this order; `file`, `position` and single
+    signals can be named too. `columns: {id: doc_id, text: content}` names them anew.
 
     `name: "train_{:05d}"` names the files train_00000.jsonl.zst …; with `single_file` it needs no number.
 
