@@ -261,6 +261,15 @@ def test_a_file_that_was_not_written_is_reported(done, tmp_path):
     assert "is not a checksum and a name" in problem
 
 
+@pytest.mark.parametrize("name", ["_SHA256SUMS", "SHA256SUMS"])
+def test_checksums_under_the_names_of_earlier_versions_are_read(done, tmp_path, name):
+    folder = shutil.copytree(done.output / "jsonl", tmp_path / "copy")
+    (folder / ".SHA256SUMS").rename(folder / name)
+    assert verify_folder(folder).compared == "SHA-256, every line"
+    next(folder.glob("0*")).write_bytes(b"cut")
+    assert "cut, changed or damaged" in verify_folder(folder).problems[0]
+
+
 def without_sums(folder, target):
     shutil.copytree(folder, target)
     (target / ".SHA256SUMS").unlink()
