@@ -156,7 +156,7 @@ def test_a_run_without_tables_is_told_which_line_to_add(tmp_path, corpusmill):
     only_shards = run_of("[shards]", tmp_path / "run")
     status, _, err = corpusmill("push", only_shards.folder, TARGET)
     assert status == 2 and "the run wrote shards, and neither Parquet nor JSON Lines" in err
-    assert "- parquet           the text" in err and "corpusmill export" in err
+    assert "`- parquet` for the text" in err and "corpusmill export" in err
 
 
 def test_one_output_is_pushed_by_name(done):

@@ -68,10 +68,9 @@ def chosen(run: RunFolder, outputs: Sequence[str]) -> list[str]:
         return [*([] if texts else lines[:1]), *tables]  # the same texts are in JSON Lines, if they are in Parquet
     raise InputError(
         f"{run.place}: the run wrote {', '.join(there) or 'nothing'}, and neither Parquet nor JSON Lines. Add a line "
-        "to `write:` in its recipe, and run it again, which does only that:\n"
-        "  - parquet           the text of the kept documents\n"
-        "  - parquet_tokens    rows of token ids\n"
-        f"Or push what `corpusmill export {run.place} parquet FOLDER` writes, with `hf upload`."
+        "to `write:` in its recipe, `- parquet` for the text of the kept documents or `- parquet_tokens` for rows of "
+        "token ids, and run it again, which does only that. Or write the text without a run and send it without a "
+        f"card: `corpusmill export {run.place} parquet FOLDER`, then `hf upload`."
     )
 
 
