@@ -12,7 +12,7 @@ import corpusmill
 PACKAGE = Path(corpusmill.__file__).parent
 LAYERS = [  # from the top; parts on one line do not import each other, except for FRIENDS
     {"cli"},
-    {"estimate", "publish"},
+    {"estimate", "publish", "trackers"},
     {"runs", "checks", "train", "export"},
     {"finished"},
     {"report", "verify"},

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corpusmill import errors, loader, read, steps, write
+    from corpusmill import errors, loader, read, steps, trackers, write
     from corpusmill.checks import Checked, check
     from corpusmill.finished import DroppedDocument, Run, open
     from corpusmill.publish import Pushed, push
@@ -53,6 +53,7 @@ __all__ = [
     "read",
     "run",
     "steps",
+    "trackers",
     "write",
 ]
 
