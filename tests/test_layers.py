@@ -14,7 +14,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"cli"},
     {"estimate", "publish", "trackers"},
     {"runs", "checks", "train", "export"},
-    {"finished"},
+    {"finished", "review"},
     {"report", "verify"},
     {"engine"},
     {"recipe"},
