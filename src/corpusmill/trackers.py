@@ -22,7 +22,7 @@ from corpusmill.storage import write_atomic
 from corpusmill.units import Commit, Stage
 
 if TYPE_CHECKING:
-    from corpusmill.runs import Run
+    from corpusmill.finished import Run
 
 EVERY = 10.0  # seconds
 # What a listener may be told of the inside of units, by the names that it is sent under.
