@@ -41,9 +41,7 @@ def export(
     ] = False,
     sample: Annotated[
         int,
-        typer.Option(
-            min=1, metavar="N", help="argilla, label_studio: documents, kept and dropped for each reason."
-        ),
+        typer.Option(min=1, metavar="N", help="argilla, label_studio: documents, kept and dropped for each reason."),
     ] = 20,
     json: Json = False,
 ) -> None:

@@ -17,18 +17,24 @@ def add_to(app: typer.Typer) -> None:
 
 def push(
     run: Folder,
-    target: Annotated[str, typer.Argument(help="The data set: hf://datasets/ME/NAME.", show_default=False)],
-    revision: Annotated[str | None, typer.Option(help="The branch, made if it is not there. [default: main]")] = None,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="The data set: hf://datasets/ME/NAME.", show_default=False)
+    ],
+    revision: Annotated[
+        str | None, typer.Option(metavar="BRANCH", help="The branch, made if it is not there. [default: main]")
+    ] = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
-    license: Annotated[str | None, typer.Option(help="For the card: odc-by, cc-by-4.0 …")] = None,
+    license: Annotated[str | None, typer.Option(metavar="NAME", help="For the card: odc-by, cc-by-4.0 …")] = None,
     output: Annotated[
         list[str] | None,
-        typer.Option(help="Push this output of the run. May be repeated. [default: all that are Parquet]"),
+        typer.Option(
+            metavar="NAME", help="Push this output of the run. May be repeated. [default: all that are Parquet]"
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only make the folder, RUN/hub, and list it.")] = False,
     json: Json = False,
 ) -> None:
-    """Push a finished run to the Hugging Face Hub: a data set of Parquet files, with a card."""
+    """Push a run to the Hugging Face Hub, as a data set with a card."""
     from corpusmill.publish import push as carry_out
 
     if not dry_run and not sys.stderr.isatty():
