@@ -149,7 +149,7 @@ def test_the_command_lists_what_a_dry_run_made_and_asks_nobody(done, corpusmill,
     status, out, _ = corpusmill("push", done.folder, TARGET, "--dry-run", "--json")
     assert json.loads(out)["url"] is None
     status, _, err = corpusmill("push", done.folder, TARGET)
-    assert status == 1 and "pip install 'corpusmill[hf]'" in err
+    assert status == 2 and "pip install 'corpusmill[hf]'" in err
 
 
 def test_a_run_without_tables_is_told_which_line_to_add(tmp_path, corpusmill):
