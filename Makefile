@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
+TRACKERS := build/trackers/bin/python
 TORCH_PYTHON := build/torch/bin/python
 NAMES_PYTHON := build/names/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
@@ -26,7 +27,7 @@ SEED := $(or $(SEED),$(shell date +%s))
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop torch seeds names docs docs-serve clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop trackers torch seeds names docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -101,6 +102,9 @@ parity: data-given $(READY) build/parity/.ready ## compare the decisions of our 
 
 quality: data-given $(READY) ## how often decisions are right, on real and labelled documents; needs DATA=DIR
 	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
+
+trackers: build/trackers/.ready ## run the examples of docs/guide/tracking.md with MLflow, Weights & Biases, Argilla, Label Studio
+	$(TRACKERS) -m benchmarks.peers.trackers
 
 interop: build/interop/.ready ## read what we write with the libraries that trainers use
 	$(INTEROP) -m benchmarks.peers.interop
@@ -198,6 +202,12 @@ build/seeds/.ready: Makefile pyproject.toml
 	$(PYTHON) -m venv build/seeds
 	$(SEEDS_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' 'datasets==5.*' 'datasketch==2.0.*'
 	$(SEEDS_PYTHON) $(PIP) '$(TORCH)' || $(SEEDS_PYTHON) $(PIP) torch
+	@touch $@
+
+build/trackers/.ready: Makefile pyproject.toml
+	$(PYTHON) -m venv build/trackers
+	$(TRACKERS) $(PIP) -c constraints.txt -e . 'mlflow-skinny==3.*' 'wandb>=0.20' \
+		prometheus_client 'argilla==2.8.*' requests 'label-studio-sdk==2.*'
 	@touch $@
 
 build/interop/.ready: Makefile pyproject.toml

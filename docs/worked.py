@@ -159,7 +159,7 @@ def of_corpus(recipe: Recipe, rows: list[Row], wanted: list[str]) -> list[Outcom
     """What steps do that see the whole corpus, in a run of their own."""
     with Path("docs.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps({k: row[k] for k in ("text", "url") if row[k]}) + "\n" for row in rows)
-    corpusmill.run(recipe, executor=Serial())
+    corpusmill.run(recipe, executor=Serial(), progress=False)
     tables = RunTables(Path("runs/example"))
     label = labels(recipe.steps)[-1]
     names = ", ".join(f'"{label}.{signal}"' for signal in wanted)

@@ -109,7 +109,7 @@ def test_a_gated_repository_is_said_to_be_one(cache, monkeypatch):
     pytest.importorskip("huggingface_hub")
     with serving({"tokenizer.json": b"{}"}, gated=True) as (address, _):
         monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(AssetError, match=r"the repository is gated, and the hub gave no access.* hf auth login"):
+        with pytest.raises(AssetError, match=r"the repository is gated, and the hub gave no access.*hf auth login"):
             load("meta-llama/gated")
 
 
@@ -118,11 +118,18 @@ def test_without_a_network_the_message_says_what_to_fetch_and_where_to_put_it(ca
     with pytest.raises(AssetError) as error:
         load("meta-llama/Meta-Llama-3-8B")
     said = str(error.value)
-    assert "meta-llama/Meta-Llama-3-8B: tokenizer.json or tokenizer.model is not in the cache" in said
-    assert "the hub cannot be reached" in said
-    assert "hf download meta-llama/Meta-Llama-3-8B tokenizer.json" in said and "huggingface-cli download" in said
-    assert f"copy the folder models--meta-llama--Meta-Llama-3-8B into {cache}" in said
-    assert "HF_TOKEN" in said and said.endswith("Or give the path of its tokenizer.json.")
+    assert "meta-llama/Meta-Llama-3-8B: this is a model on the Hugging Face Hub" in said
+    assert "the hub cannot be reached" in said and "HF_TOKEN" in said and said.endswith("gpt2 ships.")
+    fetch = "hf download meta-llama/Meta-Llama-3-8B tokenizer.json tokenizer_config.json --local-dir Meta-Llama-3-8B"
+    assert fetch in said and "- tokenize/bpe: {tokenizer: Meta-Llama-3-8B/tokenizer.json}" in said
+
+
+def test_of_other_files_the_message_says_where_to_put_them(cache):
+    with pytest.raises(AssetError) as error:
+        assets.locate("hf://org/name/en.lm")
+    said = str(error.value)
+    assert "hf download org/name en.lm" in said and "huggingface-cli download" in said
+    assert f"copy the folder models--org--name into {cache}" in said
 
 
 def test_offline_mode_and_a_missing_library_are_reasons(cache, monkeypatch):

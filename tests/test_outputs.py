@@ -96,7 +96,7 @@ def test_an_export_is_what_the_run_would_have_written(done, tmp_path, format):
     made = export(done.folder, format, tmp_path / "out", progress=lambda *place: told.append(place), **settings)
     assert contents(tmp_path / "out") == contents(done.output / format)
     assert made.files == len(contents(tmp_path / "out")) - 1
-    assert made.bytes == sum(len(data) for path, data in contents(made.folder).items() if path.name != "_SHA256SUMS")
+    assert made.bytes == sum(len(data) for path, data in contents(made.folder).items() if path.name != ".SHA256SUMS")
     done_at_last, whole = told[-1]
     assert len(told) > 1 and done_at_last == whole == made.tokens
 
@@ -172,7 +172,7 @@ def test_what_an_export_that_was_killed_left_is_removed_by_the_next(done, tmp_pa
     (tmp_path / ".out.part" / "torn.bin").write_bytes(b"x")
     (tmp_path / "out").mkdir()
     export(done.folder, "nanogpt", tmp_path / "out", val_fraction=0.0)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["_SHA256SUMS", "out", "train.bin"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".SHA256SUMS", "out", "train.bin"]
 
 
 def test_a_run_without_shards_is_told_how_to_get_them(done, tmp_path):
@@ -223,7 +223,7 @@ def test_everything_that_a_run_wrote_is_as_it_was_written(done):
 
 
 def test_checksums_are_those_of_sha256sum(done):
-    for line in (done.output / "megatron" / "_SHA256SUMS").read_text().splitlines():
+    for line in (done.output / "megatron" / ".SHA256SUMS").read_text().splitlines():
         digest, name = line.split("  ")
         assert digest == sha256((done.output / "megatron" / name).read_bytes()).hexdigest()
 
@@ -243,7 +243,7 @@ def test_damage_is_reported_with_the_file(done, tmp_path, corpusmill, format, da
         export(done.folder, "nanogpt", folder, val_fraction=0.2)
     else:
         shutil.copytree(done.output / format, folder)
-    path = sorted(path for path in folder.iterdir() if path.name != "_SHA256SUMS")[-1]
+    path = sorted(path for path in folder.iterdir() if path.name != ".SHA256SUMS")[-1]
     DAMAGE[damage](path)
     status, out, _ = corpusmill("verify", folder)
     assert status == 1 and out.startswith(f"{path}: ") and "1 problems" in out
@@ -253,17 +253,26 @@ def test_damage_is_reported_with_the_file(done, tmp_path, corpusmill, format, da
 def test_a_file_that_was_not_written_is_reported(done, tmp_path):
     folder = shutil.copytree(done.output / "megatron", tmp_path / "copy")
     (folder / "00099.bin").write_bytes(b"ab")
-    assert verify_folder(folder).problems == (f"{folder / '00099.bin'}: is not listed in _SHA256SUMS",)
+    assert verify_folder(folder).problems == (f"{folder / '00099.bin'}: is not listed in .SHA256SUMS",)
     (folder / "00099.bin").unlink()
-    sums = folder / "_SHA256SUMS"
+    sums = folder / ".SHA256SUMS"
     sums.write_text(sums.read_text() + "nonsense\n")
     (problem,) = verify_folder(folder).problems
     assert "is not a checksum and a name" in problem
 
 
+@pytest.mark.parametrize("name", ["_SHA256SUMS", "SHA256SUMS"])
+def test_checksums_under_the_names_of_earlier_versions_are_read(done, tmp_path, name):
+    folder = shutil.copytree(done.output / "jsonl", tmp_path / "copy")
+    (folder / ".SHA256SUMS").rename(folder / name)
+    assert verify_folder(folder).compared == "SHA-256, every line"
+    next(folder.glob("0*")).write_bytes(b"cut")
+    assert "cut, changed or damaged" in verify_folder(folder).problems[0]
+
+
 def without_sums(folder, target):
     shutil.copytree(folder, target)
-    (target / "_SHA256SUMS").unlink()
+    (target / ".SHA256SUMS").unlink()
     return target
 
 

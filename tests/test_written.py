@@ -43,7 +43,7 @@ write:
   - tokenized: {{name: all.parquet, single_file: true, keep_text: true, signals: [basic.*]}}
   - tokenized: {{format: jsonl, max_length: 50, windows: true, overlap: 10}}
   - jsonl: {{single_file: true, compression: none, name: cleaned, signals: ["script.*", basic.words]}}
-  - parquet: {{columns: {{id: doc_id, text: content, basic.words: words, tokens: tokens}}}}
+  - parquet: {{columns: {{id: doc_id, text: content, basic.words: words, token_count: tokens}}}}
 """
 )
 
@@ -158,7 +158,7 @@ def test_everything_is_read_back(done, tmp_path):
     }
     for name in ("tokenized", "tokenized_2"):
         shutil.copytree(done.output / name, tmp_path / name)
-        (tmp_path / name / "_SHA256SUMS").unlink()
+        (tmp_path / name / ".SHA256SUMS").unlink()
     table = pq.read_table(tmp_path / "tokenized" / "all.parquet")
     at = table.column_names.index("token_count")
     table = table.set_column(at, "token_count", pa.array([1, *table["token_count"].to_pylist()[1:]]))
@@ -244,7 +244,7 @@ def test_rows_for_a_training_loop_have_one_length(corpus, tmp_path, packing):
     labels = table["labels"].to_pylist()
     labels[1][5] += 1
     damaged = table.set_column(1, "labels", pa.array(labels, table["labels"].type))
-    (made.folder / "_SHA256SUMS").unlink()
+    (made.folder / ".SHA256SUMS").unlink()
     pq.write_table(damaged, made.folder / "train.parquet")
     assert "row 1 has a label that is neither" in verify_folder(made.folder).problems[1]
 

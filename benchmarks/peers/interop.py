@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpusmill import Recipe, run
+from corpusmill import Recipe, Run, push, run
 from corpusmill.assets import demo_path
 from corpusmill.export import export
 from corpusmill.models.tokenizer import load
@@ -47,6 +47,7 @@ write:
   - mds: {{tokens_per_shard: 100000}}
   - litdata: {{tokens_per_shard: 100000}}
   - parquet
+  - jsonl
 run: {{executor: serial}}
 """
 
@@ -143,6 +144,32 @@ def litdata(folder: Path, truth: Truth) -> str:
     return f"{len(rows):,} rows"
 
 
+def pushed(done: Run, truth: Truth) -> str:
+    """Hugging Face datasets, a folder as it is pushed to the Hub: every configuration that its card names."""
+    from datasets import get_dataset_config_names, load_dataset
+
+    folder = str(push(done, "hf://datasets/me/made", dry_run=True).folder)
+    names = get_dataset_config_names(folder)
+    assert names == ["default", "parquet_tokens", "parquet_tokens_2"], names
+    read = {name: load_dataset(folder, name, split="train", streaming=True) for name in names}
+    assert [row["text"] for row in read["default"]] == texts(done.output)
+    assert [row["input_ids"] for row in read["parquet_tokens"]] == truth.rows
+    return f"{len(truth.documents):,} documents and {len(truth.rows):,} rows, in {len(names)} configurations"
+
+
+def lines(done: Run, truth: Truth) -> str:
+    """Hugging Face datasets, JSON Lines by a pattern for all files of the folder, and by the folder."""
+    from datasets import load_dataset
+
+    folder = done.output / "jsonl"
+    for how in ({"data_files": f"{folder}/*"}, {"data_dir": str(folder)}):
+        rows = list(load_dataset("json", split="train", streaming=True, **how))
+        assert [row["text"] for row in rows] == texts(done.output)
+        assert [row["token_count"] + 1 for row in rows] == [len(tokens) for tokens in truth.documents]
+    return f"{len(rows):,} documents"
+
+
+OTHERS = {"hub folder": pushed, "jsonl/*": lines}  # of a whole run
 READERS: dict[
     str, tuple[str, str, Reader]
 ] = {  # format -> its reader's distribution, the folder's name, how it is read
@@ -213,6 +240,12 @@ def main() -> int:
                 except AssertionError as error:
                     line, failed = f"DIFFERS {error}", failed + 1
                 print(f"{packing:<9} {format:<15} {library} {version(library)}: {line}", flush=True)
+            for name, compare in OTHERS.items():
+                try:
+                    line = f"the same: {compare(done, truth)}"
+                except (ImportError, AssertionError) as error:
+                    line, failed = f"DIFFERS {error}", failed + 1
+                print(f"{packing:<9} {name:<15} datasets {version('datasets')}: {line}", flush=True)
     return 1 if failed else 0
 
 
@@ -226,11 +259,8 @@ def settings(format: str) -> dict[str, Any]:
 
 def truth_of(output: Path, packing: str) -> Truth:
     reference = load("gpt2", engine="tokenizers")
-    tables = [pq.read_table(path, columns=["text"]) for path in sorted((output / "parquet").glob("*.parquet"))]
-    documents: list[list[int]] = []
-    for table in tables:
-        ids, offsets = reference.encode(pa.array(table["text"].to_pylist(), pa.large_string()))
-        documents += [document.tolist() for document in np.split(ids, offsets[1:-1])]
+    ids, offsets = reference.encode(pa.array(texts(output), pa.large_string()))
+    documents = [document.tolist() for document in np.split(ids, offsets[1:-1])]
     documents = [[*document, reference.eos_id] for document in documents]
     rows: list[list[int]] = []
     for path in sorted((output / "shards").glob("*.bin")):
@@ -242,8 +272,14 @@ def truth_of(output: Path, packing: str) -> Truth:
     return Truth(documents, rows, packing)
 
 
+def texts(output: Path) -> list[str]:
+    """The text that the run kept, read with PyArrow."""
+    tables = [pq.read_table(path, columns=["text"]) for path in sorted((output / "parquet").glob("*.parquet"))]
+    return [text for table in tables for text in table["text"].to_pylist()]
+
+
 def contents(folder: Path) -> str:
-    return (folder / "_SHA256SUMS").read_text()
+    return (folder / ".SHA256SUMS").read_text()
 
 
 def damage_is_told(folder: Path) -> None:

@@ -14,9 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corpusmill import errors, loader, read, steps, write
+    from corpusmill import errors, loader, read, steps, trackers, write
     from corpusmill.checks import Checked, check
     from corpusmill.finished import DroppedDocument, Run, open
+    from corpusmill.publish import Pushed, push
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.recipe.rows import Rows
@@ -33,6 +34,7 @@ __all__ = [
     "Checked",
     "Document",
     "DroppedDocument",
+    "Pushed",
     "Recipe",
     "Rows",
     "Run",
@@ -47,9 +49,11 @@ __all__ = [
     "for_sources",
     "loader",
     "open",
+    "push",
     "read",
     "run",
     "steps",
+    "trackers",
     "write",
 ]
 
@@ -59,6 +63,8 @@ _HOMES = {
     "audit": "corpusmill.report.audit",
     "Checked": "corpusmill.checks",
     "check": "corpusmill.checks",
+    "Pushed": "corpusmill.publish",
+    "push": "corpusmill.publish",
     "Recipe": "corpusmill.recipe.model",
     "RunSettings": "corpusmill.recipe.parts",
     "Source": "corpusmill.recipe.parts",

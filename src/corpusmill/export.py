@@ -5,6 +5,7 @@
     nanogpt                        train.bin and val.bin
     jsonl, parquet                 the text of the documents, which the run has kept
     tokenized                      documents with their token ids
+    argilla, label_studio          a sample of kept and dropped documents, for people to judge
 
 Everything is read and written in parts: memory does not grow with the data.
 """
@@ -28,6 +29,7 @@ from corpusmill.engine.pass_documents import PassDocuments
 from corpusmill.engine.signals import check_signals
 from corpusmill.engine.text_files import Part, part_files, text_files
 from corpusmill.errors import InputError, RecipeError, did_you_mean
+from corpusmill.review import SAMPLE, write_review
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.documents import Documents, documents
@@ -49,6 +51,7 @@ from corpusmill.write import (
 )
 
 NANOGPT = "nanogpt"
+REVIEW = ("argilla", "label_studio")  # formats of `review`
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
 
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do: tokens, or documents of text
@@ -72,7 +75,7 @@ class Exported:
 
 def formats() -> list[str]:
     """What `export` can write."""
-    return sorted([*(name for name in write.names() if name != "shards"), NANOGPT])
+    return sorted([*(name for name in write.names() if name != "shards"), NANOGPT, *REVIEW])
 
 
 def export(
@@ -81,14 +84,16 @@ def export(
     folder: str | os.PathLike[str],
     *,
     val_fraction: float = VAL_FRACTION,
+    sample: int = SAMPLE,
     progress: Progress = lambda done, whole: None,
     **settings: Any,
 ) -> Exported:
-    """Write finished shards in another format, into a new folder, with _SHA256SUMS.
+    """Write finished shards in another format, into a new folder, with .SHA256SUMS.
 
-    source         a run, or a folder of training shards; for text, a run
+    source         a run, or a folder of training shards; for text and review, a run
     format         one of `formats()`
     val_fraction   for nanogpt: the share of documents that go to val.bin. Chance is a hash of a document's number
+    sample         for argilla and label_studio: how many kept documents, and how many dropped ones of each reason
     settings       of the writer, as in a recipe: tokens_per_shard=…, single_file=True
 
     The folder has its name when it is whole: until then it is a neighbour called `.NAME.part`.
@@ -105,13 +110,15 @@ def export(
         raise InputError(f"val_fraction is a share from 0 to less than 1, got {val_fraction}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already. Give the export a new folder.")
-    writer = _writer(format, settings)
+    writer = None if format in REVIEW else _writer(format, settings)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     tokens: int | None
     count: int | None
-    if isinstance(writer, DocumentWriter):
+    if format in REVIEW:
+        count, tokens = write_review(Path(source), format, part, sample), None
+    elif isinstance(writer, DocumentWriter):
         count, tokens = _texts(Path(source), writer, part, progress), None
     else:
         shards = _shards(Path(source))

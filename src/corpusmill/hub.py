@@ -130,7 +130,7 @@ def locate(repo: Repo, wanted: Sequence[str], beside: Sequence[str] = ()) -> tup
             for name in wanted:
                 if (snapshot.folder / name).is_file():
                     return snapshot, name
-    raise AssetError(missing(repo, wanted, "the repository has no such file"))
+    raise NotHere(repo, wanted, "the repository has no such file")
 
 
 def commit_of(name: str) -> str:
@@ -178,7 +178,7 @@ def _download(repo: Repo, wanted: Sequence[str], beside: Sequence[str]) -> None:
     try:
         there = {file.rfilename for file in info(repo).siblings or ()}
     except Unreachable as error:
-        raise AssetError(missing(repo, wanted, str(error))) from error
+        raise NotHere(repo, wanted, str(error)) from error
     first = next((name for name in wanted if name in there), None)
     if first is None:
         near = ", ".join(sorted(there)[:10]) or "nothing"
@@ -199,7 +199,7 @@ def _download(repo: Repo, wanted: Sequence[str], beside: Sequence[str]) -> None:
         try:
             patiently(download, _may_pass)
         except Exception as error:
-            raise AssetError(missing(repo, [name], _why(error))) from error
+            raise NotHere(repo, [name], _why(error)) from error
 
 
 def _why(error: Exception) -> str:
@@ -215,6 +215,14 @@ def _why(error: Exception) -> str:
     if http_status(error) in (401, 403):
         return f"the hub gave no access ({host}: {type(error).__name__}: {said})"
     return f"the hub cannot be reached ({host}: {type(error).__name__}: {said})"
+
+
+class NotHere(AssetError):
+    """Files of a repository are neither in the cache nor to be had from the hub. `why` is a part of a sentence."""
+
+    def __init__(self, repo: Repo, files: Sequence[str], why: str) -> None:
+        super().__init__(missing(repo, files, why))
+        self.why = why
 
 
 def missing(repo: Repo, files: Sequence[str], why: str) -> str:

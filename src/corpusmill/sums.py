@@ -1,6 +1,10 @@
-"""_SHA256SUMS: the checksums of a folder's files, in the format of `sha256sum`, written after all files.
+""".SHA256SUMS: the checksums of a folder's files, in the format of `sha256sum`, written after all files.
 
-`sha256sum -c _SHA256SUMS` checks them without this package.
+`sha256sum -c .SHA256SUMS` checks them without this package.
+
+The name begins with a dot because these leave such files out: the shell and Python's glob (`*`), Hugging Face datasets
+(`data_files`, `data_dir`), PyArrow and Spark (a folder). One with an underscore is left out by PyArrow and Spark alone.
+DuckDB and fsspec leave out neither where a pattern is `*`.
 """
 
 import hashlib
@@ -10,7 +14,8 @@ from pathlib import Path
 
 from corpusmill.storage import write_atomic
 
-SUMS = "_SHA256SUMS"
+SUMS = ".SHA256SUMS"
+EARLIER = ("_SHA256SUMS", "SHA256SUMS")  # what earlier versions called it
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -30,8 +35,8 @@ def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> None:
 
 
 def sum_problems(folder: Path) -> Iterator[str]:
-    """The differences from _SHA256SUMS: a sentence for each file that is missing, is not listed, or has changed."""
-    path = folder / SUMS
+    """The differences from .SHA256SUMS: a sentence for each file that is missing, is not listed, or has changed."""
+    path = sums_in(folder) or folder / SUMS
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
@@ -49,7 +54,7 @@ def sum_problems(folder: Path) -> Iterator[str]:
     files = files_in(folder)
     for name in files:
         if name not in listed:
-            yield f"{folder / name}: is not listed in {SUMS}"
+            yield f"{folder / name}: is not listed in {path.name}"
         elif (actual := sha256(folder / name)) != listed[name]:
             yield (
                 f"{folder / name}: SHA-256 is {actual[:12]}…, was written as {listed[name][:12]}…: it was cut, "
@@ -57,10 +62,15 @@ def sum_problems(folder: Path) -> Iterator[str]:
             )
     for name in listed:
         if name not in files:
-            yield f"{folder / name}: is listed in {SUMS}, but it is not there"
+            yield f"{folder / name}: is listed in {path.name}, but it is not there"
 
 
 def files_in(folder: Path) -> list[str]:
-    """Names of all files below a folder except _SHA256SUMS, with `/`, sorted."""
+    """Names of all files below a folder except its checksums, with `/`, sorted."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return sorted(name for name in names if name != SUMS)
+    return sorted(name for name in names if name not in (SUMS, *EARLIER))
+
+
+def sums_in(folder: Path) -> Path | None:
+    """The file with the checksums of a folder, of this version or an earlier one; None if there is none."""
+    return next((folder / name for name in (SUMS, *EARLIER) if (folder / name).exists()), None)

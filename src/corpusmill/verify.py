@@ -16,7 +16,7 @@ from corpusmill.errors import InputError, ShardError
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
 from corpusmill.shards.layout import INDEX
-from corpusmill.sums import SUMS, files_in, sum_problems
+from corpusmill.sums import files_in, sum_problems, sums_in
 
 BLOCK = 1 << 16  # rows of a table in memory at a time
 LOOKED_AT = {  # format -> what is checked of it beside the checksums of its files
@@ -94,11 +94,12 @@ def verify_folder(folder: Path, thorough: bool = True) -> Checked:
     else:
         names = files_in(folder)
         kind, look_into = _kind(folder, names)
-        thorough = thorough or not (folder / SUMS).exists()
+        has_sums = sums_in(folder) is not None
+        thorough = thorough or not has_sums
         looked = LOOKED_AT.get(kind, "") if thorough else ""
-        compared = ", ".join(filter(None, ("SHA-256" * (folder / SUMS).exists(), looked)))
+        compared = ", ".join(filter(None, ("SHA-256" * has_sums, looked)))
         problems, tokens = list(sum_problems(folder)), None
-        if thorough and (not problems or not (folder / SUMS).exists()):
+        if thorough and (not problems or not has_sums):
             tokens, more = look_into(folder, names)
             problems = problems + more
     size = sum((folder / name).stat().st_size for name in names)
@@ -107,7 +108,7 @@ def verify_folder(folder: Path, thorough: bool = True) -> Checked:
 
 def _is_native(folder: Path) -> bool:
     """Whether this is a folder of training shards, whose index holds its checksums. An empty one is taken for one."""
-    if (folder / SUMS).exists():
+    if sums_in(folder):
         return False
     record = _json(folder / INDEX) if (folder / INDEX).exists() else None
     if isinstance(record, dict) and "format" not in record:
@@ -134,7 +135,7 @@ def _kind(folder: Path, names: list[str]) -> tuple[str, Any]:
         return "nanogpt", _nothing_more
     if any(map(some, (".jsonl", ".jsonl.gz", ".jsonl.zst"))):
         return "jsonl", _jsonl
-    if (folder / SUMS).exists():
+    if sums_in(folder):
         return "files", _nothing_more
     raise InputError(f"{folder}: holds no shards, and nothing else that `corpusmill run` or `export` writes.")
 

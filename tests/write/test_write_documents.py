@@ -38,11 +38,11 @@ def batch(count):
         name: [row[name] if i % 3 else None for i, row in enumerate(rest)] for name in ("url", "date", "metadata")
     }
     made = docs(*texts, **columns)
-    return made.append_column("tokens", pa.array(range(count), pa.int64()))
+    return made.append_column("token_count", pa.array(range(count), pa.int64()))
 
 
 def expected(documents):
-    keep = [name for name in (*write.COLUMNS, "tokens") if name in documents.schema.names]
+    keep = [name for name in (*write.COLUMNS, "token_count") if name in documents.schema.names]
     return documents.select(keep).to_pylist()
 
 
@@ -94,16 +94,17 @@ def test_row_groups_end_with_the_document_that_fills_them(tmp_path):
 
 
 @pytest.mark.parametrize("compression", ["none", "gz", "zst"])
-def test_a_line_is_a_document_without_unknown_fields(tmp_path, compression):
+def test_every_line_has_all_keys_null_where_unknown(tmp_path, compression):
     writer = Jsonl(compression=compression)
     documents = docs("a\u2028b", "c", url=[None, "http://a.org"], metadata=['{"z": [1, null], "a": {}}', None])
     assert writer.write([documents], tmp_path / "a").rows == 2
     first, second = documents["id"].to_pylist()
     assert (tmp_path / "a").read_bytes()[:2] == {"none": b'{"', "gz": b"\x1f\x8b", "zst": b"\x28\xb5"}[compression]
     lines = read_lines(writer, tmp_path / "a")
-    assert lines[0].startswith(f'{{"id":"{first}","metadata":{{"a":{{}},"z":[1,null]}},"source":"made",')
+    assert lines[0].startswith(f'{{"date":null,"id":"{first}","metadata":{{"a":{{}},"z":[1,null]}},"source":"made",')
     lines = [json.loads(line) for line in lines]
-    assert lines[1] == {"id": second, "source": "made", "text": "c", "url": "http://a.org"}
+    unknown = {"date": None, "metadata": None}
+    assert lines[1] == {"id": second, "source": "made", "text": "c", "url": "http://a.org"} | unknown
     assert lines[0]["text"] == "a\u2028b"
 
 

@@ -24,7 +24,8 @@ def export(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="megatron, parquet_tokens, mds, litdata, nanogpt or tokenized; jsonl or parquet for text.",
+            help="megatron, parquet_tokens, mds, litdata, nanogpt or tokenized; jsonl or parquet for text; argilla or "
+            "label_studio for review by people.",
             show_default=False,
         ),
     ],
@@ -38,9 +39,13 @@ def export(
     single_file: Annotated[
         bool, typer.Option("--single-file", help="Text, tokenized, parquet_tokens: write one file.")
     ] = False,
+    sample: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="argilla, label_studio: documents, kept and dropped for each reason."),
+    ] = 20,
     json: Json = False,
 ) -> None:
-    """Export shards to the format of another trainer, or the kept text."""
+    """Export shards to another trainer's format, the kept text, or a sample."""
     from corpusmill.export import export as carry_out
 
     settings: dict[str, Any] = {}
@@ -48,7 +53,9 @@ def export(
         settings["tokens_per_shard"] = tokens_per_shard
     if single_file:
         settings["single_file"] = True
-    made = carry_out(source, format, folder, val_fraction=val_fraction, progress=_Progress(json), **settings)
+    made = carry_out(
+        source, format, folder, val_fraction=val_fraction, sample=sample, progress=_Progress(json), **settings
+    )
     if json:
         print_json({name: value if name != "folder" else str(value) for name, value in vars(made).items()})
         return

@@ -25,7 +25,8 @@ from corpusmill.units import Planned, Results
 from corpusmill.write import AddsSignals, AddsTokens, DocumentWriter
 
 ROWS = 2048  # documents that are in memory at a time
-TOKENS = "tokens"  # the stage whose units are the token ids of the documents
+TOKENS = "tokens"  # the stage whose units are the token ids of the documents; and how many each document has
+COUNT = "token_count"  # as it is written: `tokens` are ids elsewhere, in MDS and in batches of the loader
 
 
 def wanted_signals(writer: object) -> tuple[str, ...]:
@@ -98,8 +99,9 @@ class WriteDocuments:
 def documents_of(
     part: Part, copies: str | None, files: Upstream, signals: tuple[str, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """The documents of a part, with columns beside their own: how often each is drawn as `copies`, if a signal of that
-    name is given; the signals that these patterns fit, by their names; and if the part has tokens, `input_ids`.
+    """The documents of a part as writers get them: how many tokens each has is its `token_count`; and beside their own
+    columns are how often each is drawn as `copies`, if a signal of that name is given; the signals that these patterns
+    fit, by their names; and if the part has tokens, `input_ids`.
     """
     file = files.parquet(part.docs)
     beside: dict[str, pa.ChunkedArray | pa.Array] = {}
@@ -113,7 +115,7 @@ def documents_of(
     row = _rows(file, range(part.first))
     groups = range(part.first, part.stop)
     for batch in read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups):
-        columns = dict(zip(batch.schema.names, batch.columns))
+        columns = {COUNT if name == TOKENS else name: batch[name] for name in batch.schema.names}
         columns |= {name: _one(column.slice(row, len(batch))) for name, column in beside.items()}
         if ids is not None:
             columns["input_ids"] = ids.of(row, row + len(batch))

@@ -27,9 +27,22 @@ def asset_of(spec: str) -> str:
         return spec
     try:
         _, name = hub.locate(repo, FILES, BESIDE)
-    except AssetError as error:
-        raise AssetError(f"{error} Or give the path of its tokenizer.json.") from error
+    except hub.NotHere as error:
+        raise AssetError(_not_here(repo, error.why)) from error
     return f"{hub.SCHEME}{repo}/{name}"
+
+
+def _not_here(repo: hub.Repo, why: str) -> str:
+    """The message for a model whose tokenizer is not on this machine: how to get it, and what the recipe then says."""
+    folder = repo.name.partition("/")[2]
+    at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN)
+    return (
+        f"{repo}: this is a model on the Hugging Face Hub; its tokenizer is not in the cache on this machine, and "
+        f"{why}. Where there is a network: `hf download {repo.name} {FILES[0]} {BESIDE[0]}{at} --local-dir {folder}`, "
+        f"and write in the recipe: `- tokenize/bpe: {{tokenizer: {folder}/{FILES[0]}}}`. A model with terms also "
+        f"needs that you accept them on its page, and a token: `hf auth login`, or HF_TOKEN. Of tokenizers, "
+        f"{' and '.join(SHIPPED)} ships."
+    )
 
 
 def is_hub_name(spec: str) -> bool:

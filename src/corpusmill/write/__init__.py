@@ -29,7 +29,7 @@ PUBLIC = ("DocumentWriter", "RowWriter", "TokenWriter", "WriteFacts", "find", "n
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
 MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
 UNLIMITED = 1 << 60  # tokens
-COUNTS = ("tokens", "copies")  # columns that are written if they are known
+COUNTS = ("token_count", "copies")  # columns that are written if they are known
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class DocumentWriter(Protocol):
     """Writes documents to one file.
 
     suffix    of the file: ".parquet", ".jsonl.zst"
-    batches   documents in order, with at least COLUMNS and, if they were counted, `tokens`; give an empty batch if
-              there are no documents, so that the columns are known
+    batches   documents in order, with at least COLUMNS and, if tokens were counted, `token_count`; give an empty
+              batch if there are no documents, so that the columns are known
 
     The parameters `mb_per_file` and `single_file`, if the writer has them (`SizesFiles`), divide the documents into
     files.

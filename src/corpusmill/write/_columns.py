@@ -9,6 +9,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.write import COLUMNS, COUNTS, matching
 
+RENAMED = {"tokens": '; it is called "token_count".'}
 SIGNALS = "signals"  # the column that holds all signals that a writer is asked to write
 KNOWN = (*COLUMNS, "file", "position", *COUNTS, SIGNALS)  # columns of a document, besides single signals
 
@@ -89,12 +90,12 @@ def selection(
     if not columns:
         raise RecipeError("columns is empty; name those to write, or leave it out")
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
-    known = (*KNOWN, *own)
+    known = tuple(dict.fromkeys((*KNOWN, *own)))
     for column, name in pairs:
         if "." not in column and column not in known:
+            near = RENAMED.get(column) or did_you_mean(column, known) or "."
             raise RecipeError(
-                f'there is no column "{column}"{did_you_mean(column, known) or "."} There are: {", ".join(known)}, and '
-                "signals as step.signal"
+                f'there is no column "{column}"{near} There are: {", ".join(known)}, and signals as step.signal'
             )
         if not name:
             raise RecipeError(f"columns: the name for {column} is empty")

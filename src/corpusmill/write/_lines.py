@@ -17,18 +17,15 @@ SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
 BLOCK = 1 << 20  # bytes
 
 
-def records(batches: Iterable[pa.RecordBatch], selection: Selection, known_only: bool) -> Iterator[dict[str, Any]]:
-    """Documents with the columns of a selection as objects; `metadata`, which is JSON, as an object in them.
-
-    known_only   leave out what is null
-    """
+def records(batches: Iterable[pa.RecordBatch], selection: Selection) -> Iterator[dict[str, Any]]:
+    """Documents with the columns of a selection as objects; `metadata`, which is JSON, as an object in them."""
     objects = [name for column, name in selection.columns if column == "metadata"]
     for batch in batches:
         for record in batch.to_pylist():
             for name in objects:
                 if isinstance(record.get(name), str):
                     record[name] = orjson.loads(record[name])
-            yield {name: value for name, value in record.items() if value is not None} if known_only else record
+            yield record
 
 
 def write_lines(records: Iterable[dict[str, Any]], path: Path, compression: str, level: int, sort: bool) -> int:

@@ -19,15 +19,15 @@ from corpusmill.write._names import stem
 class Jsonl:
     """JSON Lines: one object per document, UTF-8, keys in alphabetical order.
 
-    Keys are id, text, source, url, date and metadata, `tokens` if tokens were counted, and `copies` if a mix decides
-    how often each document is drawn; a key whose value is unknown is left out. `metadata` is an object.
+    Keys are id, text, source, url, date and metadata, `token_count` if tokens were counted, and `copies` if a mix
+    decides how often each document is drawn. Every line has all of them, null where unknown, so that readers that infer
+    a schema from the first lines find the same one in every file. `metadata` is an object.
 
     `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one object
     under the key `signals`: {"language.label": "en", …}; a signal that was not measured is null.
 
-    `columns: [id, text, language.score]` writes these and no others, in this order, each in every line, null where
-    unknown; `file`, `position` and single signals can be named too. `columns: {id: doc_id, text: content}` names them
-    anew.
+    `columns: [id, text, language.score]` writes these and no others, in this order; `file`, `position` and single
+    signals can be named too. `columns: {id: doc_id, text: content}` names them anew.
 
     `name: "train_{:05d}"` names the files train_00000.jsonl.zst …; with `single_file` it needs no number.
 
@@ -67,6 +67,6 @@ class Jsonl:
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file."""
         documents = map(self.selection.select, batches)
-        lines = records(documents, self.selection, known_only=self.columns is None)
+        lines = records(documents, self.selection)
         rows = write_lines(lines, path, self.compression, self.level, sort=self.columns is None)
         return WriteFacts(rows, path.stat().st_size)

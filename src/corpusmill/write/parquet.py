@@ -20,9 +20,9 @@ from corpusmill.write._names import stem
 class Parquet:
     """Parquet, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
-    `metadata` is a JSON object as a string, null if there is none. A column `tokens` follows if tokens were counted,
-    and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can stream
-    them and read many in parallel. `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
+    `metadata` is a JSON object as a string, null if there is none. A column `token_count` follows if tokens were
+    counted, and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can
+    stream them and read many in parallel. `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
 
     `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one column
     `signals`, a struct with a field for each signal, of the signal's own type. So the other columns are the same

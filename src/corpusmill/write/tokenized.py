@@ -28,7 +28,7 @@ ABOUT_TEXT = ("documents", "tokens", "shortened_documents", "left_out_tokens", "
 class Tokenized:
     """Documents with their token ids, a row for each, as Parquet or JSON Lines; no packing.
 
-    id, source, url, date   of the document; null where unknown (JSON Lines leaves the key out)
+    id, source, url, date   of the document; null where unknown
     input_ids               list of uint16 or uint32, depending on the vocabulary: its tokens, EOS at the end
     token_count             how many there are in the row
     offset                  with `windows`: tokens of the document before the row
@@ -114,7 +114,7 @@ class Tokenized:
         rows = (self._rows(batch, counts) for batch in batches)
         if self.format == "jsonl":
             compression = self.suffix.removeprefix(".jsonl").removeprefix(".") or "none"
-            lines = records(rows, self.selection, known_only=self.columns is None)
+            lines = records(rows, self.selection)
             written = write_lines(lines, path, compression, 3, sort=False)
         else:
             first = next(rows)
@@ -151,7 +151,8 @@ class Tokenized:
         }
         for name, count in here.items():
             counts[name] += count
-        others = batch.drop_columns(["input_ids"]).take(pa.array(windows.document))
+        counted = [name for name in ("input_ids", "token_count") if name in batch.schema.names]
+        others = batch.drop_columns(counted).take(pa.array(windows.document))
         own = {
             "input_ids": _lists(values, edges[windows.document] + windows.offset, windows.length),
             "token_count": pa.array(windows.length),

@@ -1,0 +1,73 @@
+"""corpusmill push RUN hf://datasets/ME/NAME"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from corpusmill.cli.common import Folder, Json, print_json, say
+from corpusmill.report.numbers import number, size
+
+SHOWN = 20  # files of a dry run
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("push", epilog="Example: corpusmill push runs/demo hf://datasets/me/demo --private --dry-run")(push)
+
+
+def push(
+    run: Folder,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="The data set: hf://datasets/ME/NAME.", show_default=False)
+    ],
+    revision: Annotated[
+        str | None, typer.Option(metavar="BRANCH", help="The branch, made if it is not there. [default: main]")
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
+    license: Annotated[str | None, typer.Option(metavar="NAME", help="For the card: odc-by, cc-by-4.0 …")] = None,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Push this output of the run. May be repeated. [default: all that are Parquet]"
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only make the folder, RUN/hub, and list it.")] = False,
+    json: Json = False,
+) -> None:
+    """Push a run to the Hugging Face Hub, as a data set with a card."""
+    from corpusmill.publish import push as carry_out
+
+    if not dry_run and not sys.stderr.isatty():
+        _without_bars()
+    pushed = carry_out(
+        run,
+        target,
+        revision=revision,
+        private=private,
+        license=license,
+        outputs=output or (),
+        dry_run=dry_run,
+        progress=say,
+    )
+    if json:
+        print_json({**vars(pushed), "folder": str(pushed.folder)})
+        return
+    if pushed.url is None:
+        for name in pushed.files[:SHOWN]:
+            print(f"{size((pushed.folder / name).stat().st_size):>9}  {name}")
+        if len(pushed.files) > SHOWN:
+            print(f"{'':>9}  … and {number(len(pushed.files) - SHOWN)} more")
+        print(f"{pushed.folder}: {number(len(pushed.files))} files, {size(pushed.bytes)}. Nothing was sent.")
+    elif pushed.sent:
+        there = f"{number(len(pushed.files))} files, {size(pushed.bytes)}"
+        print(f"{pushed.url}: {there}; {number(pushed.sent)} were sent now")
+    else:
+        print(f"{pushed.url}: nothing to send, all {number(len(pushed.files))} files are there")
+
+
+def _without_bars() -> None:
+    try:
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+    except ImportError:
+        return  # said by the push
+    disable_progress_bars()

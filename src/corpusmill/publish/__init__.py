@@ -1,0 +1,110 @@
+"""A finished run as a data set of the Hugging Face Hub: a card, and Parquet files as the Hub lays them out.
+
+README.md                          the card: metadata that the Hub reads, and where the documents come from
+recipe.yaml                        the recipe, without the folders of this machine
+data/train-00000-of-00012.parquet  the default configuration
+tokens/train-00000-of-00003.parquet  another one, named for the output that it is
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpusmill import hub
+from corpusmill.errors import AssetError, InputError
+from corpusmill.publish.card import dataset_card, portable
+from corpusmill.publish.folder import chosen, lay_out
+from corpusmill.publish.upload import uploader
+from corpusmill.report.tables import RunTables
+from corpusmill.run_folder import RunFolder
+
+HERE = "hub"  # the folder in the run's that holds what is pushed
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What was pushed, or would be.
+
+    url      of the data set; None of a dry run
+    folder   all of it, on this machine
+    files    in it, relative to it, with `/`
+    bytes    of all of them
+    sent     how many were sent now; the others were there
+    """
+
+    url: str | None
+    folder: Path
+    files: tuple[str, ...]
+    bytes: int
+    sent: int
+
+
+def push(
+    source: str | os.PathLike[str],
+    target: str,
+    *,
+    revision: str | None = None,
+    private: bool = False,
+    license: str | None = None,
+    outputs: Sequence[str] = (),
+    dry_run: bool = False,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Pushed:
+    """Push a finished run to the Hub as a data set: its Parquet outputs, and a card made of what the run recorded.
+
+    source     a run on a local disk
+    target     hf://datasets/ME/NAME, or hf://datasets/ME/NAME@BRANCH
+    revision   the branch, made if it is not there; "main" if not given
+    private    make a new repository private; one that exists is left as it is
+    license    for the card, as the Hub names it: "odc-by", "cc-by-4.0"; the card says so if it is not known
+    outputs    of the run, by name, as in "parquet_tokens"; all of Parquet if not given, or `jsonl` where there are none
+    dry_run    make the folder, and ask nobody
+    progress   is called with a line for people
+
+    The files are links to those of the run, in RUN/hub; JSON Lines is converted. Files that the repository has already
+    are not sent again, so the same call goes on where an earlier one stopped. Shards of an earlier push that this one
+    does not have are removed. A card that somebody has edited on the Hub, and removed its first line, is left alone.
+
+    Raises InputError if the run cannot be pushed, or if the Hub refuses; MissingExtraError without huggingface_hub;
+    StorageError if the Hub cannot be reached, or breaks off.
+    """
+    repo = target_repo(target, revision)
+    tables = RunTables(source)
+    tables.files.must_be_finished()
+    run = RunFolder.at(source)
+    folder, named = run.path / HERE, chosen(run, outputs)
+    send = None if dry_run else uploader(repo, private)  # says what is missing before anything is written
+    configs = lay_out(run, tables, folder, named, progress)
+    (folder / "recipe.yaml").write_text(portable(tables.files), "utf-8")
+    (folder / "README.md").write_text(dataset_card(tables, configs, repo, license), "utf-8")
+    files = tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
+    size = sum((folder / name).stat().st_size for name in files)
+    if send is None:
+        return Pushed(None, folder, files, size, 0)
+    url, sent = send(folder, files, progress)
+    return Pushed(url, folder, files, size, sent)
+
+
+def target_repo(target: str, revision: str | None = None) -> hub.Repo:
+    """The repository that is pushed to. Raises InputError if this is no name of a data set.
+
+    >>> target_repo("hf://datasets/me/name", "v2")
+    Repo(kind='dataset', name='me/name', revision='v2')
+    """
+    form = f"{hub.SCHEME}datasets/ME/NAME"
+    if not target.startswith(hub.SCHEME):
+        near = f"; did you mean {hub.SCHEME}datasets/{target}?" if hub.REPO.fullmatch(target) else "."
+        raise InputError(f'cannot push to "{target}"{near} A data set of the Hub is written {form}.')
+    try:
+        repo, path = hub.parse(target)
+    except AssetError as error:
+        raise InputError(f"{target}: names no data set of the Hub. Write {form}, with your name or that of an "
+                         "organization as ME.") from error  # fmt: skip
+    if repo.kind != "dataset":
+        raise InputError(f"{target}: is a model; a data set is {hub.SCHEME}datasets/{repo.name}.")
+    if path:
+        raise InputError(f"{target}: is a file of a data set; push to the whole, {hub.SCHEME}datasets/{repo.name}.")
+    if revision is not None and repo.revision not in (hub.MAIN, revision):
+        raise InputError(f"{target}: names the revision {repo.revision}, and --revision {revision}; give one of them.")
+    return hub.Repo("dataset", repo.name, revision or repo.revision)

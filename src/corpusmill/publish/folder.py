@@ -1,0 +1,137 @@
+"""The folder that is pushed: which outputs of a run are in it, and under which names."""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from corpusmill.errors import AssetError, InputError, RecipeError, did_you_mean
+from corpusmill.export import export
+from corpusmill.recipe.names import labels
+from corpusmill.report.tables import RunTables
+from corpusmill.run_folder import RunFolder
+from corpusmill.write.jsonl import Jsonl
+
+DATA = "data"  # the folder of the default configuration
+SPLIT = "train"
+
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration of the data set: `load_dataset(repo, name)`.
+
+    output   of the run, by name
+    folder   in the repository
+    columns  name -> type, as Arrow names it
+    """
+
+    name: str
+    output: str
+    folder: str
+    files: int
+    rows: int
+    bytes: int
+    columns: dict[str, str]
+
+    @property
+    def pattern(self) -> str:
+        """Its files, as the card's metadata names them."""
+        return f"{self.folder}/{SPLIT}-*"
+
+    @property
+    def has_text(self) -> bool:
+        return "input_ids" not in self.columns
+
+
+def chosen(run: RunFolder, outputs: Sequence[str]) -> list[str]:
+    """The outputs of a run to push, those with text first. Raises InputError if there are none."""
+    there = run.outputs()
+    for name in outputs:
+        if name not in there:
+            raise InputError(
+                f'{run.place}: the run has no output "{name}"{did_you_mean(name, there) or "."} It has: '
+                f"{', '.join(there) or 'none'}."
+            )
+    suffixes = {name: _suffixes(run.output_folder(name)) for name in outputs or there}
+    tables = sorted((name for name, ends in suffixes.items() if ends == {".parquet"}), key=_texts_first)
+    lines = [name for name, ends in suffixes.items() if _is_lines(name)]
+    if outputs and (no := [name for name in outputs if name not in (*tables, *lines)]):
+        raise InputError(f"{run.place}: {no[0]} is neither Parquet nor JSON Lines, and the Hub shows no other files.")
+    if outputs:
+        return [*lines, *tables]
+    if tables or lines:
+        texts = [name for name in tables if not _texts_first(name)[0]]
+        return [*([] if texts else lines[:1]), *tables]  # the same texts are in JSON Lines, if they are in Parquet
+    raise InputError(
+        f"{run.place}: the run wrote {', '.join(there) or 'nothing'}, and neither Parquet nor JSON Lines. Add a line "
+        "to `write:` in its recipe, `- parquet` for the text of the kept documents or `- parquet_tokens` for rows of "
+        "token ids, and run it again, which does only that. Or write the text without a run and send it without a "
+        f"card: `corpusmill export {run.place} parquet FOLDER`, then `hf upload`."
+    )
+
+
+def _suffixes(folder: Path) -> set[str]:
+    return {path.suffix for path in folder.iterdir() if not path.name.startswith((".", "_"))}
+
+
+def _texts_first(name: str) -> tuple[bool, str]:
+    return not name.startswith("parquet") or name.startswith("parquet_tokens"), name
+
+
+def _is_lines(name: str) -> bool:
+    return name.partition("_")[0] == "jsonl"
+
+
+def lay_out(
+    run: RunFolder, tables: RunTables, folder: Path, outputs: Sequence[str], progress: Callable[[str], None]
+) -> list[Config]:
+    """Make the folder anew, with the files of these outputs; the first is the default configuration."""
+    shutil.rmtree(folder, ignore_errors=True)
+    configs = []
+    for number, name in enumerate(outputs):
+        made = folder / (DATA if number == 0 else name)
+        made.mkdir(parents=True)
+        read = run.output_folder(name)
+        if _is_lines(name):
+            progress(f"converting {name} to Parquet …")
+            read = folder / ".converted"
+            export(run.path, "parquet", read, **_as_parquet(tables, name))
+        files = sorted(read.glob("*.parquet"))
+        rows = size = 0
+        for part, path in enumerate(files):
+            rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
+            _link(path, made / f"{SPLIT}-{part:05d}-of-{len(files):05d}.parquet")
+        columns = (
+            {field.name: str(field.type).replace("element: ", "") for field in pq.read_schema(files[0])}
+            if files
+            else {}
+        )
+        configs.append(Config("default" if number == 0 else name, name, made.name, len(files), rows, size, columns))
+        shutil.rmtree(folder / ".converted", ignore_errors=True)
+    return configs
+
+
+def _as_parquet(tables: RunTables, output: str) -> dict[str, Any]:
+    """What of a writer of JSON Lines a writer of Parquet takes, too: nothing is published that it left out."""
+    try:
+        recipe = tables.files.recipe
+    except (RecipeError, AssetError) as error:
+        raise InputError(
+            f"{tables.folder}: to convert {output} the steps of the recipe are needed, and they cannot be made here: "
+            f"{error}"
+        ) from error
+    writer = dict(zip(labels(recipe.write), recipe.write)).get(output)
+    if not isinstance(writer, Jsonl):
+        raise InputError(f"{tables.folder}: {output} cannot be converted to Parquet; add `parquet` to `write:`.")
+    return {name: getattr(writer, name) for name in ("columns", "signals", "mb_per_file", "single_file")}
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # another file system, or one without links
+        shutil.copyfile(path, target)

@@ -1,0 +1,174 @@
+"""Sending a folder to the Hub: what is not there yet, in commits of bounded size."""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from corpusmill.errors import CorpusmillError, InputError, MissingExtraError, StorageError
+from corpusmill.hub import EXTRA, MAIN, SCHEME, YES, Repo
+from corpusmill.publish.card import MARK
+from corpusmill.publish.folder import SPLIT
+from corpusmill.report.numbers import number, size
+from corpusmill.retry import http_status, is_unreachable
+from corpusmill.sums import sha256
+
+# The Hub asks for 50 to 100 files in a commit at most. What a commit has sent need not be sent again.
+FILES = 50
+BYTES = 10_000_000_000
+CARD = "README.md"
+SHARD = re.compile(rf"([^/]+)/{SPLIT}-\d{{5}}-of-\d{{5}}\.parquet")
+LOG_IN = (
+    "Make a token that may write at https://huggingface.co/settings/tokens, and give it: `hf auth login`, or HF_TOKEN=…"
+)
+
+Send = Callable[[Path, Sequence[str], Callable[[str], None]], tuple[str, int]]
+
+
+def uploader(repo: Repo, private: bool) -> Send:
+    """What sends a folder, its files and a line of progress now and then: it returns the URL and how many were sent.
+
+    Raises MissingExtraError, InputError or StorageError if nothing can be sent: now, before there is a folder.
+    """
+    try:
+        from huggingface_hub import HfApi, get_token
+    except ImportError:
+        raise MissingExtraError("corpusmill push", EXTRA) from None
+    if os.environ.get("HF_HUB_OFFLINE", "").lower() in YES:
+        raise InputError("HF_HUB_OFFLINE is set, so nothing can be pushed. Unset it, or look at the folder: --dry-run.")
+    if get_token() is None:
+        raise InputError(f"there is no token for the Hugging Face Hub. {LOG_IN}")
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    with _explained(repo):
+        api.whoami()
+
+    def send(folder: Path, files: Sequence[str], progress: Callable[[str], None]) -> tuple[str, int]:
+        with _explained(repo):
+            url = api.create_repo(repo.name, repo_type="dataset", private=private or None, exist_ok=True)
+            if repo.revision != MAIN:
+                api.create_branch(repo.name, branch=repo.revision, repo_type="dataset", exist_ok=True)
+            there = {
+                entry.path: entry
+                for entry in api.list_repo_tree(repo.name, recursive=True, revision=repo.revision, repo_type="dataset")
+                if hasattr(entry, "blob_id")  # no folder
+            }
+            ours = CARD not in there or MARK in _text_of(api, repo, CARD)
+        stale = _stale(repo, files, there, ours)
+        new = [name for name in files if not _is_there(folder / name, there.get(name))]
+        if CARD in new and not ours:
+            progress(f"{CARD} on the Hub was edited, and is left as it is")
+            new.remove(CARD)
+        _send(api, repo, folder, new, stale, progress)
+        tree = f"/tree/{repo.revision}" * (repo.revision != MAIN)
+        return f"{url}{tree}", len(new)
+
+    return send
+
+
+def _send(
+    api: Any, repo: Repo, folder: Path, new: Sequence[str], stale: Sequence[str], progress: Callable[[str], None]
+) -> None:
+    """Shards first; the card and what is removed in the last commit."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    whole = sum((folder / name).stat().st_size for name in new)
+    commits = list(_commits(folder, [name for name in new if SHARD.fullmatch(name)]))
+    rest = [name for name in new if not SHARD.fullmatch(name)]
+    if rest or stale:
+        commits.append(rest)
+    files = sent = 0
+    for at, names in enumerate(commits):
+        removed = stale if at == len(commits) - 1 else ()
+        operations: list[Any] = [CommitOperationAdd(name, folder / name) for name in names]
+        operations += [CommitOperationDelete(name) for name in removed]
+        message = f"corpusmill push ({at + 1} of {len(commits)})"
+        with _explained(repo, f" {number(files)} of {number(len(new))} files were sent."):
+            api.create_commit(
+                repo.name, operations, commit_message=message, repo_type="dataset", revision=repo.revision
+            )
+        files, sent = files + len(names), sent + sum((folder / name).stat().st_size for name in names)
+        progress(f"{number(files)} of {number(len(new))} files, {size(sent)} of {size(whole)}")
+
+
+def _commits(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
+    part: list[str] = []
+    held = 0
+    for name in names:
+        bytes_ = (folder / name).stat().st_size
+        if part and (len(part) == FILES or held + bytes_ > BYTES):
+            yield part
+            part, held = [], 0
+        part, held = [*part, name], held + bytes_
+    if part:
+        yield part
+
+
+def _is_there(path: Path, entry: Any) -> bool:
+    """Whether the Hub has a file with these bytes under this name."""
+    if entry is None or entry.size != path.stat().st_size:
+        return False
+    if entry.lfs is not None:
+        return bool(entry.lfs.sha256 == sha256(path))
+    data = path.read_bytes()
+    return bool(entry.blob_id == hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest())
+
+
+def _stale(repo: Repo, files: Sequence[str], there: Sequence[str] | dict[str, Any], ours: bool) -> list[str]:
+    """Shards of an earlier push that are in a folder of this one and not in this push: they would be read with it.
+
+    Raises InputError if they are there and somebody else's, as the card is not ours.
+    """
+    folders = {match[1] for name in files if (match := SHARD.fullmatch(name))}
+    others = sorted(
+        name for name in there if (match := SHARD.fullmatch(name)) and match[1] in folders and name not in files
+    )
+    if others and not ours:
+        raise InputError(
+            f"{SCHEME}{repo}: has {number(len(others))} files that this push does not, which would be read with it, as "
+            f"{others[0]}; and its card is not one of corpusmill push, so nothing is removed. Push to another name or "
+            f'--revision, or remove them: hf repos delete-files {repo.name} "{others[0].partition("/")[0]}/{SPLIT}-*" '
+            f"--type dataset"
+        )
+    return others
+
+
+def _text_of(api: Any, repo: Repo, name: str) -> str:
+    with tempfile.TemporaryDirectory() as cache:
+        path = api.hf_hub_download(repo.name, name, repo_type="dataset", revision=repo.revision, cache_dir=cache)
+        return Path(path).read_text("utf-8", "replace")
+
+
+@contextmanager
+def _explained(repo: Repo, done: str = "") -> Iterator[None]:
+    """What the Hub's library raises as an error that says what to do.
+
+    done   what of the work is done, if some of it may be
+    """
+    try:
+        yield
+    except CorpusmillError:
+        raise
+    except Exception as error:
+        status = http_status(error)
+        name = f"{SCHEME}{repo}"
+        if status == 401:
+            raise InputError(f"{name}: the Hub does not accept the token. {LOG_IN}") from error
+        if status in (402, 403):
+            raise InputError(
+                f"{name}: this token may not write. It needs the right to write, and {repo.name.partition('/')[0]} "
+                f"has to be you or an organization of yours (`hf auth whoami`). {LOG_IN}"
+            ) from error
+        if status is not None:
+            what = f"answers with an error ({status})"
+        else:
+            what = "cannot be reached" if is_unreachable(error) else "did not take all of it"
+        cause = error.__cause__ or error
+        said = next(iter(str(cause).splitlines()), "").rstrip(".")
+        raise StorageError(
+            f"{name}: the Hub {what}: {type(cause).__name__}: {said}.{done} Run the same command again: what is there "
+            "is not sent again. Without a network, `--dry-run` makes the folder."
+        ) from error

@@ -1,0 +1,175 @@
+"""A run in the tools that watch machines and experiments: Prometheus, Weights & Biases, MLflow.
+
+    import mlflow
+    done = corpusmill.run(recipe, listener=trackers.Metrics(mlflow.log_metrics))
+    mlflow.log_metrics(trackers.numbers(done))
+
+All are listeners of `corpusmill.run`. None imports the tool: `Metrics` calls a function with numbers by name, as
+`mlflow.log_metrics` and the `log` of a run of Weights & Biases take them.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from corpusmill.engine.carry_out import ProgressListener
+from corpusmill.recipe.dump import changed
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.storage import write_atomic
+from corpusmill.units import Commit, Stage
+
+if TYPE_CHECKING:
+    from corpusmill.finished import Run
+
+EVERY = 10.0  # seconds
+# What a listener may be told of the inside of units, by the names that it is sent under.
+INSIDE = ("overall", "documents_per_second", "text_per_second", "memory", "working")
+HELP = {
+    "stage": "Stages that have begun.",
+    "units": "Units of the present stage.",
+    "units_done": "Units of the present stage that are done.",
+    "documents_read": "Documents that this call has read.",
+    "input_bytes_read": "Bytes of input files, as they are stored, that this call has read.",
+    "documents_dropped": "Documents that steps of this call have dropped.",
+    "worker_seconds": "Seconds that workers took for the units of this call.",
+    "worker_memory_bytes": "Most memory that a worker had.",
+}
+
+
+class Together:
+    """Several listeners as one: `Together(Metrics(mlflow.log_metrics), OpenMetrics("run.prom"))`."""
+
+    def __init__(self, *listeners: ProgressListener) -> None:
+        self.listeners = listeners
+
+    def compiling(self) -> None:
+        self._each("compiling")
+
+    def stage(self, stage: Stage, units: int, done: int) -> None:
+        self._each("stage", stage, units, done)
+
+    def commit(self, stage: Stage, commit: Commit) -> None:
+        self._each("commit", stage, commit)
+
+    def note(self, message: str) -> None:
+        self._each("note", message)
+
+    def planned(self, stages: Sequence[Stage]) -> None:
+        self._each("planned", stages)
+
+    def compiled(self, kernels: int, of: int) -> None:
+        self._each("compiled", kernels, of)
+
+    def beat(self, progress: Any) -> None:
+        self._each("beat", progress)
+
+    def _each(self, method: str, *about: Any) -> None:
+        for listener in self.listeners:
+            if hasattr(listener, method):  # the last three are of those that show what happens inside units
+                getattr(listener, method)(*about)
+
+
+class Metrics:
+    """Calls a function with what a run has done, as name -> number: see HELP.
+
+    every   seconds between calls; one at the beginning and the end of each stage comes in any case
+
+    Numbers are of this call: what earlier ones have done is only in `units_done`.
+    """
+
+    def __init__(self, send: Callable[[dict[str, float]], object], every: float = EVERY) -> None:
+        self.send, self.every = send, every
+        self.numbers: dict[str, float] = dict.fromkeys(HELP, 0)
+        self._sent = -every
+
+    def compiling(self) -> None:
+        pass
+
+    def note(self, message: str) -> None:
+        pass
+
+    def stage(self, stage: Stage, units: int, done: int) -> None:
+        self.numbers |= {"stage": self.numbers["stage"] + 1, "units": units, "units_done": done}
+        self._send()
+
+    def commit(self, stage: Stage, commit: Commit) -> None:
+        numbers, read = self.numbers, commit.facts.get("read", {}).values()
+        numbers["units_done"] += 1
+        numbers["documents_read"] += sum(source.get("documents", 0) for source in read)
+        numbers["input_bytes_read"] += sum(source.get("bytes", 0) for source in read)
+        numbers["documents_dropped"] += _counts(commit.facts.get("reasons", {}))
+        numbers["worker_seconds"] += commit.seconds
+        numbers["worker_memory_bytes"] = max(numbers["worker_memory_bytes"], commit.memory or 0)
+        self._send(due=numbers["units_done"] == numbers["units"])
+
+    def planned(self, stages: Sequence[Stage]) -> None:
+        pass
+
+    def compiled(self, kernels: int, of: int) -> None:
+        pass
+
+    def beat(self, progress: Any) -> None:
+        said = {name: getattr(progress, name, None) for name in INSIDE}
+        self.numbers |= {name: value for name, value in said.items() if value is not None}
+        self._send(due=False)
+
+    def _send(self, due: bool = True) -> None:
+        now = time.monotonic()
+        if due or now - self._sent >= self.every:
+            self._sent = now
+            self.send(dict(self.numbers))
+
+
+class OpenMetrics(Metrics):
+    """Keeps a file of metrics for the textfile collector of Prometheus' node_exporter, whose name ends in ".prom".
+
+    labels   of every metric: OpenMetrics(path, run="web-en")
+
+    Gauges alone, which the text formats of Prometheus and of OpenMetrics write alike. The file is replaced in one step.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = EVERY, **labels: str) -> None:
+        super().__init__(self._write, every)
+        self.path = os.fspath(path)
+        told = (f'{name}="{_escaped(value)}"' for name, value in labels.items())
+        self.labels = f"{{{','.join(told)}}}" if labels else ""
+
+    def _write(self, numbers: Mapping[str, float]) -> None:
+        lines = []
+        for name, value in numbers.items():
+            metric = f"corpusmill_{re.sub('[^a-zA-Z0-9_]', '_', name)}"
+            lines += [f"# HELP {metric} {HELP[name]}"] * (name in HELP)
+            lines += [f"# TYPE {metric} gauge", f"{metric}{self.labels} {value:.15g}"]
+        write_atomic(self.path, "".join(f"{line}\n" for line in [*lines, "# EOF"]).encode())
+
+
+def settings(recipe: Recipe) -> dict[str, str]:
+    """What an experiment is compared by: the recipe's name, fingerprint and steps, and the parameters of these that are
+    not the default, as "gopher_quality.min_words"."""
+    named = list(zip(labels(recipe.steps), recipe.steps))
+    said = {f"{label}.{name}": str(value) for label, step in named for name, value in changed(step).items()}
+    return {"recipe": recipe.name, "fingerprint": recipe.fingerprint(), "steps": ", ".join(dict(named)), **said}
+
+
+def numbers(done: "Run") -> dict[str, float]:
+    """What came of a run: documents, bytes of text and tokens, its seconds, and for each step the share of its input
+    that it kept, and how many documents each rule dropped."""
+    flow = done.waterfall
+    totals: dict[str, float] = {"documents_in": flow.documents_in, "documents_out": flow.documents_out}
+    if flow.rows:
+        totals |= {"text_bytes_out": flow.rows[-1].bytes_out, "tokens_out": flow.rows[-1].tokens_out}
+    kept = {f"kept.{row.step}": row.documents_out / max(row.documents_in, 1) for row in flow.rows}
+    dropped = {f"dropped.{row.step}.{rule}": float(count) for row in flow.rows for rule, count in row.reasons.items()}
+    return {**totals, "seconds": done.seconds, **kept, **dropped}
+
+
+def _counts(facts: Any) -> int:
+    """The sum of all numbers in nested counts."""
+    return sum(map(_counts, facts.values())) if isinstance(facts, Mapping) else int(facts)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
