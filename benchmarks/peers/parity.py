@@ -1,11 +1,12 @@
 """Do our rules decide as datatrove's? Both judge the same real documents, each rule family alone.
 
     make parity DATA=DIR
-    python -m benchmarks.peers.parity --data DIR --peer PYTHON [--documents 10000] [--own-words 1000]
+    python -m benchmarks.peers.parity --data DIR --peer PYTHON [--documents 10000] [--own-words 4000]
 
 DIR holds `warc/crawl/*.wet.gz` and `text/…`, see `samples.SOURCES`. PYTHON is that of an environment with datatrove
-0.10, which `make parity` makes; benchmarks/peers/parity_datatrove.py runs in it. Both split words at white space, as
-datatrove itself does not: what its spaCy words would change is printed for the first documents, for information.
+0.10, which `make parity` makes; benchmarks/peers/parity_datatrove.py runs in it. All documents are judged with words at
+white space, which takes datatrove seconds; and evenly spread ones as datatrove comes, with spaCy's words, which ours
+count with `words: spacy`.
 
 A family agrees on a document if both keep it, or both drop it for the same first reason; C4 must leave the same text
 as well. Every difference is printed. Exits with 1 if a family agrees on less than 99.9 % of the documents.
@@ -43,6 +44,11 @@ FAMILIES: dict[str, Any] = {
     "c4": C4(min_sentences=None),
     "c4_without_terminal_punctuation": C4(min_sentences=None, terminal_punctuation=False),
 }
+AS_IT_COMES: dict[str, Any] = {
+    "gopher_quality": GopherQuality(words="spacy"),
+    "gopher_repetition": GopherRepetition(words="spacy"),
+    "fineweb": Fineweb(words="spacy"),
+}
 FOR_INFORMATION = {"c4_with_sentences": C4()}  # counted by other rules: ours, and spaCy's
 
 # Our reason -> datatrove's.
@@ -76,7 +82,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--peer", type=Path, required=True, help="the python of an environment with datatrove 0.10")
     parser.add_argument("--documents", type=int, default=10_000, help="the first so many")
-    parser.add_argument("--own-words", type=int, default=1000, help="judged with datatrove's own words too")
+    parser.add_argument("--own-words", type=int, default=4000, help="so many are judged with spaCy's words, too")
     options = parser.parse_args()
     missing = [pattern for _, pattern in SOURCES if not list(options.data.glob(pattern))]
     if missing:
@@ -87,17 +93,23 @@ def main() -> None:
     texts = [text for batch in batches for text in batch["text"].to_pylist()]
     size = sum(len(text.encode()) for text in texts) / 1e6
     ours = {name: judged(step, batches) for name, step in (FAMILIES | FOR_INFORMATION).items()}
-    theirs = ask_datatrove(options.peer, texts, options.own_words)
+    step = max(1, len(texts) // options.own_words)
+    theirs = ask_datatrove(options.peer, texts, step)
+    spread = pa.Table.from_batches(batches).take(pa.array(range(0, len(texts), step))).to_batches(1000)
+    as_it_comes = {name: judged(rules, spread) for name, rules in AS_IT_COMES.items()}
 
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {date.today()}")
     print(f"{len(texts):,} documents, {size:.1f} MB; datatrove {theirs['version']}, words split at white space\n")
     print(f"{'family':34} {'documents':>9} {'dropped':>8} {'agree':>9} {'share':>9}")
     names = [f"{about['id'].as_py()[:8]} {about['source'].as_py()}" for batch in batches for about in rows(batch)]
     worst = min(compare(name, ours[name], theirs[name], names) for name in FAMILIES)
-    print("\nfor information: sentences counted by spaCy, and words split by it")
+    print("\ndatatrove as it comes, with spaCy's words")
+    some = names[::step]
+    worst = min(worst, *(compare(name, as_it_comes[name], theirs[f"{name}_own_words"], some) for name in AS_IT_COMES))
+    print("\nfor information: sentences counted by spaCy; and spaCy's words beside white space")
     compare("c4_with_sentences", ours["c4_with_sentences"], theirs["c4_with_sentences"], None)
-    for name in ("gopher_quality", "gopher_repetition", "fineweb"):
-        compare(name, ours[name][: options.own_words], theirs[f"{name}_own_words"], None)
+    for name in AS_IT_COMES:
+        compare(name, ours[name][::step], theirs[f"{name}_own_words"], None)
     if worst < WANTED:
         sys.exit(f"\na family agrees on {worst:.4%}, and {WANTED:.1%} is wanted")
 
@@ -124,12 +136,12 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def ask_datatrove(peer: Path, texts: list[str], own_words: int) -> dict[str, Any]:
+def ask_datatrove(peer: Path, texts: list[str], step: int) -> dict[str, Any]:
     script = Path(__file__).with_name("parity_datatrove.py")
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = Path(folder) / "texts.json.gz", Path(folder) / "answers.json"
         asked.write_bytes(gzip.compress(json.dumps(texts).encode(), 1))
-        subprocess.run([peer, script, asked, answered, str(own_words)], check=True)
+        subprocess.run([peer, script, asked, answered, str(step)], check=True)
         answers: dict[str, Any] = json.loads(answered.read_text("utf-8"))
         return answers
 

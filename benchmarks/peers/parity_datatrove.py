@@ -1,8 +1,9 @@
 """datatrove's half of benchmarks/peers/parity.py; runs in an environment of its own and knows nothing of corpusmill.
 
-    python parity_datatrove.py TEXTS.json.gz ANSWERS.json OWN_WORDS
+    python parity_datatrove.py TEXTS.json.gz ANSWERS.json STEP
 
-ANSWERS: family -> for each text the reason why it is dropped, null if it is kept, and a hash of the text that is left.
+ANSWERS: family -> for each text the reason why it is dropped, null if it is kept, and a hash of the text that is left;
+family_own_words -> the same of every STEPth text, with the words that datatrove takes itself.
 """
 
 import gzip
@@ -25,7 +26,7 @@ from datatrove.pipeline.filters import (
 MODULES = (gopher_quality_filter, gopher_repetition_filter, fineweb_quality_filter)
 
 
-def main(texts_file: str, answers_file: str, own_words: int) -> None:
+def main(texts_file: str, answers_file: str, step: int) -> None:
     texts = json.loads(gzip.decompress(Path(texts_file).read_bytes()))
     by_words = {
         "gopher_quality": gopher_quality_filter.GopherQualityFilter(),
@@ -39,7 +40,7 @@ def main(texts_file: str, answers_file: str, own_words: int) -> None:
         "c4_with_sentences": c4(),
     }
     answers: dict[str, Any] = {"version": version("datatrove")}
-    answers |= {f"{name}_own_words": judged(step, texts[:own_words]) for name, step in by_words.items()}
+    answers |= {f"{name}_own_words": judged(rules, texts[::step]) for name, rules in by_words.items()}
     for module in MODULES:
         module.split_into_words = lambda text, language: text.split()
     answers |= {name: judged(step, texts) for name, step in (by_words | by_lines).items()}

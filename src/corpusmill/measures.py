@@ -4,8 +4,8 @@
     MEASURES["basic"](docs) -> columns
     MEASURES["text"](docs) -> columns
 
-A family is computed from the statistics that one pass over the text gives. All but "contained" use the same ones, so
-whoever needs several (a `Batch`) makes the pass once.
+A family is computed from the statistics that one pass over the text gives. "stats", "basic" and "text" use the same
+ones, so whoever needs several (a `Batch`) makes the pass once.
 
 Counts are int64, ratios float64. A null text counts as "". A ratio whose denominator is 0 is 0.0.
 "Words" are `text.split()`, characters are code points. `stats.STATS` has the exact definition of every count.
@@ -46,6 +46,8 @@ Family "contained": the same columns, but the characters of n-grams are counted 
     duplicate_N_gram_char_ratio     characters within N-grams that occur more than once, the first one included / chars
 
     Both count a character once where occurrences overlap, and one character between two words of an N-gram.
+
+Families "stats_spacy" and "contained_spacy": the same columns, with the words of spaCy's English tokenizer
 
 Family "basic"
 
@@ -158,9 +160,18 @@ def text(s: NDArray[Any]) -> dict[str, pa.Array]:
     return {name: pa.array(values) for name, values in columns.items()}
 
 
+def spacy_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
+    """The statistics over spaCy's English words. Imported here: to compile it takes 15 s, and few runs need it."""
+    from corpusmill.text.spacy_stats import spacy_document_stats
+
+    return spacy_document_stats(texts, contained=contained)
+
+
 MEASURES = {
     "stats": Measure(document_stats, stats),
     "contained": Measure(partial(document_stats, contained=True), stats),
+    "stats_spacy": Measure(spacy_stats, stats),
+    "contained_spacy": Measure(partial(spacy_stats, contained=True), stats),
     "basic": Measure(document_stats, basic),
     "text": Measure(document_stats, text),
 }

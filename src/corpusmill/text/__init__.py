@@ -29,6 +29,8 @@ Measures of a document:
     words          words -> size, class, hash
     lines          statistics of lines and paragraphs
     grams          words -> repeated n-grams
+    spacy_words    words as spaCy's English tokenizer cuts them, by `spacy_rules` and `spacy_affixes`
+    spacy_stats    the statistics of `stats` over these words
     word_counts    how many words, at the speed of memory
     sentences      how many sentences, and where
     scripts        letters by script

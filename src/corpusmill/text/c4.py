@@ -13,7 +13,16 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import strip
 from corpusmill.text.lowlevel import NO_BITS, ONE, copy_bytes, load8, lowest_bit
 from corpusmill.text.sentences import sentence_counts
-from corpusmill.text.spans import Scratch, below, chars_between, find_spans, longest, make_scratch, words_before
+from corpusmill.text.spans import (
+    Scratch,
+    below,
+    chars_between,
+    find_spans,
+    longest,
+    make_scratch,
+    most_words,
+    words_before,
+)
 from corpusmill.text.unicode import DIGIT, Classes, class_of, classes, decode
 
 # Outcomes of a line: the columns of C4Result.lines.
@@ -138,7 +147,8 @@ def _clean_all(
     verdict: NDArray[np.uint8],
     lines: NDArray[np.int64],
 ) -> None:
-    s = make_scratch(longest(text.offsets))
+    size = longest(text.offsets)
+    s = make_scratch(size, most_words(size))
     for d in range(len(verdict)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         breaks = find_spans(text.data, lo, hi, classes, s).breaks

@@ -93,12 +93,17 @@ def longest(offsets: NDArray[np.int64]) -> int:
     return most
 
 
+@inlined
+def most_words(size: int) -> int:
+    """In so many bytes: two words are separated by a space."""
+    return size // 2 + 2
+
+
 @kernel
-def make_scratch(size: int) -> Scratch:
-    """Scratch for documents of up to `size` bytes."""
+def make_scratch(size: int, words: int) -> Scratch:
+    """Scratch for documents of up to `size` bytes and `words` words."""
     i32, u64 = np.int32, np.uint64
     blocks = size // 64 + 3
-    words = size // 2 + 2  # two words are separated by a space
     slots = room_for(words)
     return Scratch(
         letter=np.zeros(blocks, u64),

@@ -17,7 +17,7 @@ from corpusmill.text.grams import REPEATED, TOP, gram_statistics
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lines import line_statistics, paragraph_statistics
 from corpusmill.text.sets import never_zero
-from corpusmill.text.spans import find_spans, longest, make_scratch
+from corpusmill.text.spans import find_spans, longest, make_scratch, most_words
 from corpusmill.text.unicode import Classes, classes
 from corpusmill.text.words import measure_words
 
@@ -84,14 +84,15 @@ def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> ND
     """
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, STATS)
-    _measure(text, classes(), _stop_hashes(), contained, out)
+    _measure(text, classes(), stop_hashes(), contained, out)
     return out
 
 
 @kernel
 def _measure(text: Text, classes: Classes, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]) -> None:
     data = text.data
-    s = make_scratch(longest(text.offsets))
+    size = longest(text.offsets)
+    s = make_scratch(size, most_words(size))
     for d in range(len(out)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         row = out[d]
@@ -106,7 +107,7 @@ def _measure(text: Text, classes: Classes, stop_words: NDArray[np.uint64], conta
 
 
 @cache
-def _stop_hashes() -> NDArray[np.uint64]:
+def stop_hashes() -> NDArray[np.uint64]:
     text = view(pa.array(STOP_WORDS, pa.large_string()))
     hashes = np.empty(len(STOP_WORDS), np.uint64)
     _hash_words(text, hashes)

@@ -6,6 +6,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from corpusmill.steps import Columns
+from corpusmill.steps.filter._words import Words, assets_of, check_words, family
 from corpusmill.steps.verdict import Rule, failing, only
 
 
@@ -14,8 +15,9 @@ class Fineweb:
     """Drop documents whose lines lack terminal punctuation, are short or repeat each other, or hold few words.
 
     Every bound is a share that still passes; None switches its rule off. Lines are separated by "\\n", blank ones not
-    counted; a line is short at 30 code points or fewer; words are separated by white space. In a blank document no line
-    ends in punctuation: it is dropped.
+    counted; a line is short at 30 code points or fewer; words are separated by white space, or with `words: spacy`
+    those of spaCy's English tokenizer, as datatrove counts them. In a blank document no line ends in punctuation: it is
+    dropped.
 
     The bounds are those of the code that the data set was made with (datatrove). The paper says 0.1 for repeated lines,
     which drops far less, and does not mention the ratio of newlines to words.
@@ -29,9 +31,9 @@ class Fineweb:
     max_short_lines: float | None = 0.67  # share of lines
     max_repeated_line_chars: float | None = 0.01  # share of characters in lines that occurred before
     max_newline_ratio: float | None = 0.3  # "\n" to words
+    words: Words = "white_space"  # what is counted as one: what stands between white space, or spaCy's English words
     rules: tuple[str, ...] | None = None  # only these are on; null: all
 
-    needs: ClassVar[tuple[str, ...]] = ("stats",)
     threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("min_punctuated_lines", "line_punctuation_ratio", "<"),
@@ -43,6 +45,15 @@ class Fineweb:
 
     def __post_init__(self) -> None:
         only(self, "filter/fineweb")
+        check_words(self.words, "filter/fineweb")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (family("stats", self.words),)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return assets_of(self.words)
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

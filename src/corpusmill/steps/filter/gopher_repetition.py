@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
+from corpusmill.steps.filter._words import Words, assets_of, check_words, family
 from corpusmill.steps.verdict import Rule, failing, only
 
 
@@ -17,7 +18,8 @@ class GopherRepetition:
     Every bound is a share that still passes; None switches its rule off. The `_chars` bounds are shares of the
     document's characters, white space included. Lines are separated by one or more "\\n", paragraphs by two or more, so
     empty lines do not count. A line or paragraph is a duplicate if an identical one came before. n-grams are of words
-    between white space, compared word by word, case and punctuation included.
+    between white space, compared word by word, case and punctuation included; with `words: spacy` of those of spaCy's
+    English tokenizer, which datatrove takes unless it is told otherwise.
 
     `ngrams` says how the characters of n-grams are counted:
 
@@ -49,6 +51,7 @@ class GopherRepetition:
     max_duplicate_9_gram_chars: float | None = 0.11
     max_duplicate_10_gram_chars: float | None = 0.10
     ngrams: Literal["datatrove", "paper"] = "datatrove"  # how their characters are counted
+    words: Words = "white_space"  # what is counted as one: what stands between white space, or spaCy's English words
     rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
@@ -64,12 +67,17 @@ class GopherRepetition:
 
     def __post_init__(self) -> None:
         only(self, "filter/gopher_repetition")
+        check_words(self.words, "filter/gopher_repetition")
         if self.ngrams not in ("datatrove", "paper"):
             raise RecipeError(f'filter/gopher_repetition: ngrams is "datatrove" or "paper", got "{self.ngrams}"')
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return ("stats",) if self.ngrams == "datatrove" else ("contained",)
+        return (family("stats" if self.ngrams == "datatrove" else "contained", self.words),)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return assets_of(self.words)
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

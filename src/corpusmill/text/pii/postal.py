@@ -37,10 +37,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text
+from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, load8, load64, lowest_bit
 from corpusmill.text.spans import below
@@ -392,3 +393,7 @@ def _ends_as_street(data: NDArray[np.uint8], start: int, end: int) -> bool:
         if size <= end - start and _is_among(data, end - size, size, packed):
             return True
     return False
+
+
+def warm_up() -> None:
+    address_spans(view(pa.array(["10 Main Street, 10115 Berlin"], pa.large_string())))

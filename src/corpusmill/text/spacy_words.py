@@ -1,0 +1,392 @@
+"""Words as spaCy's English tokenizer cuts them: "Don't go (yet)." is Do, n't, go, (, yet, ), and a dot.
+
+They are those of `spacy.blank("en")` without white space, which datatrove's rules count. White space separates chunks;
+of a chunk prefixes and suffixes are cut off until none is left or what is left is a special case such as "don't"; then
+infixes separate. At the end spaCy looks for special cases that this has cut, and cuts them anew.
+
+Three chunks in four have no character that any rule acts on: they take one look at each byte, and one at a filter of
+special cases. There is no cache of words, so the time does not depend on what came before, and it is linear.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import NO_BITS
+from corpusmill.text.sets import find
+from corpusmill.text.spacy_affixes import Chunk, infix, is_url, prefix, suffix
+from corpusmill.text.spacy_rules import (
+    ACTS,
+    NONE,
+    NUMERAL,
+    WHITE,
+    Cases,
+    Pieces,
+    Rules,
+    Sequences,
+    Units,
+    chained,
+    hash_of,
+    holds,
+    is_set,
+    special_case,
+)
+from corpusmill.text.spacy_rules import rules as english
+from corpusmill.text.spans import longest
+from corpusmill.text.unicode import decode, place
+
+EXCLAMATION, COMMA, DOT, SEMICOLON, QUESTION, SPACE = 33, 44, 46, 59, 63, 32
+
+
+class Spans(NamedTuple):
+    """Words of one document, in bytes from its beginning; room for one a byte, since words may touch."""
+
+    start: NDArray[np.int32]
+    end: NDArray[np.int32]
+
+
+class Noted(NamedTuple):
+    """Special cases that the rules have cut and spaCy finds again: the first word, how many, the row of the case."""
+
+    first: NDArray[np.int32]
+    words: NDArray[np.int32]
+    row: NDArray[np.int32]
+
+
+class Found(NamedTuple):
+    """Working memory for one document at a time."""
+
+    spans: Spans
+    chunk: Chunk
+    noted: Noted
+
+
+def spacy_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+    """The words of each document, (words, 3) int64: document, first byte and end in it. A null has none."""
+    text = view(texts)
+    counts = np.empty(len(text.offsets) - 1, np.int64)
+    out = np.empty((int(text.offsets[-1] - text.offsets[0]), 3), np.int64)
+    return out[: _all_words(text, english(), counts, out)]
+
+
+@kernel
+def _all_words(text: Text, rules: Rules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+    room = longest(text.offsets) + 1
+    found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
+    spans = found.spans
+    total = 0
+    for d in range(len(counts)):
+        words = find_spacy_words(text.data, text.offsets[d], text.offsets[d + 1], rules, found)
+        for w in range(words):
+            out[total + w, 0], out[total + w, 1], out[total + w, 2] = d, spans.start[w], spans.end[w]
+        total += words
+    return total
+
+
+@kernel
+def make_found(start: NDArray[np.int32], end: NDArray[np.int32]) -> Found:
+    """Room for documents of up to `len(start) - 1` bytes, with these for the words: some 26 bytes for each, most of it
+    rarely touched."""
+    i32 = np.int32
+    room = len(start)
+    return Found(
+        Spans(start, end),
+        Chunk(np.empty(room, i32), np.empty(room, np.uint16), np.empty(room, i32), np.empty(room, i32)),
+        Noted(np.empty(room, i32), np.empty(room, i32), np.empty(room, i32)),
+    )
+
+
+@kernel
+def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: Rules, found: Found) -> int:
+    """Fill start and end of the words of whole[lo:hi]; returns how many."""
+    data = whole[lo:]
+    size = hi - lo
+    block_of, blocks = rules.block_of, rules.blocks
+    cases, pieces, sequences, units = rules.cases, rules.pieces, rules.sequences, rules.units
+    spans, chunk, noted = found.spans, found.chunk, found.noted
+    words = again = 0
+    at = 0
+    while at < size:
+        start = at
+        all_kinds = kind = np.uint16(0)
+        acting = step = 0
+        while at < size:  # to the next white space
+            byte = data[at]
+            if byte < 128:
+                here, step = blocks[byte], 1
+            else:
+                point, step = decode(data, at)
+                here = blocks[place(block_of, point)]
+            if here & WHITE:
+                break
+            kind = here
+            all_kinds |= kind
+            acting += (kind & ACTS) != 0
+            at += step
+        end = min(at, size)
+        if end == start:
+            at += step
+            continue
+        if acting == 0 and (not all_kinds & NUMERAL or kind & NUMERAL):  # no rule acts, and no unit follows a digit
+            row = special_case(data, start, end, cases)
+            if row == NONE:
+                spans.start[words], spans.end[words] = start, end
+                words += 1
+            else:
+                words = _cut_case(start, row, pieces, words, spans)
+            continue
+        if acting == 1 and not all_kinds & NUMERAL and _is_word_and_mark(data, start, end, cases):
+            spans.start[words], spans.end[words] = start, end - 1
+            spans.start[words + 1], spans.end[words + 1] = end - 1, end
+            words += 2
+            continue
+        first = words
+        row = special_case(data, start, end, cases)
+        if row != NONE:
+            words = _cut_case(start, row, pieces, words, spans)
+        else:
+            count, dots = _decode_chunk(data, start, end, block_of, blocks, chunk)
+            words = _cut(data, count, dots > 0, all_kinds & NUMERAL != 0, cases, pieces, units, words, spans, chunk)
+        again = _find_again(data, first, words, again, sequences, spans, noted)
+    if again > 0:
+        words = _cut_anew(data, words, again, sequences, pieces, spans, noted)
+    return words
+
+
+@inlined
+def _cut_case(start: int, row: Any, pieces: Pieces, words: int, spans: Spans) -> Any:
+    """Enter the pieces of a special case; returns the number of words."""
+    at = start
+    for piece in range(pieces.begin[row], pieces.begin[row + 1]):
+        spans.start[words] = at
+        at += pieces.sizes[piece]
+        spans.end[words] = at
+        words += 1
+    return words
+
+
+@inlined
+def _is_word_and_mark(data: NDArray[np.uint8], start: int, end: int, cases: Cases) -> Any:
+    """Whether a chunk whose only acting character is its last is a word and that mark, as most words before a comma.
+
+    Where the word is a special case ("im."), what is cut may be found again: that takes the long way.
+    """
+    if end - start <= 2:
+        return False
+    mark, before = data[end - 1], data[end - 2]
+    if not (
+        mark in (COMMA, SEMICOLON, EXCLAMATION, QUESTION) or (mark == DOT and before >= ord("a") and before <= ord("z"))
+    ):
+        return False
+    return special_case(data, start, end, cases) == NONE and special_case(data, start, end - 1, cases) == NONE
+
+
+@inlined
+def _decode_chunk(
+    data: NDArray[np.uint8],
+    start: int,
+    end: int,
+    block_of: NDArray[np.uint16],
+    blocks: NDArray[np.uint16],
+    chunk: Chunk,
+) -> Any:
+    """Fill the chunk; returns its characters, and how many of them are dots."""
+    count = dots = 0
+    at = start
+    while at < end:
+        chunk.places[count] = at
+        byte = data[at]
+        if byte < 128:
+            chunk.points[count], chunk.kinds[count] = byte, blocks[byte]
+            dots += byte == DOT
+            at += 1
+        else:
+            point, size = decode(data, at)
+            chunk.points[count], chunk.kinds[count] = point, blocks[place(block_of, point)]
+            at += size
+        count += 1
+    chunk.places[count] = end
+    return count, dots
+
+
+@inlined
+def _cut(
+    data: NDArray[np.uint8],
+    count: int,
+    with_dot: bool,
+    with_numeral: bool,
+    cases: Cases,
+    pieces: Pieces,
+    units: Units,
+    words: int,
+    spans: Spans,
+    chunk: Chunk,
+) -> Any:
+    """Cut a chunk that is no special case into words; returns their number, those before it included."""
+    points, kinds, places = chunk.points, chunk.kinds, chunk.places
+    lo, hi = 0, count
+    cuts = 0  # suffixes that were cut off
+    row = np.int64(NONE)
+    before = -1  # characters that were left before the last round
+    while lo < hi and hi - lo != before:
+        if before >= 0:
+            row = special_case(data, places[lo], places[hi], cases)
+            if row != NONE:
+                break
+        before = hi - lo
+        head = prefix(points, kinds, lo, hi)
+        if head > 0 and lo + head < hi:
+            row = special_case(data, places[lo + head], places[hi], cases)
+            if row != NONE:
+                words = _enter(places, lo, lo + head, words, spans)
+                lo += head
+                break
+        tail = suffix(data, points, kinds, places, lo + head, hi, with_numeral, units)
+        if tail > 0 and hi - tail > lo:
+            row = special_case(data, places[lo], places[hi - tail], cases)
+            if row != NONE:
+                hi -= tail
+                chunk.cut[cuts] = hi
+                cuts += 1
+                break
+        if head > 0:
+            words = _enter(places, lo, lo + head, words, spans)
+            lo += head
+        if tail > 0:
+            hi -= tail
+            chunk.cut[cuts] = hi
+            cuts += 1
+    if lo < hi:
+        if row == NONE:
+            row = special_case(data, places[lo], places[hi], cases)
+        if row != NONE:
+            words = _cut_case(places[lo], row, pieces, words, spans)
+        elif with_dot and is_url(points, kinds, lo, hi):
+            words = _enter(places, lo, hi, words, spans)
+        else:
+            words = _cut_infixes(points, kinds, places, lo, hi, words, spans)
+    for k in range(cuts - 1, -1, -1):
+        words = _enter(places, chunk.cut[k], chunk.cut[k - 1] if k > 0 else count, words, spans)
+    return words
+
+
+@inlined
+def _enter(places: NDArray[np.int32], lo: int, hi: int, words: int, spans: Spans) -> Any:
+    spans.start[words], spans.end[words] = places[lo], places[hi]
+    return words + 1
+
+
+@inlined
+def _cut_infixes(
+    points: NDArray[np.int32],
+    kinds: NDArray[np.uint16],
+    places: NDArray[np.int32],
+    lo: int,
+    hi: int,
+    words: int,
+    spans: Spans,
+) -> Any:
+    begin = i = lo
+    while i < hi:
+        size = infix(points, kinds, i, lo, hi) if kinds[i] & ACTS else 0
+        if size == 0:
+            i += 1
+            continue
+        if i != lo:  # an infix at the beginning separates nothing
+            if i != begin:
+                words = _enter(places, begin, i, words, spans)
+            words = _enter(places, i, i + size, words, spans)
+            begin = i + size
+        i += size
+    return _enter(places, begin, hi, words, spans) if begin < hi else words
+
+
+@inlined
+def _find_again(
+    data: NDArray[np.uint8], first: int, words: int, again: int, sequences: Sequences, spans: Spans, noted: Noted
+) -> Any:
+    """Note where the words of a chunk are a special case that the rules have cut otherwise; returns how many there are
+    in the document until here.
+
+    Of those that begin at one word the longest is noted: it would keep the others from being cut anew.
+    """
+    start, end = spans.start, spans.end
+    for i in range(first, words - 1):
+        if not is_set(sequences.maybe, np.int64(data[start[i]]) << 8 | np.int64(data[start[i + 1]])):
+            continue
+        key = NO_BITS
+        is_noted = False
+        for k in range(sequences.longest):
+            j = i + k
+            if j >= words or end[j] - start[j] > sequences.longest_word:
+                break
+            key = chained(key, hash_of(data, start[j], end[j]))
+            if not holds(sequences.beginning, key):
+                break
+            at = find(sequences.table, len(sequences.table) - 1, key)
+            if sequences.table[at] == key and sequences.row[at] != NONE:
+                is_noted = True
+                noted.first[again], noted.words[again], noted.row[again] = i, k + 1, sequences.row[at]
+        again += is_noted
+    return again
+
+
+@kernel
+def _cut_anew(
+    data: NDArray[np.uint8], words: int, again: int, sequences: Sequences, pieces: Pieces, spans: Spans, noted: Noted
+) -> int:
+    """Give the special cases that were found again their own pieces; returns the number of words.
+
+    A longer sequence of a special case, or an equally long one further left, that holds the first or the last word of
+    one keeps it from being cut anew, even across a space: so spaCy's matcher does.
+    """
+    before = Spans(spans.start[:words].copy(), spans.end[:words].copy())
+    out = done = 0
+    for q in range(again):
+        first, count = noted.first[q], noted.words[q]
+        if first < done or _is_covered(data, words, first, count, before, sequences):
+            continue
+        for i in range(done, first):
+            spans.start[out], spans.end[out] = before.start[i], before.end[i]
+            out += 1
+        out = _cut_case(before.start[first], noted.row[q], pieces, out, spans)
+        done = first + count
+    for i in range(done, words):
+        spans.start[out], spans.end[out] = before.start[i], before.end[i]
+        out += 1
+    return out
+
+
+@inlined
+def _is_covered(data: NDArray[np.uint8], words: int, first: int, count: int, spans: Spans, sequences: Sequences) -> Any:
+    """Whether another sequence goes before the one of `count` words at `first`."""
+    start, end = spans.start, spans.end
+    last = first + count - 1
+    for i in range(max(0, first - sequences.longest + 1), last + 1):
+        key = NO_BITS
+        for k in range(sequences.longest):
+            j = i + k
+            if j >= words or end[j] - start[j] > sequences.longest_word:
+                break
+            if k > 0:
+                gap = start[j] - end[j - 1]
+                if gap > 1 or (gap == 1 and data[end[j - 1]] != SPACE):
+                    break
+            key = chained(key, hash_of(data, start[j], end[j]))
+            if not holds(sequences.beginning, key):
+                break
+            if (
+                (k + 1 > count or (k + 1 == count and i < first))
+                and (i <= first <= j or i <= last <= j)
+                and holds(sequences.table, key)
+            ):
+                return True
+    return False
+
+
+def warm_up() -> None:
+    spacy_words(pa.array(["Don't go (yet), www.example.org: 5km.", ""], pa.large_string()))
