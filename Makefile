@@ -9,6 +9,7 @@ INTEROP := build/interop/bin/python
 TRACKERS := build/trackers/bin/python
 TORCH_PYTHON := build/torch/bin/python
 NAMES_PYTHON := build/names/bin/python
+HANDS_PYTHON := build/hands/tools/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
 SEEDS_PYTHON := build/seeds/bin/python
 DOCS_PYTHON := build/docs/bin/python
@@ -27,7 +28,7 @@ SEED := $(or $(SEED),$(shell date +%s))
 # A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
 DATA ?=
 
-.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop trackers torch seeds names docs docs-serve clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop trackers torch seeds names hands screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -125,6 +126,12 @@ docs: build/docs/.ready ## build the documentation as a site in build/site; a br
 docs-serve: build/docs/.ready ## the same at http://127.0.0.1:8000, built again when a page changes
 	NO_MKDOCS_2_WARNING=1 $(DOCS_PYTHON) -m mkdocs serve
 
+hands: build/hands/tools/.ready ## what a new user does, from the wheel alone: terminal, notebook, commands of the docs; POSIX
+	PYTHONPATH=scripts/hands $(HANDS_PYTHON) -m pytest -p fixtures -p no:cacheprovider -c /dev/null -x -ra scripts/hands
+
+screenshots: build/hands/tools/.ready ## pictures for the docs of terminal and notebook, made by what `hands` runs
+	PYTHONPATH=scripts/hands $(HANDS_PYTHON) scripts/hands/screenshots.py
+
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache
 
@@ -196,6 +203,11 @@ build/names/.ready: Makefile pyproject.toml constraints.txt
 build/docs/.ready: docs/requirements.txt
 	$(PYTHON) -m venv build/docs
 	$(DOCS_PYTHON) $(PIP) -r docs/requirements.txt
+	@touch $@
+
+build/hands/tools/.ready: Makefile
+	$(PYTHON) -m venv build/hands/tools
+	$(HANDS_PYTHON) $(PIP) pytest==9.* pyte==0.8.* rich
 	@touch $@
 
 build/seeds/.ready: Makefile pyproject.toml

@@ -1,0 +1,114 @@
+"""A program in a terminal of its own: what stands on its screen, and keys for it. POSIX only."""
+
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from fcntl import ioctl
+from pathlib import Path
+from termios import TIOCSWINSZ
+from types import TracebackType
+
+import pyte
+
+HISTORY = 5000  # lines above the screen that are kept
+
+
+class Terminal:
+    """A program on a screen of `columns` x `rows` characters.
+
+    with Terminal(["corpusmill", "demo"], cwd=folder) as terminal:
+        terminal.wait(lambda: "MB/s" in terminal.screen())
+        status = terminal.end()
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str | os.PathLike[str]],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        columns: int = 100,
+        rows: int = 40,
+    ) -> None:
+        self.display = pyte.HistoryScreen(columns, rows, history=HISTORY)
+        self._stream = pyte.ByteStream(self.display)
+        self._ours, theirs = pty.openpty()
+        ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        environment = {**(os.environ if env is None else env), "TERM": "xterm-256color"}
+        environment.pop("COLUMNS", None)
+        self.process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=_own_terminal,  # noqa: PLW1509, there are no threads
+        )
+        os.close(theirs)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        os.close(self._ours)
+
+    def press(self, keys: str) -> None:
+        """Type: "\\x03" is Ctrl-C."""
+        os.write(self._ours, keys.encode())
+
+    def screen(self) -> str:
+        """What stands on the screen now."""
+        return "\n".join(line.rstrip() for line in self.display.display).rstrip()
+
+    def everything(self) -> str:
+        """The lines that have left the screen at its top, and the screen."""
+        width = self.display.columns
+        above = ["".join(line[x].data for x in range(width)).rstrip() for line in self.display.history.top]
+        return "\n".join([*above, self.screen()])
+
+    def wait(self, until: Callable[[], bool], seconds: float = 120) -> None:
+        """Read what the program prints until it shows what is wanted. Raises TimeoutError with the screen."""
+        end = time.monotonic() + seconds
+        while not until():
+            if not self._read(0.1) and self.process.poll() is not None and not until():
+                raise EOFError(f"the program ended before that was seen:\n{self.everything()}")
+            if time.monotonic() > end:
+                raise TimeoutError(f"not seen in {seconds} s:\n{self.everything()}")
+
+    def end(self, seconds: float = 600) -> int:
+        """Its exit status, when it has ended and all that it printed is on the screen."""
+        self.wait(lambda: self.process.poll() is not None, seconds)
+        while self._read(0.1):
+            pass
+        return self.process.returncode
+
+    def _read(self, seconds: float) -> bool:
+        """Whether the program printed something within these seconds."""
+        if not select.select([self._ours], [], [], seconds)[0]:
+            return False
+        try:
+            printed = os.read(self._ours, 1 << 16)
+        except OSError:  # Linux: the other end is closed
+            printed = b""
+        if not printed:
+            time.sleep(seconds)
+            return False
+        self._stream.feed(printed)
+        return True
+
+
+def _own_terminal() -> None:
+    """In the program before it starts: its terminal is the one that Ctrl-C comes from."""
+    from termios import TIOCSCTTY
+
+    ioctl(0, TIOCSCTTY, 0)
