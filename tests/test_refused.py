@@ -272,7 +272,7 @@ ALL = [
 
 
 def test_everything_that_is_wrong_is_said_at_once(both):
-    lines = both(MANY, "runn.x=1", "steps.foo.x=2").removeprefix("error: ").splitlines()
+    lines = [line.removeprefix("error: ") for line in both(MANY, "runn.x=1", "steps.foo.x=2").splitlines()]
     assert len(lines) == len(ALL)
     for line, said in zip(lines, ALL):
         assert line.startswith(said), line

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import subprocess
 import sys
 
@@ -71,7 +72,9 @@ def seen_in_a_terminal(monkeypatch: pytest.MonkeyPatch, **variables: str) -> str
         context.setattr(sys, "stdout", stdout)
         print_table(HEAD, ROWS, notes=["of it"], styles=["cyan"])
         stdout.flush()
-        out = os.read(driver, 1 << 16)
+        out = b""
+        while select.select([driver], [], [], 0.2)[0]:  # it may come in parts
+            out += os.read(driver, 1 << 16)
     os.close(driver)
     _console.cache_clear()
     return out.decode().replace("\r\n", "\n")
