@@ -127,7 +127,7 @@ docs-serve: build/docs/.ready ## the same at http://127.0.0.1:8000, built again 
 	NO_MKDOCS_2_WARNING=1 $(DOCS_PYTHON) -m mkdocs serve
 
 hands: build/hands/tools/.ready ## what a new user does, from the wheel alone: terminal, notebook, commands of the docs; POSIX
-	PYTHONPATH=scripts/hands $(HANDS_PYTHON) -m pytest -p a_user -p no:cacheprovider -c /dev/null -x -ra scripts/hands
+	PYTHONPATH=scripts/hands $(HANDS_PYTHON) -m pytest -p a_user -p no:cacheprovider -c /dev/null -ra scripts/hands
 
 screenshots: build/hands/tools/.ready ## pictures for the docs of terminal and notebook, made by what `hands` runs
 	PYTHONPATH=scripts/hands $(HANDS_PYTHON) scripts/hands/screenshots.py

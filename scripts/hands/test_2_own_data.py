@@ -147,15 +147,19 @@ def test_a_limit_and_a_sample(corpusmill, desk, forum):
 
 @pytest.fixture
 def large(desk: Path) -> Path:
-    """One file of 40 MB: a unit of it takes seconds."""
     path = desk / "large.jsonl"
     if not path.exists():
-        words = "the quick brown fox jumps over a lazy dog and says that it was no trouble at all today".split()
-        with path.open("w", encoding="utf-8") as file:
-            for i in range(40_000):
-                text = " ".join(words[(i * 7 + j * j) % len(words)] for j in range(200)) + f". Number {i}."
-                file.write(json.dumps({"text": text}) + "\n")
+        write_large(path)
     return path
+
+
+def write_large(path: Path) -> None:
+    """One file of 40 MB: a unit of it takes seconds."""
+    words = "the quick brown fox jumps over a lazy dog and says that it was no trouble at all today".split()
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(40_000):
+            text = " ".join(words[(i * 7 + j * j) % len(words)] for j in range(200)) + f". Number {i}."
+            file.write(json.dumps({"text": text}) + "\n")
 
 
 LARGE = """read: {jsonl: large.jsonl}

@@ -94,6 +94,8 @@ def run(
             "limited": tables.files.limited or None,
             "up_to_date": up_to_date(done),
             "seconds": done.seconds,
+            "documents_in": done.waterfall.documents_in,
+            "documents_out": done.waterfall.documents_out,
             "report": RunFolder(done.place).report,
             "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
             "units": {stage: asdict(counts) for stage, counts in done.units.items()},
