@@ -5,13 +5,16 @@ from typing import Any
 CELLS = [
     """import corpusmill
 import pandas as pd""",
-    """texts = [f"Post {i}: " + "we talked about the weather again, and it was fine. " * 4 for i in range(300)]
-posts = pd.DataFrame({"text": texts + ["too short"] * 30})
+    """from random import Random
+
+words = "the river of a town and that old bridge to be seen with boats have come from far away in autumn rain".split()
+texts = [" ".join(Random(i).choices(words, k=80)) + "." for i in range(2000)]
+posts = pd.DataFrame({"text": texts + texts[:200] + ["too short"] * 100, "forum": "walks"})
 done = corpusmill.run(
     corpusmill.Recipe(
         name="posts",
         read={"posts": posts},
-        steps=["clean/normalize", {"filter/basic": {"min_words": 5}}, "dedup/minhash"],
+        steps=["clean/normalize", {"filter/basic": {"rules": ["min_words"], "min_words": 5}}, "dedup/minhash"],
         write=["jsonl"],
     )
 )""",
