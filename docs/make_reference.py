@@ -21,7 +21,14 @@ from docs.make_step_pages import WRITTEN, cell, exported, format_page, prose, st
 FOLDER = Path(__file__).parent / "reference"
 FIND = ("find", "names")
 # What is public in the modules of `corpusmill.__all__`; of errors, all that their docstring lists.
-PUBLIC = {"errors": (), "loader": tuple(loader.__all__), "read": FIND, "steps": FIND, "write": FIND}
+PUBLIC = {
+    "errors": (),
+    "loader": tuple(loader.__all__),
+    "read": FIND,
+    "steps": FIND,
+    "trackers": ("Metrics", "OpenMetrics", "Together", "numbers", "settings"),
+    "write": FIND,
+}
 WIDE = 100  # characters of a signature on one line
 
 

@@ -246,7 +246,7 @@ def test_damage_is_reported_with_the_file(done, tmp_path, corpusmill, format, da
     path = sorted(path for path in folder.iterdir() if path.name != ".SHA256SUMS")[-1]
     DAMAGE[damage](path)
     status, out, _ = corpusmill("verify", folder)
-    assert status == 1 and out.startswith(f"{path}: ") and "1 problems" in out
+    assert status == 1 and out.startswith(f"{path}: ") and "1 problem" in out
     assert ("it is not there" if damage == "gone" else "cut, changed or damaged") in out.splitlines()[0]
 
 
@@ -366,7 +366,7 @@ def test_the_verbs_speak_json(done, tmp_path, corpusmill):
 
 def test_the_verb_says_what_it_wrote_and_answers_a_slip(done, tmp_path, corpusmill):
     status, out, _ = corpusmill("export", done.folder, "jsonl", tmp_path / "out", "--single-file")
-    assert status == 0 and f"{tmp_path / 'out'}: 50 documents in 1 files" in out
+    assert status == 0 and f"{tmp_path / 'out'}: 50 documents in 1 file" in out
     status, out, err = corpusmill("export", done.folder, "json", tmp_path / "other")
     assert (status, out) == (2, "") and 'did you mean "jsonl"' in err
     assert all(name in err for name in formats())

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     from corpusmill.finished import Run
 
 EVERY = 10.0  # seconds
-# What a listener may be told of the inside of units, by the names that it is sent under.
-INSIDE = ("overall", "documents_per_second", "text_per_second", "memory", "working")
+# What a listener is told of the inside of units, by the names that it is sent under.
+INSIDE = {
+    "overall": "Share of the run that is done, from 0 to 1, about.",
+    "documents_per_second": "Documents a second, of all workers.",
+    "text_per_second": "Bytes of text a second, of all workers.",
+    "memory": "Bytes that the workers have in memory.",
+    "working": "Workers that have a unit.",
+}
 HELP = {
     "stage": "Stages that have begun.",
     "units": "Units of the present stage.",
@@ -141,7 +147,8 @@ class OpenMetrics(Metrics):
         lines = []
         for name, value in numbers.items():
             metric = f"corpusmill_{re.sub('[^a-zA-Z0-9_]', '_', name)}"
-            lines += [f"# HELP {metric} {HELP[name]}"] * (name in HELP)
+            if said := HELP.get(name) or INSIDE.get(name):
+                lines.append(f"# HELP {metric} {said}")
             lines += [f"# TYPE {metric} gauge", f"{metric}{self.labels} {value:.15g}"]
         write_atomic(self.path, "".join(f"{line}\n" for line in [*lines, "# EOF"]).encode())
 

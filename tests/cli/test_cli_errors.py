@@ -17,7 +17,7 @@ def test_every_error_of_a_recipe_has_its_line_and_its_prefix(corpusmill, tmp_pat
     (tmp_path / "r.yaml").write_text(WRONG)
     status, out, err = corpusmill("check", tmp_path / "r.yaml")
     lines = [line for line in err.splitlines() if line]
-    assert (status, out, len(lines)) == (2, "", 3)
+    assert (status, out, len(lines)) == (2, "", 4)  # x.jsonl is not there, either
     assert all(line.startswith(f"error: {tmp_path}/r.yaml:") for line in lines)
 
 

@@ -153,13 +153,25 @@ class Arguments:
     """What a training loop gives the loader is used, or refused with a ShardError."""
 
     name = "loader"
-    names = ("seq_len", "batch", "seed", "rank", "world", "shuffle", "epochs", "skip", "fields", "prefetch", "verify")
+    names = (
+        "seq_len",
+        "batch_size",
+        "seed",
+        "rank",
+        "world",
+        "shuffle",
+        "epochs",
+        "skip",
+        "fields",
+        "prefetch",
+        "verify",
+    )
 
     def prepare(self, base: Path) -> None:
         self.shards = str(made_run(base) / "run" / "output" / "shards")
 
     def plain(self) -> list[Files]:
-        return [{"given.json": as_text({"settings": {"batch": 2, "rank": 1, "world": 2}, "state": {}, "step": 3})}]
+        return [{"given.json": as_text({"settings": {"batch_size": 2, "rank": 1, "world": 2}, "state": {}, "step": 3})}]
 
     def make(self, random: Random) -> Files:
         settings = {name: random.choice(ODD) for name in random.sample(self.names, random.choice((0, 1, 1, 2, 3)))}
@@ -188,7 +200,7 @@ class Arguments:
             lambda: made.at(given["step"]),
             lambda: made.trace(given["step"]),
             lambda: [*islice(made, 3)],
-            lambda: loader.open(self.shards).batch(given["step"], given["settings"].get("batch", 2)),
+            lambda: loader.open(self.shards).batch(given["step"], given["settings"].get("batch_size", 2)),
         ):
             try:
                 use()

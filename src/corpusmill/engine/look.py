@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -59,7 +59,7 @@ def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = F
         except StorageError as error:
             raise InputError(str(error)) from error
         except Exception as error:
-            if isinstance(error, CorpusmillError) or type(source.reader).__module__.startswith("corpusmill."):
+            if isinstance(error, CorpusmillError) or is_ours(source.reader):
                 raise
             raise RecipeError(
                 f"{source.source}: {type(source.reader).__name__} fails on {file.path}: {raised(error)}"
@@ -79,6 +79,11 @@ def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = F
         f"{which}: not one record can be read: {reason}.{hint} If they are to be passed over, "
         "--set run.error_budget=1 allows it."
     )
+
+
+def is_ours(reader: Any) -> bool:
+    """Whether a reader ships with the package."""
+    return type(reader).__module__.startswith("corpusmill.")
 
 
 def _printable(reason: str) -> str:

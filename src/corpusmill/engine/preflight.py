@@ -16,7 +16,7 @@ from corpusmill import assets
 from corpusmill.engine.batch import Batch
 from corpusmill.engine.earlier_runs import refuse_itself
 from corpusmill.engine.inputs import NOTHING, SourceFiles, find_source
-from corpusmill.engine.look import FILES, MANY, Seen, look
+from corpusmill.engine.look import FILES, MANY, Seen, is_ours, look
 from corpusmill.engine.lower import lower_inputs
 from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import Plan
@@ -162,7 +162,11 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     if not findings.errors and not any(source.size for source in inputs):
         names = (file.path for source in inputs for file in source.files)
         findings.add(InputError("all input files are empty: " + ", ".join(names)[:500]))
-    seen, warnings = _look_at(recipe.read, inputs, recipe.run.error_budget, findings)
+    # In a run, workers read what a reader that is not ours reads: it may end its process.
+    looked_into = [
+        found if thorough or is_ours(source.reader) else NOTHING for source, found in zip(recipe.read, inputs)
+    ]
+    seen, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
     plan = lower_inputs(recipe, inputs) if fits else Plan(recipe, (), (), inputs)
     with findings.of():
         folder.refuse_if_unusable(plan.files, plan.places)

@@ -1,6 +1,7 @@
 """Do the parts of a recipe fit together? Text before tokens before rows, and pages need text extraction."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -229,4 +230,7 @@ def _later_extractor(part: Part, pages: Sequence[Part], extractors: Sequence[Par
 
 def _measures_text(part: Part) -> bool:
     needs = getattr(part.cls, "needs", ())
+    if isinstance(needs, property) and part.cls is not None:  # by parameters: those that are the default tell as well
+        with suppress(Exception):  # without parameters that must be given, nothing can be said
+            needs = part.cls().needs
     return isinstance(needs, tuple) and any("." not in need and need != "*" for need in needs)

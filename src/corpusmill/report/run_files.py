@@ -92,7 +92,10 @@ class RunFiles:
 
     def recipe_with(self, settings: Sequence[str]) -> Recipe:
         """The recipe with changes, written as for --set of `corpusmill run`."""
-        return Recipe.parse(self.recipe_text, self.folder.name_of(RUN), settings)
+        where = self.folder.name_of(RUN)
+        recipe = Recipe.parse(self.recipe_text, where)
+        # Not to the text with all values that were used: a rule that a change leaves out of `rules` is set there.
+        return Recipe.parse(recipe.dump(), where, settings) if settings else recipe
 
     def facts(self, stage: str) -> Facts:
         """The sum of what the units of a stage counted; empty if there is no such stage."""

@@ -60,7 +60,7 @@ class OfFunction:
     main_parameter = "function"
 
     def __post_init__(self) -> None:
-        self._call  # noqa: B018, it must be there
+        find(self.function)  # it must be there
 
     @cached_property
     def _call(self) -> Callable[[Document], Any]:
