@@ -4,6 +4,7 @@ import json
 import re
 import signal
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -156,15 +157,17 @@ def large(desk: Path) -> Path:
 
 def write_large(path: Path) -> None:
     """One file of 40 MB: a unit of it takes seconds."""
-    words = "the quick brown fox jumps over a lazy dog and says that it was no trouble at all today".split()
+    words = (
+        "the river of a town and that old bridge to be seen with boats have come from far away in autumn rain".split()
+    )
     with path.open("w", encoding="utf-8") as file:
         for i in range(40_000):
-            text = " ".join(words[(i * 7 + j * j) % len(words)] for j in range(200)) + f". Number {i}."
-            file.write(json.dumps({"text": text}) + "\n")
+            text = " ".join(Random(i % 36_000).choices(words, k=200))  # a tenth of them twice
+            file.write(json.dumps({"text": f"{text}. Written by walker{i % 7}@example.org."}) + "\n")
 
 
 LARGE = """read: {jsonl: large.jsonl}
-steps: [clean/normalize, filter/language, filter/gopher_quality, filter/gopher_repetition, redact/pii, dedup/minhash]
+steps: [clean/normalize, filter/language, filter/gopher_quality, redact/pii, dedup/minhash]
 write: jsonl
 """
 

@@ -33,8 +33,8 @@ def demo(
 def next_steps(folder: str) -> str:
     """What to do after the demo."""
     lines = [
-        (f"corpusmill peek {folder} --dropped", "documents that were dropped, each with its reason"),
-        ("corpusmill recipes", "other recipes that ship; `corpusmill new NAME` writes one to change"),
+        (f"corpusmill peek {folder} --dropped", "dropped documents, with their reasons"),
+        ("corpusmill recipes", "recipes that ship; `new` writes one to a file"),
         ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for documents of yours"),
     ]
     width = max(len(command) for command, _ in lines)
