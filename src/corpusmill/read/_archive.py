@@ -161,17 +161,15 @@ def _compressed(members: "Members", start: int, stop: int, limit: int, look_back
         if members.trouble:
             if first >= start:
                 yield _damage(first, members.trouble)
-            opened = not isinstance(members.trouble, Truncated) and members.search(first + 1, stop)
+            # Also where data seems to end with the file: one false byte of a header may say that all is its own.
+            opened = members.search(first + 1, stop)
             continue
         stream = Stream(members.run(), again=members.run_again(first))
         if first >= start:
             yield from _records(stream, limit, offsets=count(first))
         while stream.drop(FEED):
             pass
-        if stream.error:
-            opened = not isinstance(stream.error, Truncated) and members.search(members.start + 1, stop)
-        else:
-            opened = members.opened
+        opened = members.search(members.start + 1, stop) if stream.error else members.opened
 
 
 class Members:
