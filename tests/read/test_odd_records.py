@@ -342,9 +342,7 @@ def arrays(kind: pa.DataType, size: int) -> st.SearchStrategy[pa.Array]:
         )
     if pa.types.is_fixed_size_list(kind):
         return arrays(kind.value_type, size * kind.list_size).map(
-            lambda part: (
-                pa.FixedSizeListArray.from_arrays(part, type=kind) if kind.list_size else pa.array([[]] * size, kind)
-            )
+            lambda part: pa.Array.from_buffers(kind, size, [None], children=[part])
         )
     if pa.types.is_map(kind):
         return arrays(kind.item_type, size).map(
