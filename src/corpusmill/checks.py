@@ -17,6 +17,7 @@ from corpusmill.engine.forecast import Forecast, forecast
 from corpusmill.engine.inputs import SourceFiles
 from corpusmill.engine.look import MANY, Seen, spread
 from corpusmill.engine.stored_rows import given, stored, with_inputs
+from corpusmill.execute import cpus
 from corpusmill.read import ReadCounts
 from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
@@ -100,7 +101,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     recipe = stored(recipe, folder)
     ready = preflight.ready(recipe, folder, thorough=True)
     plan = ready.plan
-    workers = recipe.run.workers or os.cpu_count() or 1
+    workers = recipe.run.workers or cpus.usable()
     ahead = preview(folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
     return Checked(

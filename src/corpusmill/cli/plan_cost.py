@@ -1,6 +1,5 @@
 """corpusmill plan RECIPE: what a run costs and gives, from a sample of its input."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from corpusmill.report.numbers import duration, number, plural, share, size
 def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[str]) -> dict[str, Any]:
     """The estimate as JSON, with the `hours` that so many workers take."""
     from corpusmill.estimate import estimate
+    from corpusmill.execute import cpus
     from corpusmill.progress import display
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import share_of
@@ -20,7 +20,7 @@ def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[s
     loaded = Recipe.load(recipe, settings)
     with display() as listener:
         cost = estimate(loaded, share, listener)
-    count = workers or loaded.run.workers or os.cpu_count() or 1
+    count = workers or loaded.run.workers or cpus.usable()
     return {**cost.to_json(), "workers": count, "hours": cost.seconds / count / 3600}
 
 
