@@ -68,11 +68,6 @@ class Executor(Protocol):
     they raise. `close` ends what it keeps for the next stage.
     """
 
-    @classmethod
-    def start(cls, workers: int, preload: Sequence[str]) -> Self:
-        """An executor of `workers` workers, which import these modules first."""
-        ...
-
     def check(self, checks: Sequence[Check]) -> None: ...
 
     def run(
@@ -80,6 +75,15 @@ class Executor(Protocol):
     ) -> list[Failure]: ...
 
     def close(self) -> None: ...
+
+
+class NamedExecutor(Executor, Protocol):
+    """One that a recipe can name."""
+
+    @classmethod
+    def start(cls, workers: int, preload: Sequence[str]) -> Self:
+        """An executor of `workers` workers, which import these modules first."""
+        ...
 
 
 @runtime_checkable
@@ -104,10 +108,10 @@ def names() -> list[str]:
     return sorted(name for name in files if name not in HELPERS)
 
 
-def find(name: str) -> type[Executor]:
+def find(name: str) -> type[NamedExecutor]:
     """The class behind an executor's name. Raises RecipeError if there is none, naming the nearest."""
     if name not in names():
         near = did_you_mean(name, names()) or "."
         raise RecipeError(f'there is no executor "{name}"{near} Use one of: {", ".join(names())}.')
-    executor: type[Executor] = getattr(import_module(f"{__name__}.{name}"), name.title())
+    executor: type[NamedExecutor] = getattr(import_module(f"{__name__}.{name}"), name.title())
     return executor

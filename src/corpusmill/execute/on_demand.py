@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from corpusmill.execute import Check, Executor, Failure, OnAside, OnCommit, OnPulse, Pulsing
 
@@ -19,10 +19,6 @@ class OnDemand:
     checks: Sequence[Check] = ()
     on_pulse: OnPulse | None = None
     started: Executor | None = None
-
-    @classmethod
-    def start(cls, workers: int, preload: Sequence[str]) -> Self:
-        raise NotImplementedError("it starts another one")
 
     def check(self, checks: Sequence[Check]) -> None:
         self.checks = checks
