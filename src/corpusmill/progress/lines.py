@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from corpusmill.progress import words
+from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
     from corpusmill.engine.meter import StageProgress
@@ -34,7 +35,7 @@ class Lines:
         pass
 
     def planned(self, stages: "Sequence[Stage]") -> None:
-        self._say(f"{len(stages)} stages: {', '.join(stage.name for stage in stages)}")
+        self._say(f"{plural(len(stages), 'stage')}: {', '.join(stage.name for stage in stages)}")
 
     def compiling(self) -> None:
         self._say(words.COMPILING)
