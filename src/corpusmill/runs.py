@@ -107,10 +107,10 @@ def _run(
     plan = ready.plan
     if isinstance(listener, BeatListener):
         listener.planned(plan.stages)
-    call.clock.at(COMPILING)
-    compiling = warm_kernels(listener)
-    call.clock.at("")
     finished = is_finished(run_folder, plan)
+    call.clock.at(COMPILING)
+    compiling = 0.0 if finished else warm_kernels(listener)
+    call.clock.at("")
     wanted = 0  # workers that are missed if there is no work for them
     if executor is None:
         asked = workers or recipe.run.workers

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -86,11 +87,10 @@ def test_warming_compiles_every_kernel():
     missing = []
     for name in kernel_modules():
         for value in vars(importlib.import_module(name)).values():
-            mine = isinstance(value, numba.core.dispatcher.Dispatcher) and value.py_func.__module__ == name
-            if mine and not value.targetoptions.get("forceinline"):
-                stem = f"{name.rsplit('.', 1)[1]}.{value.py_func.__qualname__}-"
+            if isinstance(value, compile.Lazy) and value.__module__ == name and value.makes_cached_code:
+                stem = f"{name.rsplit('.', 1)[1]}.{value.__qualname__}-"
                 if not any(path.name.startswith(stem) for path in folder.rglob("*.nbi")):
-                    missing.append(f"{name}.{value.py_func.__name__}")
+                    missing.append(f"{name}.{value.__name__}")
     assert missing == []
 
 
@@ -104,7 +104,8 @@ for name in modules:
     import_module(name)
 compile.warm(modules)
 assert compile.is_warm(modules)
-compiled = [f for m in modules for f in vars(sys.modules[m]).values() if hasattr(f, "stats") and f.signatures]
+values = [v for m in modules for v in vars(sys.modules[m]).values() if isinstance(v, compile.Lazy)]
+compiled = [v.dispatcher for v in values if v.makes_cached_code and v.dispatcher.signatures]
 print(sum(sum(f.stats.cache_misses.values()) for f in compiled))
 """
 
@@ -161,3 +162,21 @@ def test_code_in_a_folder_that_others_can_enter_can_be_written_by_this_user_alon
     subprocess.run([sys.executable, "-c", script], env=environment, check=True, stdout=subprocess.DEVNULL)
     folders = list(tmp_path.iterdir())
     assert folders and all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
+
+
+def test_no_documents_need_no_numba():
+    code = """
+import sys
+import pyarrow as pa
+from corpusmill.text.fold import fold
+from corpusmill.text.stats import document_stats
+none = pa.array([], pa.large_string())
+print(len(document_stats(none)), len(fold(none)), "numba" in sys.modules)
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["0", "0", "False"]
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    from corpusmill.text.spans import longest
+
+    assert pickle.loads(pickle.dumps(longest)) is longest

@@ -23,24 +23,25 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, update_wrapper
 from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numba
-import numba.extending
-from llvmlite import binding
-from numba.core import entrypoints
+from typing import Any, TypeVar, cast
 
 from corpusmill import leftovers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class _Plain(threading.local):
+    within = False  # a kernel that is called as a Python function
+
+
 PACKAGE = Path(__file__).parent.parent
 IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 POLL = 0.5  # seconds between looks at what the other process has compiled
+_plain = _Plain()
 _refused: dict[Path, str] = {}  # folder -> why
 _numba_settings = threading.RLock()  # a first call may make kernels, and call others first
 
@@ -50,27 +51,107 @@ def kernel(function: F) -> F:
 
     Arrays are not bounds-checked and integers wrap: the caller vouches for every offset.
     """
-    folder = _folder(function.__module__)
-    with _numba_settings:
-        # Set only while numba chooses its folder, so that a user's own kernels keep theirs.
-        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
-        try:
-            compiled: F = numba.njit(nogil=True, cache=folder is not None)(function)
-        finally:
-            numba.config.CACHE_DIR = before
-    return _without_extensions(compiled)
+    return cast(F, Lazy(function, _compiled_kernel))
 
 
 def inlined(function: F) -> F:
     """A helper of kernels: LLVM inlines it into each caller, and it has no cached code of its own."""
-    compiled: F = numba.njit(nogil=True, forceinline=True)(function)
-    return _without_extensions(compiled)
+    return cast(F, Lazy(function, _compiled_helper))
 
 
-def _without_extensions(compiled: F) -> F:
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """A function given as LLVM code."""
+    return Lazy(function, _as_intrinsic)
+
+
+class Lazy:
+    """What a decorator of this module makes of a function. Numba, whose import takes longer than that of all else, is
+    imported at the first call that has something to do: `corpusmill check` puts no documents through the steps, and a
+    finished run that is run again has none.
+
+    Kernels name each other as globals; numba asks a global that it does not know for `_numba_type_`.
+    """
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        update_wrapper(self, function)
+        self._function, self._make, self._made = function, make, None
+
+    @property
+    def dispatcher(self) -> Any:
+        """What numba made of the function."""
+        with _numba_settings:
+            if self._made is None:
+                self._made = self._make(self._function)
+        return self._made
+
+    @property
+    def makes_cached_code(self) -> bool:
+        return self._make is _compiled_kernel
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba import typeof
+        from numba.core.registry import cpu_target
+
+        dispatcher = self.dispatcher
+        if self._make is not _as_intrinsic:
+            return typeof(dispatcher)
+        cpu_target.typing_context.refresh()  # it may have been made only now, within the compilation of what calls it
+        return cpu_target.typing_context.resolve_value_type(dispatcher)
+
+    def __call__(self, *args: Any) -> Any:
+        if self._made is None and args and (_plain.within or _is_nothing(args[0])):
+            return self._as_python(args)
+        return (self._made or self.dispatcher)(*args)
+
+    def _as_python(self, args: tuple[Any, ...]) -> Any:
+        """Call the function itself, and in it those that it calls: its loops are over no documents."""
+        before, _plain.within = _plain.within, True
+        try:
+            return self._function(*args)
+        finally:
+            _plain.within = before
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__  # as functions are pickled
+
+
+def _is_nothing(of: Any) -> bool:
+    """Whether the first argument of a kernel is an array of no elements, or a text (`buffers.Text`) of no documents."""
+    return len(getattr(of, "offsets", (0, 0))) == 1 or getattr(of, "size", 1) == 0
+
+
+def _compiled_kernel(function: Callable[..., Any]) -> Any:
+    import numba
+
+    folder = _folder(function.__module__)
+    # Set only while numba chooses its folder, so that a user's own kernels keep theirs.
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
+    try:
+        return _without_extensions(numba.njit(nogil=True, cache=folder is not None)(function))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _compiled_helper(function: Callable[..., Any]) -> Any:
+    import numba
+
+    return _without_extensions(numba.njit(nogil=True, forceinline=True)(function))
+
+
+def _as_intrinsic(function: Callable[..., Any]) -> Any:
+    from numba.extending import intrinsic
+
+    return intrinsic(function)
+
+
+def _without_extensions(compiled: Any) -> Any:
     """The same, whose first call does not import what other packages add to numba: kernels see NumPy arrays alone, and
     awkward, which comes with the tokenizer, takes 0.17 s. Functions of a user's own still have it imported."""
-    first_call = compiled._compile_for_args  # type: ignore[attr-defined]
+    from numba.core import entrypoints
+
+    first_call = compiled._compile_for_args
 
     def without(*args: Any, **named: Any) -> Any:
         with _numba_settings:
@@ -80,13 +161,8 @@ def _without_extensions(compiled: F) -> F:
             finally:
                 entrypoints._already_initialized = before
 
-    compiled._compile_for_args = without  # type: ignore[attr-defined]
+    compiled._compile_for_args = without
     return compiled
-
-
-def intrinsic(function: Callable[..., Any]) -> Any:
-    """A function given as LLVM code."""
-    return numba.extending.intrinsic(function)
 
 
 @cache
@@ -241,6 +317,8 @@ def _marker(module: str) -> Path | None:
     folder = _folder(module)
     if folder is None:
         return None
+    from llvmlite import binding
+
     # Numba also distinguishes code by the path of its source: another installation of this version compiles for itself.
     processor = f"{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}"
     machine = f"{sys.implementation.cache_tag}{processor}{PACKAGE}"

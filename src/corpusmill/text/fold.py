@@ -11,7 +11,7 @@ from corpusmill.text.buffers import PAD, Text, grown, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, U, load8, lowest_bit
 from corpusmill.text.simd import copy_letters
-from corpusmill.text.spans import below, longest
+from corpusmill.text.spans import below
 from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, decode, folding, place
 
 SPACE, ZERO, CAPITAL_SIGMA = 32, 48, 0x3A3
@@ -32,7 +32,7 @@ def fold(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     returns   (documents,) large_string; a null becomes ""
     """
     text = view(texts)
-    most = longest(text.offsets)
+    most = int(np.diff(text.offsets).max(initial=0))
     offsets = np.zeros(len(text.offsets), np.int64)
     out = np.empty(int(text.offsets[-1] - text.offsets[0]) + (GROWTH - 1) * most + SLACK + PAD, np.uint8)
     done = _fold(text, 0, folding(), out, offsets)

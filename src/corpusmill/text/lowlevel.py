@@ -1,14 +1,12 @@
 """Instructions that numba lacks: unaligned loads, the 128-bit product, bit counting.
 
-Loads are little-endian, unchecked, and need no alignment.
+Loads are little-endian, unchecked, and need no alignment. Numba and LLVM are imported when code is made
+(`compile.Lazy`).
 """
 
 from typing import Any, TypeAlias
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
 
 from corpusmill.text.compile import inlined, intrinsic
 
@@ -22,6 +20,9 @@ ALL_BITS = U(0xFFFFFFFFFFFFFFFF)
 def _loader(bits: int) -> Any:
     @intrinsic
     def load(typingctx: Any, array: Any, offset: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
         signature = getattr(types, f"uint{bits}")(array, types.intp)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -44,6 +45,9 @@ load64 = _loader(64)
 @intrinsic
 def high_product(typingctx: Any, a: Any, b: Any) -> Any:
     """(uint64, uint64) -> the high 64 bits of their 128-bit product."""
+    from llvmlite import ir
+    from numba import types
+
     signature = types.uint64(types.uint64, types.uint64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -57,6 +61,9 @@ def high_product(typingctx: Any, a: Any, b: Any) -> Any:
 @intrinsic
 def lowest_bit(typingctx: Any, x: Any) -> Any:
     """uint64 -> index of its lowest set bit, 64 if there is none."""
+    from llvmlite import ir
+    from numba import types
+
     signature = types.intp(types.uint64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -68,6 +75,8 @@ def lowest_bit(typingctx: Any, x: Any) -> Any:
 @intrinsic
 def count_bits(typingctx: Any, x: Any) -> Any:
     """uint64 -> how many of its bits are set."""
+    from numba import types
+
     signature = types.intp(types.uint64)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -79,6 +88,9 @@ def count_bits(typingctx: Any, x: Any) -> Any:
 @intrinsic
 def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, place: Any) -> Any:
     """target[place:place + size] = source[start:start + size]; they must not overlap."""
+    from numba import types
+    from numba.core import cgutils
+
     signature = types.void(source, types.intp, types.intp, target, types.intp)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -2,20 +2,16 @@
 
 Portable LLVM vector code, which becomes AVX-512, AVX2 or NEON on the machine that compiles it. A `Test` maps a vector
 of 64 bytes to 64 booleans; `masks` turns several tests into one intrinsic `(bytes, offset) -> (uint64, …)`, bit i for
-byte offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`).
+byte offset + i. It reads all 64 bytes, so that many must be readable past the last offset (`buffers.PAD`). LLVM is
+imported when code is made (`compile.Lazy`).
 """
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from llvmlite import ir
-from numba import types
-
 from corpusmill.text.compile import intrinsic
 
 Test: TypeAlias = Callable[[Any, Any], Any]
-
-BYTES_64 = ir.VectorType(ir.IntType(8), 64)
 
 
 def masks(*tests: Test) -> Any:
@@ -23,11 +19,14 @@ def masks(*tests: Test) -> Any:
 
     @intrinsic
     def load_masks(typingctx: Any, array: Any, offset: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
         signature = types.UniTuple(types.uint64, len(tests))(array, types.intp)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             base = context.make_array(signature.args[0])(context, builder, args[0]).data
-            vector = builder.load(builder.bitcast(builder.gep(base, [args[1]]), BYTES_64.as_pointer()))
+            vector = builder.load(builder.bitcast(builder.gep(base, [args[1]]), _bytes(64).as_pointer()))
             vector.align = 1
             words = [builder.bitcast(test(builder, vector), ir.IntType(64)) for test in tests]
             return context.make_tuple(builder, signature.return_type, words)
@@ -37,8 +36,17 @@ def masks(*tests: Test) -> Any:
     return load_masks
 
 
+def _bytes(count: int) -> Any:
+    """LLVM's type of so many bytes side by side."""
+    from llvmlite import ir
+
+    return ir.VectorType(ir.IntType(8), count)
+
+
 def _splat(byte: int) -> Any:
-    return ir.Constant(BYTES_64, [byte] * 64)
+    from llvmlite import ir
+
+    return ir.Constant(_bytes(64), [byte] * 64)
 
 
 def between(low: int, high: int) -> Test:
@@ -88,8 +96,11 @@ def copy_letters(typingctx: Any, source: Any, at: Any, target: Any, place: Any) 
 
     Writes them in lower case to target[place:], and overwrites 16 bytes there in any case.
     """
+    from llvmlite import ir
+    from numba import types
+
     signature = types.intp(source, types.intp, target, types.intp)
-    bytes_16 = ir.VectorType(ir.IntType(8), 16)
+    bytes_16 = _bytes(16)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def splat(value: int) -> Any:

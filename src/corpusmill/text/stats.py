@@ -84,7 +84,8 @@ def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> ND
     """
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, STATS)
-    _measure(text, classes(), stop_hashes(), contained, out)
+    if len(out):
+        _measure(text, classes(), stop_hashes(), contained, out)
     return out
 
 
