@@ -29,6 +29,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from corpusmill import leftovers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,7 +111,8 @@ class Lazy:
         """Call the function itself, and in it those that it calls: its loops are over no documents."""
         before, _plain.within = _plain.within, True
         try:
-            return self._function(*args)
+            with np.errstate(all="ignore"):  # constants that wrap
+                return self._function(*args)
         finally:
             _plain.within = before
 
