@@ -25,10 +25,12 @@ WORKLOAD ?= build/workload
 KILLS ?= 200
 FUZZ_MINUTES ?= 2
 SEED := $(or $(SEED),$(shell date +%s))
-# A folder of real and labelled documents, for parity, quality and bench. None comes with the repository.
+# A folder of real and labelled documents, for parity, quality, ablation and bench. None comes with the repository.
 DATA ?=
+# Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
+SIZE ?= small
 
-.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality interop trackers torch seeds names hands screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality ablation interop trackers torch seeds names hands screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -103,6 +105,11 @@ parity: data-given $(READY) build/parity/.ready ## compare the decisions of our 
 
 quality: data-given $(READY) ## how often decisions are right, on real and labelled documents; needs DATA=DIR
 	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
+
+ablation: data-given $(READY) build/torch/.ready ## train a small GPT on what each stage keeps, and compare its loss on held-out text; needs DATA=DIR; SIZE=large for an accelerator
+	$(BIN)/python -m benchmarks.ablation prepare --data $(DATA) --out build/ablation
+	$(TORCH_PYTHON) -m benchmarks.ablation train --out build/ablation --size $(SIZE)
+	$(TORCH_PYTHON) -m benchmarks.ablation show --out build/ablation --size $(SIZE) --picture build/ablation/ablation.svg
 
 trackers: build/trackers/.ready ## run the examples of docs/guide/tracking.md with MLflow, Weights & Biases, Argilla, Label Studio
 	$(TRACKERS) -m benchmarks.peers.trackers
