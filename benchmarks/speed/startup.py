@@ -1,6 +1,8 @@
-"""How long until something happens: help, a whole run of 100 documents, and the very first run on a machine."""
+"""How long until something happens: help, a whole run of 100 documents, the very first run on a machine, and what the
+commands cost that compute nothing."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,16 @@ from statistics import median
 from benchmarks.common import CRAWL, Figure, Workload, row, table
 
 HELP, WHOLE, COMPILE = 0.15, 1.5, 60.0  # seconds
+NOTHING = 1.0  # seconds of CPU: well below
 DOCUMENTS = 100
+SHORT = """
+read: {{jsonl: {input}}}
+steps:
+  - filter/gopher_quality
+  - dedup/minhash
+write: {{jsonl: {{}}}}
+run: {{folder: {folder}}}
+"""
 
 
 def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
@@ -31,6 +42,24 @@ def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     ]
     for figure in figures:
         row(figure.name, f"{figure.value:.2f}")
+    print("\n")
+    short = scratch / "short.yaml"
+    short.write_text(SHORT.format(input=scratch / "docs-0000.jsonl", folder=scratch / "short"), "utf-8")
+    cpu_seconds("run", short)
+    table("of a recipe of seven lines", "CPU s")
+    computed_nothing = [
+        Figure("`corpusmill check`", median(cpu_seconds("check", short) for _ in range(runs)), "s", NOTHING, "below"),
+        Figure(
+            "`corpusmill run` of a finished run",
+            median(cpu_seconds("run", short) for _ in range(runs)),
+            "s",
+            NOTHING,
+            "below",
+        ),
+    ]
+    for figure in computed_nothing:
+        row(figure.name, f"{figure.value:.2f}")
+    figures += computed_nothing
     print()
     shutil.rmtree(scratch)
     return figures
@@ -43,6 +72,15 @@ def write_input(workload: Workload, scratch: Path) -> Path:
     recipe = scratch / "recipe.yaml"
     recipe.write_text(Workload(scratch, (), 0, DOCUMENTS, "").recipe(CRAWL, "first"), "utf-8")
     return recipe
+
+
+def cpu_seconds(verb: str, recipe: Path) -> float:
+    """User and system time of a command; POSIX."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "corpusmill.cli", verb, str(recipe)]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def help_seconds() -> float:
