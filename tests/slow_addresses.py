@@ -84,6 +84,8 @@ def signals(step: Url, url: str | None) -> dict[str, object]:
         "curated_domains": first(domains(url), {parts_of(entry)[0] for entry in step.curated_domains}),
         "block_urls": first(pages(url), {pages(entry)[0] for entry in step.block_urls}),
         "hard_words": next((word for word in hard if f" {word} " in f" {text} "), None),
-        "sub_words": next((word for word in squeezed if word in text.replace(" ", "")), None),
+        "sub_words": next(
+            (word for word in squeezed if word in text.replace(" ", "" if step.sub_words_across else " ")), None
+        ),
         "soft_words": len({word for word in soft if f" {word} " in f" {text} "}),
     }

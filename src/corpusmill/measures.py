@@ -18,6 +18,7 @@ Family "stats" (Gopher: arXiv:2112.11446, A1.1 and table A1; FineWeb: arXiv:2406
     mean_word_length                characters of content words / content words
     hash_ratio                      "#" / words
     ellipsis_ratio                  ("..." + "…") / words
+    symbol_ratio                    both added up
     bullet_line_ratio               lines beginning with "•" or "-" / lines; lines of str.splitlines()
     ellipsis_line_ratio             lines ending in "..." or "…" / lines
     alpha_word_ratio                words with a letter / words
@@ -108,6 +109,7 @@ def stats(s: NDArray[Any]) -> dict[str, pa.Array]:
         "mean_word_length": ratio(s["content_word_chars"], s["content_words"]),
         "hash_ratio": ratio(s["hashes"], words),
         "ellipsis_ratio": ratio(s["ellipses"], words),
+        "symbol_ratio": ratio(s["hashes"] + s["ellipses"], words),
         "bullet_line_ratio": ratio(s["bullet_lines"], s["lines"]),
         "ellipsis_line_ratio": ratio(s["ellipsis_lines"], s["lines"]),
         "alpha_word_ratio": ratio(s["alpha_words"], words),

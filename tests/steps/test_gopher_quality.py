@@ -1,5 +1,9 @@
+import re
+
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import RecipeError
@@ -11,6 +15,7 @@ PROSE = {
     "mean_word_length": 4.7,
     "hash_ratio": 0.0,
     "ellipsis_ratio": 0.0,
+    "symbol_ratio": 0.0,
     "bullet_line_ratio": 0.0,
     "ellipsis_line_ratio": 0.0,
     "alpha_word_ratio": 0.97,
@@ -57,6 +62,42 @@ def test_a_document_without_words_fails_only_what_can_be_measured():
 def test_bounds_that_let_nothing_through_fail_when_the_step_is_made():
     with pytest.raises(RecipeError, match="need min_words <= max_words, got min_words=60, max_words=50"):
         GopherQuality(min_words=60, max_words=50)
+
+
+def ellipsis_columns(text: str, *ellipses: str) -> dict[str, float]:
+    """The slow twin: words and lines as Python has them."""
+    one = re.compile("|".join(map(re.escape, sorted(ellipses, key=len, reverse=True))))
+    words, lines = len(text.split()), text.splitlines()
+    found = len(one.findall(text))
+    ending = sum(bool(re.search(f"(?:{one.pattern})\\Z", line.rstrip())) for line in lines)
+    return {
+        "ellipsis_ratio": found / words if words else 0.0,
+        "symbol_ratio": (found + text.count("#")) / words if words else 0.0,
+        "ellipsis_line_ratio": ending / len(lines) if lines else 0.0,
+    }
+
+
+PARTS = ["word", "#", ".", "...", ". . .", "…", " ", "\n", "\r\n", "\x0b", "\u2028", "\t"]
+
+
+@given(st.lists(st.lists(st.sampled_from(PARTS), max_size=12).map("".join), max_size=3))
+def test_ellipses_of_ones_own_are_counted_as_python_counts_them(batch):
+    step = GopherQuality(ellipses=("...", ". . .", "…"))
+    columns = pa.RecordBatch.from_pydict(step.signals(docs(*batch))).to_pylist()
+    assert columns == [ellipsis_columns(text, *step.ellipses) for text in batch]
+
+
+def test_hashes_and_ellipses_are_bounded_together():
+    step = GopherQuality(rules=("max_symbol_ratio",), max_symbol_ratio=0.25)
+    assert judge(step, symbol_ratio=0.25) is None
+    assert judge(step, symbol_ratio=0.26) == "max_symbol_ratio"
+    counted = MEASURES["stats"](docs("#one two... three… four"))
+    assert counted["symbol_ratio"].to_pylist() == [0.75]
+
+
+def test_an_ellipsis_is_a_text():
+    with pytest.raises(RecipeError, match=re.escape("ellipses is a list of texts without white space at the ends")):
+        GopherQuality(ellipses=())
 
 
 PROSE_TEXT = "The river that runs to the sea has to be crossed with care and patience. " * 5

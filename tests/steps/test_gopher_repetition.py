@@ -96,7 +96,7 @@ ONCE = " h i j k l m n "
         ("x y x y z", "top_2_gram", 2 * 3, 2 * 3),
         ("a a a a b", "top_2_gram", 3 * 3, len("a a a a")),  # three occurrences that overlap
         ("a a a a a b", "top_3_gram", 3 * 5, len("a a a a a")),
-        ("one two three", "top_2_gram", len("one two"), len("one two")),  # each is the most frequent: the first
+        ("one two three", "top_2_gram", len("one two"), 0),  # the first of those that occur once; none is repeated
         ("one", "top_2_gram", 0, 0),
         # "contained within all duplicate n-grams, taking care not to count characters that occur in overlapping
         # n-grams more than once"

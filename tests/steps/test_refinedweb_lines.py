@@ -71,6 +71,37 @@ def test_phrases_are_cut_out_of_short_lines(line, left):
     assert signals["lines_cut"] == (left != line)
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("MENU HERE\n\na river runs\n\nMENU HERE\n\nthe sea\n\nMENU HERE", "a river runs\n\n\nthe sea"),
+        ("\na river runs\n\n", "\na river runs\n\n"),
+        ("MENU HERE\n\n", ""),
+    ],
+)
+def test_no_blank_lines_are_left_at_an_end_where_lines_were_removed(text, left):
+    assert run(KEEP_ALL, text)[0] == left
+
+
+@pytest.mark.parametrize(
+    ("phrases", "line", "left"),
+    [
+        ({"at_start": ("Über uns",)}, "über uns | Unsere Post", "Unsere Post"),
+        ({"at_start": ("Über uns",)}, "Überunsere Post heute", "Überunsere Post heute"),
+        ({"at_end": ("читать далее",)}, "Река течёт к морю. Читать далее »", "Река течёт к морю."),
+        ({"at_end": ("далее",)}, "И так неподалее", "И так неподалее"),
+        ({"at_end": ("続きを読む",)}, "川は 海へ流れる。続きを読む", "川は 海へ流れる。"),
+        ({"at_end": ("read more...",)}, "The river read more...", "The river"),
+        ({"anywhere": ("в корзине",)}, "Стул 3 в корзине сейчас", "Стул сейчас"),
+        ({"counters": ("просмотров",)}, "1 234 просмотров", "1 234 просмотров"),
+        ({"counters": ("просмотров",)}, "1234 просмотров", ""),
+    ],
+)
+def test_phrases_may_be_of_any_language(phrases, line, left):
+    step = RefinedwebLines(max_words_removed=None, **{"at_end": (), "at_start": (), "anywhere": (), **phrases})
+    assert run(step, f"{PROSE}\n{line}")[0] == (f"{PROSE}\n{left}" if left else PROSE)
+
+
 @pytest.mark.parametrize(("words", "reason"), [(19, None), (18, "max_words_removed")])
 def test_a_document_that_loses_more_than_a_twentieth_is_dropped_and_keeps_its_lines(words, reason):
     prose = " ".join(["word"] * words)
@@ -94,7 +125,8 @@ def test_without_words_nothing_is_removed(text):
     [
         ({"max_words_removed": 5}, "max_words_removed is a share from 0 to 1, got 5"),
         ({"phrase_words": -1}, "phrase_words must be at least 0"),
-        ({"at_end": ("read more...",)}, 'at_end has "read more..."; a phrase begins and ends with a letter or digit'),
+        ({"at_end": ("...",)}, 'at_end has "..."; a phrase has a letter or digit'),
+        ({"anywhere": (" cart",)}, 'anywhere has " cart"; a phrase has a letter or digit, and no white space at its'),
     ],
 )
 def test_what_makes_no_sense_fails_when_the_step_is_made(wrong, message):
@@ -125,14 +157,20 @@ def slow_lines(text, step):
             if left is not None:
                 counts["cut"] += 1
                 lost += len(line.split()) - len(left.split())
-                kept += [line.replace(line.strip(), left)] if left else []
+                kept += [line.replace(line.strip(), left) if left else None]
                 continue
         if rule is None:
             kept.append(line)
         else:
+            kept.append(None)
             counts[rule] += 1
             lost += len(line.split())
-    return "\n".join(kept), lost, counts
+    filled = [at for at, line in enumerate(kept) if line is not None and line.strip()]
+    first, last = (filled[0], filled[-1]) if filled else (len(kept), -1)
+    head, tail = kept[:first], kept[last + 1 :]
+    # Blank lines at an end go if a line went there; those of a text without a word left are at both ends.
+    left = [*([] if None in head else head), *kept[first : last + 1], *([] if None in tail or not filled else tail)]
+    return "\n".join(line for line in left if line is not None), lost, counts
 
 
 def only_counters(line, names):

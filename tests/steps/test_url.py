@@ -443,6 +443,7 @@ def test_every_signal_is_that_of_the_slow_twin(urls, data):
         hard_words=data.draw(some_words),
         sub_words=data.draw(some_words),
         soft_words=data.draw(some_words),
+        sub_words_across=data.draw(st.booleans()),
     )
     batch = docs(*["text"] * len(urls), url=urls)
     found = pa.RecordBatch.from_pydict(step.signals(batch)).to_pylist()

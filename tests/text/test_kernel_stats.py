@@ -42,9 +42,9 @@ def contained_chars(words, n, *, top):
     """Characters within the most frequent n-gram, or all that occur twice: words and the gaps between, each once."""
     all_grams = grams(words, n)
     counted = Counter(all_grams)
-    wanted = (
-        {counted.most_common(1)[0][0]} if top and all_grams else {gram for gram, times in counted.items() if times > 1}
-    )
+    wanted = {gram for gram, times in counted.items() if times > 1}
+    if top and wanted:
+        wanted = {counted.most_common(1)[0][0]}
     at = [i for i, gram in enumerate(all_grams) if gram in wanted]
     inside = {j for i in at for j in range(i, i + n)}
     gaps = {j for i in at for j in range(i, i + n - 1)}

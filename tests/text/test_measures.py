@@ -11,7 +11,7 @@ from corpusmill.measures import MEASURES
 from corpusmill.text.stats import document_stats
 
 STATS = """
-chars words content_words mean_word_length hash_ratio ellipsis_ratio bullet_line_ratio ellipsis_line_ratio
+chars words content_words mean_word_length hash_ratio ellipsis_ratio symbol_ratio bullet_line_ratio ellipsis_line_ratio
 alpha_word_ratio stop_words duplicate_line_ratio duplicate_paragraph_ratio duplicate_line_char_ratio
 duplicate_paragraph_char_ratio top_2_gram_char_ratio top_3_gram_char_ratio top_4_gram_char_ratio
 duplicate_5_gram_char_ratio duplicate_6_gram_char_ratio duplicate_7_gram_char_ratio duplicate_8_gram_char_ratio

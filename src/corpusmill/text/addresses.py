@@ -177,6 +177,16 @@ EXACT, WILDCARD, EXCEPTION = 1, 2, 4
 
 
 @cache
+def top_level_domains() -> tuple[str, ...]:
+    """The top-level domains that are installed with publicsuffixlist, in ASCII: "com", "xn--p1ai"."""
+    from publicsuffixlist import PSLFILE
+
+    rules = (line.split(" ")[0].strip().lower() for line in Path(PSLFILE).read_text("utf-8").splitlines())
+    last = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}
+    return tuple(sorted(name.encode("idna").decode("ascii") for name in last))
+
+
+@cache
 def _suffixes() -> tuple[Hashes, NDArray[np.uint8]]:
     """The rules of publicsuffix.org that are installed with publicsuffixlist, by the name without "*." and "!"; and
     which of EXACT, WILDCARD and EXCEPTION there are for each key."""

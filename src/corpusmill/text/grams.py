@@ -120,8 +120,8 @@ def _top_gram_chars(n: int, count: int, first: int, slot: int, repeating: int, c
     """len(" ".join(gram)) * count of the most frequent n-gram, as `_top_gram` found it."""
     if count == 0:
         return 0
-    if contained and count > 1:
-        return _contained_chars(n, slot, repeating, s)
+    if contained:
+        return _contained_chars(n, slot, repeating, s) if count > 1 else 0
     return (n - 1 + _chars_of(first, n, s)) * count
 
 

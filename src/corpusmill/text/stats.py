@@ -63,7 +63,7 @@ STATS = np.dtype(
         # how often the most frequent 2-, 3-, 4-gram occurs; 0 if there is none
         ("top_gram_counts", np.int64, (len(TOP),)),
         # len(" ".join(gram)) * count of the most frequent 2-, 3-, 4-gram, the first seen on a tie
-        # if contained: characters in all its occurrences, overlaps counted once
+        # if contained: characters in all its occurrences, overlaps counted once; 0 if it occurs once
         ("top_gram_chars", np.int64, (len(TOP),)),
         # characters in 5- to 10-grams that occurred before, counted without overlap from left to right
         # if contained: characters in all occurrences of those that occur more than once, overlaps counted once

@@ -54,26 +54,27 @@ class WordLists(NamedTuple):
     soft: NDArray[np.int32]
 
 
-def word_lists(hard: Sequence[str], sub: Sequence[str], soft: Sequence[str]) -> WordLists:
+def word_lists(hard: Sequence[str], sub: Sequence[str], soft: Sequence[str], across: bool = True) -> WordLists:
     """Lists to be given to `find_words`: words of a-z and 0-9, with one space between the parts of an entry.
 
     hard, soft   match whole words
-    sub          match anywhere, separators in the text and in the words ignored
+    sub          match anywhere, separators in the words ignored …
+    across       … and those in the text; else a sub-word is within a word of the text
     """
     words = list(dict.fromkeys([*hard, *soft]))
     places = {word: place for place, word in reversed(list(enumerate(hard)))}
     return WordLists(
         automaton([f" {word} " for word in words], inside=False),
-        automaton([word.replace(" ", "") for word in sub], inside=True),
+        automaton([word.replace(" ", "") for word in sub], inside=True, across=across),
         np.array([places.get(word, NONE) for word in words], np.int32),
         np.isin(np.array(words, np.str_), np.array(soft, np.str_)).astype(np.int32),
     )
 
 
-def automaton(words: Sequence[str], inside: bool) -> Automaton:
+def automaton(words: Sequence[str], inside: bool, across: bool = True) -> Automaton:
     """The automaton of these words; of two that are equal the first counts.
 
-    inside   separators are passed over; else a run of them is one
+    inside   separators are passed over, or without `across` end every word; else a run of them is one
     """
     after = [np.zeros(SYMBOLS, np.int32)]
     word = [NONE]
@@ -100,7 +101,7 @@ def automaton(words: Sequence[str], inside: bool) -> Automaton:
             waiting.append(child)
         if state:
             after[state] = np.where(after[state], after[state], after[shorter])
-        if inside or separated[state]:  # further separators change nothing
+        if (inside and across) or separated[state]:  # further separators change nothing
             after[state][SEPARATOR] = state
     # A state reports the longest word that ends in it, and those that report come last.
     longest = [state if word[state] != NONE else also[state] for state in range(len(after))]

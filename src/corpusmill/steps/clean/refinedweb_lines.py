@@ -31,9 +31,10 @@ class RefinedwebLines:
         one_word        it is one word
 
     From the other lines of at most `phrase_words` words, phrases are cut, with the separators around them: `at_start`
-    where a line begins with one, `at_end` where it ends with one, `anywhere`. A line that keeps no letter and no digit
-    is removed. Case is ignored; a phrase is whole words. None, False or an empty list switches a part off; `rules`
-    names the parts that are on, all others are off. Blank lines are kept.
+    where a line begins with one, `at_end` where it ends with one, `anywhere` with a number before it ("3 items in
+    cart"). A line that keeps no letter and no digit is removed. Case is ignored; a phrase is whole words, except in
+    scripts without spaces. None, False or an empty list switches a part off; `rules` names the parts that are on, all
+    others are off. Blank lines are kept, except those that removed lines leave at either end of the text.
 
     A document is dropped if it loses more than `max_words_removed` of its words; it then keeps all of its lines, so
     that one can see why. The paper names the rules and one example of each kind of phrase; the lists are ours, and
@@ -85,10 +86,10 @@ class RefinedwebLines:
             raise RecipeError(f"clean/refinedweb_lines: phrase_words must be at least 0, got {self.phrase_words}")
         for name in ("counters", "at_start", "at_end", "anywhere"):
             for phrase in getattr(self, name):
-                if not re.fullmatch(r"\w(.*\w)?", phrase, re.ASCII):
+                if phrase != phrase.strip() or not any(map(str.isalnum, phrase)):
                     raise RecipeError(
-                        f'clean/refinedweb_lines: {name} has "{phrase}"; a phrase begins and ends with a letter or '
-                        "digit of ASCII"
+                        f'clean/refinedweb_lines: {name} has "{phrase}"; a phrase has a letter or digit, and no white '
+                        "space at its ends"
                     )
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
@@ -104,6 +105,7 @@ class RefinedwebLines:
             return np.bincount(lines["document"], values, len(docs)).astype(np.int64)
 
         lost = ratio(per_document(removed_words), per_document(lines["words"]))
+        remove_blank_ends(lines, removed)
         spans, replacements = edits(lines, removed, phrased, rest)
         cleaned = replace_spans(text, spans, replacements)
         if self.max_words_removed is not None:
@@ -134,7 +136,7 @@ class RefinedwebLines:
         if self.numeric:
             take("numeric", (lines["digits"] > 0) & (lines["letters"] == 0))
         if self.counters:
-            names = alternatives(self.counters)
+            names = alternatives(self.counters, spaced=False)
             counter = rf"(?:{NUMBER}\+?\s*{names}|{names}[\s:(]*{NUMBER}\b)"
             at = np.flatnonzero((rule == KEPT) & (lines["digits"] > 0) & (words <= 10))
             counts = pc.match_substring_regex(
@@ -156,7 +158,7 @@ class RefinedwebLines:
             for phrases, before, after in (
                 (self.at_start, rf"\A{EDGE}*", f"(?:{EDGE}|[.!,])*"),
                 (self.at_end, f"{EDGE}*", rf"{END}*\z"),
-                (self.anywhere, rf"{EDGE}*(?:\b[0-9]+ )?", f"{EDGE}*"),
+                (self.anywhere, rf"{EDGE}*(?:\b[0-9]+ ?)?", f"{EDGE}*"),
             )
             if phrases
         ]
@@ -183,9 +185,43 @@ BETWEEN = rf"[\pP\pS]*[\s\x{{a0}}|/·•]{END}*"  # between two counters; the po
 NUMBER = r"[0-9][0-9.,]*(?:\s?[kmb]\b)?"
 
 
-def alternatives(phrases: Sequence[str]) -> str:
-    """A pattern of whole words for any of the phrases, the longest that matches."""
-    return rf"\b(?:{'|'.join(map(re.escape, sorted(phrases, key=lambda phrase: (-len(phrase), phrase))))})\b"
+SPACELESS = re.compile(  # scripts whose words are not separated: Thai, Lao, Myanmar, Khmer, kana, Han
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def alternatives(phrases: Sequence[str], spaced: bool = True) -> str:
+    """A pattern of whole words for any of the phrases, the longest that matches.
+
+    spaced   whether letters beyond ASCII need a separator beside them; RE2's \\b knows words of ASCII alone
+    """
+    ordered = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
+    return f"(?:{'|'.join(_bounded(phrase, spaced) for phrase in ordered)})"
+
+
+def _bounded(phrase: str, spaced: bool) -> str:
+    def side(letter: str, separated: str) -> str:
+        if re.match(r"\w", letter, re.ASCII):
+            return r"\b"
+        return separated if spaced and letter.isalnum() and not SPACELESS.match(letter) else ""
+
+    return side(phrase[0], rf"(?:\A|{EDGE})") + re.escape(phrase) + side(phrase[-1], rf"(?:\z|{EDGE}|[\pP\pS])")
+
+
+def remove_blank_ends(lines: NDArray[Any], removed: NDArray[np.bool_]) -> None:
+    """Mark the blank lines, too, that would begin or end a document because lines before or after them are removed."""
+    if not len(lines):
+        return
+    document = lines["document"].astype(np.int64)
+    number = np.arange(len(lines))
+    filled = np.flatnonzero(~removed & (lines["words"] > 0))
+    documents = int(document[-1]) + 1
+    first, last = np.full(documents, len(lines)), np.full(documents, -1)
+    np.minimum.at(first, document[filled], filled)
+    np.maximum.at(last, document[filled], filled)
+    for outside in (number < first[document], number > last[document]):
+        cut = np.bincount(document[outside & removed], minlength=documents) > 0
+        removed |= outside & cut[document] & (lines["words"] == 0)
 
 
 def edits(

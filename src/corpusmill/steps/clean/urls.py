@@ -1,18 +1,17 @@
 """Remove web addresses from the text."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill.text.addresses import top_level_domains
 from corpusmill.text.rewrite import masked, with_text
 
 # Punctuation at the end belongs to the sentence, not to the address: "(see http://example.org/a)." keeps ").".
-ADDRESS = r"""(?:\bhttps?://|\bftp://|\bwww\.)[^\s<>"]*[^\s<>"'.,;:!?()\[\]{}]/?"""
-URL = rf"(?i){ADDRESS}"
-# Addresses between spaces, with the spaces before them: one space would be left on each side.
-BETWEEN_WORDS = rf"(?i)(\S)[ \t]+{ADDRESS}(?:[ \t]+{ADDRESS})*([ \t\n]|\z)"
-AT_START = rf"(?im)^{ADDRESS}(?:[ \t]+{ADDRESS})*[ \t]+"
+TAIL = r"""[^\s<>"]*[^\s<>"'.,;:!?()\[\]{}]/?"""
+ADDRESS = rf"(?:\bhttps?://|\bftp://|\bwww\.){TAIL}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,20 +19,51 @@ class Urls:
     """Replace every http, https, ftp and www address in the text.
 
     An address that is replaced by nothing takes the spaces before it along where white space follows: "See
-    https://example.org for details" becomes "See for details". The signal `urls` counts addresses. Bare domains
-    ("example.org") are kept: too many words look like one.
+    https://example.org for details" becomes "See for details"; one that has a line for itself takes the line. With
+    `tidy: false` the address alone is removed, and all white space is kept. The signal `urls` counts addresses.
+
+    Hosts without a scheme ("example.org", "blog.example.org:8081/post", "192.0.2.1") are kept, because many words look
+    like one; `bare` replaces them, too, where the last part is a top-level domain of publicsuffix.org. The host of an
+    e-mail address is none of them.
     """
 
     replacement: str = ""
+    bare: bool = False  # hosts without a scheme, too
+    tidy: bool = True  # without a replacement: remove the spaces and lines that were there for the address alone
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text = docs["text"]
-        count = pc.cast(pc.count_substring_regex(text, URL), pa.int32())
+        count = pc.cast(pc.count_substring_regex(text, f"(?i){self._anywhere}"), pa.int32())
         text = masked(text, pc.greater(count, 0), self._replaced)
         return with_text(docs, text).append_column("urls", count)
 
     def _replaced(self, texts: pa.Array) -> pa.Array:
-        if not self.replacement:
-            texts = pc.replace_substring_regex(texts, BETWEEN_WORDS, r"\1\2")
-            texts = pc.replace_substring_regex(texts, AT_START, "")
-        return pc.replace_substring_regex(texts, URL, self.replacement.replace("\\", "\\\\"))
+        if not self.replacement and self.tidy:
+            some = rf"{self._address}(?:[ \t]+{self._address})*"
+            # A line of addresses alone; between words, with the spaces before it, as one space would be left on each
+            # side; at the start of a line.
+            for pattern, rest in (
+                (rf"(?im)^[ \t]*{some}[ \t]*\r?\n", ""),
+                (rf"(?i)\r?\n[ \t]*{some}[ \t]*\z", ""),
+                (rf"(?i)(\S)[ \t]+{some}([ \t\n]|\z)", r"\1\2"),
+                (rf"(?im)^{some}[ \t]+", ""),
+            ):
+                texts = pc.replace_substring_regex(texts, pattern, rest)
+        kept = r"\1" if self.bare else ""
+        return pc.replace_substring_regex(texts, f"(?i){self._anywhere}", kept + self.replacement.replace("\\", "\\\\"))
+
+    @cached_property
+    def _address(self) -> str:
+        """An expression for one address."""
+        return rf"(?:{ADDRESS}|{bare_host()}(?:/{TAIL}|/)?)" if self.bare else ADDRESS
+
+    @cached_property
+    def _anywhere(self) -> str:
+        """One for an address and, with `bare`, what is before it, as a group: no "@" and no part of a longer name."""
+        return rf"(^|[^\w@./-]){self._address}" if self.bare else ADDRESS
+
+
+def bare_host() -> str:
+    """An expression for a domain with a known top-level domain, or an IPv4 address, and a port."""
+    known = "|".join(sorted(top_level_domains(), key=lambda name: (-len(name), name)))
+    return rf"(?:(?:[a-z0-9][a-z0-9-]*\.)+(?:{known})|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}})\b(?::[0-9]+)?"

@@ -8,6 +8,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._bullets import bullet_line_ratio, check_bullets
+from corpusmill.steps.filter._ellipses import ELLIPSES, check_ellipses, ellipsis_ratios
 from corpusmill.steps.filter._words import Words, assets_of, check_words, family
 from corpusmill.steps.verdict import Rule, failing, only
 
@@ -25,6 +26,9 @@ class GopherQuality:
     is two, a comma is one), which datatrove counts unless it is told otherwise, and FineWeb was made with. It takes
     twice the time.
 
+    What counts as a bullet and as an ellipsis is a parameter: DCLM and Dolma 3 take `bullets: "●•*-"` and
+    `ellipses: ["...", ". . .", "…"]`, and bound hashes and ellipses together, by `max_symbol_ratio`.
+
     `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
 
     The stop words are eight English ones (the, be, to, of, and, that, have, with), exactly as written: for other
@@ -39,11 +43,13 @@ class GopherQuality:
     max_mean_word_length: float | None = 10  # code points
     max_hash_ratio: float | None = 0.1  # "#" to words
     max_ellipsis_ratio: float | None = 0.1  # "..." and "…" to words
+    max_symbol_ratio: float | None = None  # of both, added up, to words
     max_bullet_lines: float | None = 0.9  # share of lines that begin with a bullet
     max_ellipsis_lines: float | None = 0.3  # share of lines that end in an ellipsis
     min_alpha_words: float | None = 0.8  # share of words with a letter
     min_stop_words: int | None = 2  # distinct ones
     bullets: str = "•-"  # the characters that are one
+    ellipses: tuple[str, ...] = ELLIPSES  # what is one
     words: Words = "white_space"  # what is counted as one: what stands between white space, or spaCy's English words
     rules: tuple[str, ...] | None = None  # only these are on; null: all
 
@@ -55,6 +61,7 @@ class GopherQuality:
         Rule("max_mean_word_length", "mean_word_length", ">"),
         Rule("max_hash_ratio", "hash_ratio", ">"),
         Rule("max_ellipsis_ratio", "ellipsis_ratio", ">"),
+        Rule("max_symbol_ratio", "symbol_ratio", ">"),
         Rule("max_bullet_lines", "bullet_line_ratio", ">"),
         Rule("max_ellipsis_lines", "ellipsis_line_ratio", ">"),
         Rule("min_alpha_words", "alpha_word_ratio", "<"),
@@ -66,6 +73,7 @@ class GopherQuality:
         only(self, "filter/gopher_quality")
         check_words(self.words, "filter/gopher_quality")
         check_bullets(self.bullets, "filter/gopher_quality", "max_bullet_lines")
+        check_ellipses(self.ellipses, "filter/gopher_quality")
         for low, high in (("min_words", "max_words"), ("min_mean_word_length", "max_mean_word_length")):
             least, most = getattr(self, low), getattr(self, high)
             if least is not None and most is not None and least > most:
@@ -80,8 +88,9 @@ class GopherQuality:
         return assets_of(self.words)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        """`bullet_line_ratio`, where bullets are not those of the measure."""
-        return bullet_line_ratio(docs["text"], self.bullets)
+        """`bullet_line_ratio`, and the ratios with ellipses, where they are not those of the measures."""
+        text = docs["text"]
+        return {**bullet_line_ratio(text, self.bullets), **ellipsis_ratios(text, self.ellipses, self.words)}
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

@@ -27,7 +27,8 @@ class GopherRepetition:
                     exceed 1). duplicate: from left to right, an n-gram that occurred before counts, and the next begins
                     after it; the first occurrence does not count, nor do the spaces.
         paper       characters within an occurrence of the most frequent n-gram, or of any that occurs more than once,
-                    the first occurrence included; each once, however many n-grams it is part of.
+                    the first occurrence included; each once, however many n-grams it is part of. An n-gram that occurs
+                    once repeats nothing, and counts 0; in datatrove it counts.
 
     On a tie, the top n-gram is the one that comes first. The default is what FineWeb was made with. The paper's count
     of duplicates is larger, more than twice as large for a passage that occurs twice, so it drops more documents.

@@ -42,7 +42,8 @@ class Url:
     user, port, fragment and the case of the host make no difference; names in other scripts are compared in their
     resolved form (xn--…); an IP address matches as a whole. Words are separated by characters other than a-z and 0-9,
     case ignored; an entry of several words matches them in sequence. Sub-words match anywhere, separators ignored
-    ("free-po.rn"). Documents without a URL are kept.
+    ("free-po.rn"); with `sub_words_across: false` only within what stands between separators. Documents without a URL
+    are kept.
 
     The word lists that ship are small, ours, and English. The bulk of RefinedWeb's and FineWeb's lists is the UT1 lists
     of the University of Toulouse, which do not ship (4.6 M domains, CC BY-SA): download them, and name their folder as
@@ -73,6 +74,7 @@ class Url:
     curated_domains: List = ()  # sources that the corpus gets elsewhere, such as wikipedia.org
     hard_words: List = "url/hard_words"
     sub_words: List = "url/sub_words"
+    sub_words_across: bool = True  # sub-words match across separators, too
     soft_words: List = "url/soft_words"
     max_soft_words: int | None = 1  # distinct ones in one URL
     allow_domains: List = ()  # kept, even if another list has them
@@ -144,7 +146,9 @@ class Url:
             ut1 = pc.coalesce(ut1, pc.binary_join_element_wise(category, entries, ": "))
 
         listed = word_list(self.hard_words), word_list(self.sub_words, inside=True), word_list(self.soft_words)
-        *places, soft = find_words(addresses.data, addresses.spans[:, 4], addresses.spans[:, 5], automata(*listed))
+        *places, soft = find_words(
+            addresses.data, addresses.spans[:, 4], addresses.spans[:, 5], automata(*listed, self.sub_words_across)
+        )
         hard, sub = (
             pa.array(words, pa.string()).take(pa.array(at, mask=~wanted | (at < 0)))
             for words, at in zip(listed, places)
