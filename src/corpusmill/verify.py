@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
+import pyarrow as pa
 import zstandard
 
-from corpusmill.errors import InputError, ShardError
+from corpusmill.errors import CorpusmillError, InputError, ShardError
 from corpusmill.run_folder import RunFolder
-from corpusmill.shards import open_shards
+from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.layout import INDEX
+from corpusmill.shards.verify import Controls
 from corpusmill.sums import files_in, sum_problems, sums_in
 
 BLOCK = 1 << 16  # rows of a table in memory at a time
@@ -34,6 +36,7 @@ class Checked:
     tokens     in it, padding too; None where that is not counted
     compared   what was checked of it, in words: "SHA-256, every line"; empty if nothing could be
     problems   a sentence each, which begins with the file; empty if everything is as it was written
+    controls   of shards: documents, and the tokens that begin and end them
     """
 
     folder: Path
@@ -43,6 +46,7 @@ class Checked:
     tokens: int | None
     problems: tuple[str, ...]
     compared: str = ""
+    controls: Controls | None = None
 
     def __str__(self) -> str:
         """What became of it, for a line: "verified: SHA-256, every line", or "DAMAGED: …" with the first file."""
@@ -52,45 +56,54 @@ class Checked:
         return f"verified: {self.compared}" if self.compared else "not verified: nothing is known of its files"
 
 
-def verify(run: RunFolder, thorough: bool = True) -> Iterator[Checked]:
+def verify(run: RunFolder, thorough: bool = True, tokenizer: str | None = None) -> Iterator[Checked]:
     """Check a run, folder by folder of its output. One that cannot be read at all has that as its problem.
 
-    thorough   see `verify_folder`
+    thorough, tokenizer   see `verify_folder`
     """
     for name in run.outputs():
         folder = run.output_folder(name)
         try:
-            yield verify_folder(folder, thorough)
+            yield verify_folder(folder, thorough, tokenizer)
         except (InputError, ShardError) as error:
             yield Checked(folder, "files", 0, 0, None, (str(error),))
 
 
-def verify_place(place: str) -> Iterator[Checked]:
+def verify_place(place: str, tokenizer: str | None = None) -> Iterator[Checked]:
     """Check a run, or one folder that a run or an export has written.
+
+    tokenizer   see `verify_folder`
 
     Raises InputError if nothing there was written by a run or an export, ShardError if an index cannot be read.
     """
     run = RunFolder(place)
     names = run.outputs()
     if names:
-        yield from verify(run)
+        yield from verify(run, tokenizer=tokenizer)
     elif run.exists():
         raise InputError(f"{place}: the run has no output yet. Run its recipe, with something under `write:`.")
     else:
-        yield verify_folder(run.path)
+        yield verify_folder(run.path, tokenizer=tokenizer)
 
 
-def verify_folder(folder: Path, thorough: bool = True) -> Checked:
+def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = None) -> Checked:
     """Check one folder of training shards, or of another format that a run or an export has written.
 
-    thorough   look into files of other formats, too, and not only at their checksums: that takes ten times as long
+    thorough    look into files of other formats, too, and not only at their checksums: that takes ten times as long;
+                and compare the tokenizer that made the shards, if it is still here
+    tokenizer   that shards should have been made with, by name or path, instead of the one that they name
     """
+    controls = None
     if not folder.is_dir():
         open_shards(folder)  # says what is missing
     if _is_native(folder):
         shards = open_shards(folder)
-        problems, tokens, kind = list(shards.verify()), len(shards), "shards"
+        controls = Controls()
+        problems, tokens, kind = list(shards.verify(controls)), len(shards), "shards"
         names, compared = files_in(folder), "XXH3-128, token ids, documents"
+        if thorough or tokenizer:
+            another = list(_other_tokenizer(shards, tokenizer))
+            problems, compared = problems + another, f"{compared}, tokenizer"
     else:
         names = files_in(folder)
         kind, look_into = _kind(folder, names)
@@ -103,7 +116,34 @@ def verify_folder(folder: Path, thorough: bool = True) -> Checked:
             tokens, more = look_into(folder, names)
             problems = problems + more
     size = sum((folder / name).stat().st_size for name in names)
-    return Checked(folder, kind, len(names), size, tokens, tuple(problems), compared)
+    return Checked(folder, kind, len(names), size, tokens, tuple(problems), compared, controls)
+
+
+def _other_tokenizer(shards: Shards, named: str | None) -> Iterator[str]:
+    """A problem if the tokenizer of this name, or else the one that the shards name, gives other ids than they say.
+
+    Nothing is said of shards of earlier versions, and of a tokenizer that is not on this machine; one that is `named`
+    must be. Nothing is downloaded for it.
+    """
+    from corpusmill.models import tokenizer
+
+    if shards.index.sample_sha256 is None and named is None:
+        return
+    try:
+        loaded = tokenizer.load(named or shards.index.tokenizer)
+    except (CorpusmillError, OSError):
+        if named:
+            raise
+        return
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = loaded.encode(pa.array([text], pa.large_string()))[0].tolist()
+        return ids
+
+    try:
+        shards.check_tokenizer(encode)
+    except ShardError as error:
+        yield str(error)
 
 
 def _is_native(folder: Path) -> bool:

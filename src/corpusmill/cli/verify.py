@@ -1,5 +1,6 @@
 """corpusmill verify PATH"""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,16 +18,21 @@ def verify(
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A run, a folder of its output, or an export.", show_default=False)
     ],
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="The tokenizer that made the shards: a name or path.", show_default="as they say"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Verify the output of a run or an export.
 
-    Compares sizes, checksums, token ids, EOS, counts. Exits with 1 if something is wrong.
+    Compares sizes, checksums, token ids, BOS and EOS, counts; and the ids of the tokenizer for a thousand texts.
+    Exits with 1 if something is wrong.
     """
     from corpusmill.verify import verify_place as read_back
 
     checked = []
-    for folder in read_back(str(path)):
+    for folder in read_back(str(path), tokenizer):
         checked.append(folder)
         if json:
             continue
@@ -34,6 +40,7 @@ def verify(
             print(problem)
         verdict = plural(len(folder.problems), "problem") if folder.problems else "everything verified"
         amount = f"{plural(folder.tokens, 'token')}" if folder.tokens is not None else f"{size(folder.bytes)}"
+        amount += f" ({folder.controls})" if folder.controls else ""
         print(f"{folder.folder}: {amount} in {plural(folder.files, 'file')} ({folder.format}), {verdict}")
     problems = [problem for folder in checked for problem in folder.problems]
     if json:
@@ -45,6 +52,7 @@ def verify(
                 "files": folder.files,
                 "bytes": folder.bytes,
                 "tokens": folder.tokens,
+                **(asdict(folder.controls) if folder.controls else {}),
                 "problems": list(folder.problems),
             }
             for folder in checked

@@ -61,6 +61,10 @@ class CountTokens:
         counts = np.zeros(tokenizer.vocab_size, np.int64)
         count_ids(np.asarray(ids), counts)
         special = [tokenizer.eos_id] + ([tokenizer.bos_id] if tokenizer.bos_id is not None else [])
+        found = {"eos": int(counts[tokenizer.eos_id])}
+        if tokenizer.bos_id is not None:
+            found["bos"] = int(counts[tokenizer.bos_id])
+        io.facts["controls"] = {"documents": len(lengths), **found}
         counts[special] -= len(lengths)
         arrays |= {"lengths": lengths, "counts": counts}
         arrays |= {name: beside[column].to_numpy() for name, column in STATISTICS.items()}

@@ -54,6 +54,8 @@ class TokenLoader:
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
     fields    which of `rows.FIELDS` to compute (see `Rows.read`); also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
+    tokenizer that of the training job, to compare with the one that made the shards, by the ids of a thousand texts:
+              one of tokenizers, transformers, tiktoken or sentencepiece, or a function from a text to its ids
     verify    read every file now and compare it with its checksum. Without it ids are taken as they are: what says
               where documents begin is compared with its checksum when it is first used, and is a hundredth of the data
 
@@ -63,8 +65,9 @@ class TokenLoader:
 
     Iteration resumes at the state. `at(step)` returns any batch by itself.
 
-    Raises ShardError if shards are damaged, of different tokenizers, or cannot be read with this length; if an argument
-    is no number that it can be; and if a batch would need more memory than the machine has.
+    Raises ShardError if shards are damaged, of different tokenizers or another than the one given, or cannot be read
+    with this length; if an argument is no number that it can be; and if a batch would need more memory than the machine
+    has.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class TokenLoader:
         fields: Collection[str] = FIELDS,
         prefetch: int = 0,
         verify: bool = False,
+        tokenizer: Any = None,
     ) -> None:
         weighted = _weighted(path)
         self.batch_size, self.world = whole("batch_size", batch_size, 1, MANY), whole("world", world, 1, MANY)
@@ -96,6 +100,9 @@ class TokenLoader:
             seq_len = whole("seq_len", seq_len, 1, FAR)
         shards = {name: open_shards(name, verify=flag("verify", verify)) for name in weighted}
         same_tokenizer(shards)
+        if tokenizer is not None:
+            for opened in shards.values():
+                opened.check_tokenizer(tokenizer)
         self.names = tuple(weighted)
         lengths = {name: opened.row_length if seq_len is None else seq_len for name, opened in shards.items()}
         if len(set(lengths.values())) > 1:

@@ -21,7 +21,14 @@ VERSION = 1
 
 MAGIC = b"CMSPANS1"
 HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
-LATER = ("bos", "bos_id", "split_at", "name")  # keys of the index that are left out when null
+LATER = (
+    "bos",
+    "bos_id",
+    "split_at",
+    "name",
+    "sample_tokens",
+    "sample_sha256",
+)  # keys of the index that are left out when null
 NAME = "{:05d}"  # of files: the number of the shard
 NONE = "none"  # as the packing: a stream that is not divided into rows
 
@@ -124,6 +131,8 @@ class Index:
     bos_id: int | None = None
     split_at: str | None = None  # "paragraph" or "sentence"
     name: str | None = None  # of files, with the number of the shard in braces; None: NAME
+    sample_tokens: int | None = None  # what the tokenizer gives for the texts of `shards.sample`
+    sample_sha256: str | None = None
 
     def tokens_name(self, number: int) -> str:
         return tokens_name(number, self.name)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored
+from corpusmill.shards.sample import ids_of
+
+if TYPE_CHECKING:
+    from corpusmill.shards.verify import Controls
 
 
 class Place(NamedTuple):
@@ -160,11 +164,31 @@ class Shards:
             self._files.check_tokens(entry)
             self._files.spans(entry)
 
-    def verify(self) -> list[str]:
-        """Read everything and return all problems; an empty list means that all FORMAT.md promises holds."""
+    def check_tokenizer(self, tokenizer: Any) -> None:
+        """Raises ShardError unless a tokenizer gives the ids that these shards were made with; see `sample.ids_of`."""
+        given = ids_of(tokenizer)
+        index = self.index
+        if index.sample_sha256 is None:
+            raise ShardError(
+                f"{self.folder / INDEX}: says nothing of the tokenizer's ids: an earlier version wrote it. Run "
+                "again, or leave out the tokenizer."
+            )
+        if given.sha256 != index.sample_sha256:
+            raise ShardError(
+                f"{self.folder}: the shards were made with another tokenizer than this one: {index.tokenizer} gives "
+                f"{index.sample_tokens} tokens for the texts of corpusmill.shards.sample, this one {given.tokens}"
+                f"{', with other ids' if given.tokens == index.sample_tokens else ''}. Use {index.tokenizer}, or "
+                "tokenize with this one."
+            )
+
+    def verify(self, controls: "Controls | None" = None) -> list[str]:
+        """Read everything and return all problems; an empty list means that all FORMAT.md promises holds.
+
+        controls   is given how many tokens begin and end documents
+        """
         from corpusmill.shards.verify import problems
 
-        return list(problems(ShardFiles(self.folder, self.index)))  # which have not been read before
+        return list(problems(ShardFiles(self.folder, self.index), controls))  # which have not been read before
 
     @cached_property
     def has_tables(self) -> bool:

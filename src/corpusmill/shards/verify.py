@@ -1,6 +1,7 @@
 """Checks all that FORMAT.md promises of a folder of training shards."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +12,24 @@ from corpusmill.shards.layout import PADDING, Entry, Spans
 CHUNK = 1 << 22  # tokens
 
 
-def problems(files: ShardFiles) -> Iterator[str]:
+@dataclass
+class Controls:
+    """The tokens that begin and end documents, in all shards: as many as documents, if nothing is wrong; a document
+    whose end was discarded has no EOS. `bos` is None if documents begin with no such token."""
+
+    documents: int = 0
+    eos: int = 0
+    bos: int | None = None
+
+    def __str__(self) -> str:
+        bos = "" if self.bos is None else f", {self.bos:,} BOS"
+        return f"{self.documents:,} documents{bos}, {self.eos:,} EOS"
+
+
+def problems(files: ShardFiles, controls: Controls | None = None) -> Iterator[str]:
     """Every problem as a sentence that begins with the file and gives the actual and the promised value.
+
+    controls   is given what was counted
 
     Reads each file twice. A shard with a wrong checksum is not checked further: its other problems would only repeat
     that one.
@@ -26,7 +43,7 @@ def problems(files: ShardFiles) -> Iterator[str]:
             document, offset = entry.first_document + entry.documents, -1
             continue
         runs = files.spans(entry)
-        yield from _ids(files, entry, runs)
+        yield from _ids(files, entry, runs, controls or Controls())
         order, document, offset = _order(files, entry, runs, document, offset)
         yield from order
         if entry.table_xxh3_128 is not None:
@@ -57,7 +74,7 @@ def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
         yield f"{files.folder / index.spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
 
 
-def _ids(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
+def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls) -> Iterator[str]:
     """Ids are in the vocabulary; EOS is at the end of each document and nowhere else; BOS, if there is one, at the
     beginning of each and nowhere else; padding is the padding token."""
     path = files.folder / files.index.tokens_name(entry.number)
@@ -80,6 +97,10 @@ def _ids(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
             return
     if index.pad_id == index.eos_id:
         eos -= int((ends - runs.start)[padding].sum())
+    controls.documents += int((~padding & (runs.offset == 0)).sum())
+    controls.eos += eos
+    if index.bos_id is not None:
+        controls.bos = (controls.bos or 0) + bos
     closed = int((tokens[ends[~padding] - 1] == index.eos_id).sum())
     if eos != closed:
         yield f"{path}: {eos - closed} end-of-document tokens are inside documents"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import xxhash
 
@@ -13,6 +14,7 @@ from corpusmill.shards.layout import INDEX as INDEX_NAME
 from corpusmill.shards.layout import NONE, Entry, Index, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.pack import Packed, Units, pack
 from corpusmill.shards.plan import Plan, ShardCuts
+from corpusmill.shards.sample import SampleIds, texts
 from corpusmill.storage import checksum
 from corpusmill.tables import TableWriter
 from corpusmill.tokens.packing import Int64s
@@ -88,11 +90,24 @@ class TokenizerFacts(NamedTuple):
     dtype: str
     bos: str | None
     bos_id: int | None
+    sample_tokens: int
+    sample_sha256: str
 
     @staticmethod
     def of(tokenizer: Tokenizer) -> "TokenizerFacts":
         known = tokenizer.spec, tokenizer.fingerprint, tokenizer.vocab_size, tokenizer.eos, tokenizer.eos_id
-        return TokenizerFacts(*known, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id)
+        return TokenizerFacts(*known, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id, *sample_ids(tokenizer))
+
+
+_sampled: dict[tuple[object, ...], SampleIds] = {}
+
+
+def sample_ids(tokenizer: Tokenizer) -> SampleIds:
+    """What the tokenizer gives for the texts of `shards.sample`, computed once per process."""
+    if tokenizer.asked not in _sampled:
+        ids, offsets = tokenizer.encode(pa.array(texts(), pa.large_string()))
+        _sampled[tokenizer.asked] = SampleIds.of(each.tolist() for each in np.split(ids, offsets[1:-1]))
+    return _sampled[tokenizer.asked]
 
 
 def make_index(
@@ -138,6 +153,8 @@ def make_index(
         shards=shards,
         bos=tokenizer.bos,
         bos_id=tokenizer.bos_id,
+        sample_tokens=tokenizer.sample_tokens,
+        sample_sha256=tokenizer.sample_sha256,
         split_at=cuts.split_at,
         name=name,
     )

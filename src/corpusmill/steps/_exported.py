@@ -36,6 +36,7 @@ from corpusmill.steps.filter.language import Language as FilterLanguage
 from corpusmill.steps.filter.lines import Lines
 from corpusmill.steps.filter.pareto import Pareto
 from corpusmill.steps.filter.patterns import Patterns
+from corpusmill.steps.filter.periodic import Periodic
 from corpusmill.steps.filter.top import Top
 from corpusmill.steps.filter.toxicity import Toxicity as FilterToxicity
 from corpusmill.steps.filter.url import Url as FilterUrl
@@ -81,6 +82,7 @@ __all__ = [
     "Paragraph",
     "Pareto",
     "Patterns",
+    "Periodic",
     "Perplexity",
     "Quality",
     "RedactPii",

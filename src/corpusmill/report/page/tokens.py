@@ -6,6 +6,7 @@ from corpusmill.report.numbers import number, share
 from corpusmill.report.tables import RunTables
 
 GROUPS = 20  # languages
+CONTROLS = {"documents": "documents", "bos": "BOS tokens", "eos": "EOS tokens"}  # as many, or something is wrong
 
 
 def section(tables: RunTables) -> list[Inside]:
@@ -22,6 +23,8 @@ def section(tables: RunTables) -> list[Inside]:
         (f"{every.tokens_per_document:,.1f}", "tokens per document"),
         (f"{every.fertility:.2f}", "tokens per word"),
     ]
+    if controls := tables.files.facts("tokens").get("controls"):
+        facts += [(number(controls[name]), in_words) for name, in_words in CONTROLS.items() if name in controls]
     parts: list[Inside] = [tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts")]
     for title, groups in (("source", figure.sources), ("language", figure.languages)):
         if groups:

@@ -1,0 +1,1 @@
+"""A file per peer: which step answers its functions, and the reasons for what differs."""

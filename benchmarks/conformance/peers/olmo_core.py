@@ -1,0 +1,10 @@
+"""OLMo-core, allenai/OLMo-core: packing and boundaries of documents."""
+
+from benchmarks.conformance.cases import Case, Counterpart, Reason, proposed
+
+
+def counterpart(case: Case) -> Counterpart | None:
+    return proposed(case)
+
+
+REASONS: tuple[Reason, ...] = ()

@@ -1,0 +1,61 @@
+"""Does a document repeat a few tokens over and over?"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError
+from corpusmill.models import tokenizer
+from corpusmill.models.tokenizer_name import asset_of
+from corpusmill.steps import Columns
+from corpusmill.steps.verdict import Rule, failing
+from corpusmill.tokens.periodic import most_repeats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Periodic:
+    """Drop documents in which a sequence of a few tokens is repeated, in sequence, more than `max_repeats` times.
+
+    Such text ("ha ha ha …", rows of "| - | - |", base64 of zeros) makes spikes in the loss of a training run. Unlike
+    the repetition rules of Gopher, which measure shares, this finds a short passage in a long document, and it looks at
+    what the model sees: token ids, by the tokenizer that the recipe will train with. A period has `min_period` to
+    `max_period` tokens; one token that is repeated is a period of two as well, half as often.
+
+    Signals: `repeats`, how often the period occurs that occurs most often in sequence, 0 if none does twice, and
+    `period`, its number of tokens, the smallest on a tie. The text is encoded for it, at the speed of the tokenizer.
+
+    Source: OLMo Team 2024 (OLMo 2), arXiv:2501.00656, section 3.1, masks the loss of sequences with 32 or more repeats
+    of n-grams of 1 to 13 tokens, in the loader; here the document is dropped, with its reason
+    """
+
+    max_repeats: int | None = 32  # in sequence
+    min_period: int = 2  # tokens
+    max_period: int = 13
+    tokenizer: str = "gpt2"  # as for tokenize/bpe: the one that the model is trained with
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_repeats", "repeats", ">"),)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_period <= self.max_period:
+            raise RecipeError(
+                f"filter/periodic: need 1 <= min_period <= max_period, got min_period={self.min_period}, "
+                f"max_period={self.max_period}"
+            )
+        if self.max_repeats is not None and self.max_repeats < 1:
+            raise RecipeError(f"filter/periodic: max_repeats is at least 1, got {self.max_repeats}")
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return (asset_of(self.tokenizer),)
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        ids, offsets = tokenizer.load(self.tokenizer).encode(docs["text"])
+        found = np.empty((len(docs), 2), np.int64)
+        most_repeats(ids, offsets, self.min_period, self.max_period, found)
+        return {"repeats": pa.array(found[:, 0].copy()), "period": pa.array(found[:, 1].copy())}
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        return failing(self, self.RULES, signals)
