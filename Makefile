@@ -30,7 +30,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity quality ablation interop trackers torch seeds names hands screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity conformance quality ablation interop trackers torch seeds names hands screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -110,6 +110,15 @@ ablation: data-given $(READY) build/torch/.ready ## train a small GPT on what ea
 	$(BIN)/python -m benchmarks.ablation prepare --data $(DATA) --out build/ablation
 	$(TORCH_PYTHON) -m benchmarks.ablation train --out build/ablation --size $(SIZE)
 	$(TORCH_PYTHON) -m benchmarks.ablation show --out build/ablation --size $(SIZE) --picture build/ablation/ablation.svg
+
+# Unicode's own test files, from the Debian package; unpacked, not installed.
+UNICODE := build/unicode/usr/share/unicode
+conformance: data-given $(READY) $(UNICODE)/NormalizationTest.txt.bz2 ## the tests of other projects through our steps; needs DATA=DIR; WRITE=1 writes docs/conformance.md
+	$(BIN)/python -m benchmarks.conformance --data $(DATA) --unicode $(UNICODE) $(if $(WRITE),--write)
+
+$(UNICODE)/NormalizationTest.txt.bz2:
+	mkdir -p build/unicode
+	cd build/unicode && apt-get download unicode-data && dpkg-deb -x unicode-data_*.deb .
 
 trackers: build/trackers/.ready ## run the examples of docs/guide/tracking.md with MLflow, Weights & Biases, Argilla, Label Studio
 	$(TRACKERS) -m benchmarks.peers.trackers

@@ -25,6 +25,7 @@ from corpusmill.steps.dedup.url import Url as DedupUrl
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
 from corpusmill.steps.filter.basic import Basic
+from corpusmill.steps.filter.broken_text import BrokenText
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.code import Code
 from corpusmill.steps.filter.fineweb import Fineweb
@@ -37,6 +38,7 @@ from corpusmill.steps.filter.lines import Lines
 from corpusmill.steps.filter.pareto import Pareto
 from corpusmill.steps.filter.patterns import Patterns
 from corpusmill.steps.filter.periodic import Periodic
+from corpusmill.steps.filter.questionable import Questionable
 from corpusmill.steps.filter.top import Top
 from corpusmill.steps.filter.toxicity import Toxicity as FilterToxicity
 from corpusmill.steps.filter.url import Url as FilterUrl
@@ -57,6 +59,7 @@ __all__ = [
     "Basic",
     "BestFit",
     "Bpe",
+    "BrokenText",
     "Code",
     "Concat",
     "DedupUrl",
@@ -85,6 +88,7 @@ __all__ = [
     "Periodic",
     "Perplexity",
     "Quality",
+    "Questionable",
     "RedactPii",
     "RefinedwebLines",
     "Resiliparse",
