@@ -31,11 +31,11 @@ def test_a_short_passage_that_repeats_a_few_tokens_is_found_in_a_long_document()
 
 def test_one_token_in_sequence_is_a_period_of_two_half_as_often():
     assert judged(Periodic(), " one" * 80)[0][:2] == (40, 2)
-    assert judged(Periodic(min_period=1), " one" * 80)[0][:2] == (80, 1)
+    assert judged(Periodic(shortest=1), " one" * 80)[0][:2] == (80, 1)
     assert judged(Periodic(max_repeats=None), " one" * 80)[0][2] is None
 
 
-@pytest.mark.parametrize("wrong", [{"min_period": 0}, {"min_period": 5, "max_period": 4}, {"max_repeats": 0}])
+@pytest.mark.parametrize("wrong", [{"shortest": 0}, {"shortest": 5, "longest": 4}, {"max_repeats": 0}])
 def test_what_makes_no_sense_fails_when_the_step_is_made(wrong):
     with pytest.raises(RecipeError, match=r"filter/periodic: "):
         Periodic(**wrong)

@@ -1,7 +1,7 @@
 """Remove web addresses from the text."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,13 +33,14 @@ class Urls:
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text = docs["text"]
-        count = pc.cast(pc.count_substring_regex(text, f"(?i){self._anywhere}"), pa.int32())
+        count = pc.cast(pc.count_substring_regex(text, f"(?i){anywhere(self.bare)}"), pa.int32())
         text = masked(text, pc.greater(count, 0), self._replaced)
         return with_text(docs, text).append_column("urls", count)
 
     def _replaced(self, texts: pa.Array) -> pa.Array:
         if not self.replacement and self.tidy:
-            some = rf"{self._address}(?:[ \t]+{self._address})*"
+            one = address(self.bare)
+            some = rf"{one}(?:[ \t]+{one})*"
             # A line of addresses alone; between words, with the spaces before it, as one space would be left on each
             # side; at the start of a line.
             for pattern, rest in (
@@ -50,17 +51,21 @@ class Urls:
             ):
                 texts = pc.replace_substring_regex(texts, pattern, rest)
         kept = r"\1" if self.bare else ""
-        return pc.replace_substring_regex(texts, f"(?i){self._anywhere}", kept + self.replacement.replace("\\", "\\\\"))
+        return pc.replace_substring_regex(
+            texts, f"(?i){anywhere(self.bare)}", kept + self.replacement.replace("\\", "\\\\")
+        )
 
-    @cached_property
-    def _address(self) -> str:
-        """An expression for one address."""
-        return rf"(?:{ADDRESS}|{bare_host()}(?:/{TAIL}|/)?)" if self.bare else ADDRESS
 
-    @cached_property
-    def _anywhere(self) -> str:
-        """One for an address and, with `bare`, what is before it, as a group: no "@" and no part of a longer name."""
-        return rf"(^|[^\w@./-]){self._address}" if self.bare else ADDRESS
+@cache
+def address(bare: bool) -> str:
+    """An expression for one address."""
+    return rf"(?:{ADDRESS}|{bare_host()}(?:/{TAIL}|/)?)" if bare else ADDRESS
+
+
+@cache
+def anywhere(bare: bool) -> str:
+    """One for an address and, with `bare`, what is before it, as a group: no "@" and no part of a longer name."""
+    return rf"(^|[^\w@./-]){address(True)}" if bare else ADDRESS
 
 
 def bare_host() -> str:

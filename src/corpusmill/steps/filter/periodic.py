@@ -20,8 +20,8 @@ class Periodic:
 
     Such text ("ha ha ha …", rows of "| - | - |", base64 of zeros) makes spikes in the loss of a training run. Unlike
     the repetition rules of Gopher, which measure shares, this finds a short passage in a long document, and it looks at
-    what the model sees: token ids, by the tokenizer that the recipe will train with. A period has `min_period` to
-    `max_period` tokens; one token that is repeated is a period of two as well, half as often.
+    what the model sees: token ids, by the tokenizer that the recipe will train with. A period has `shortest` to
+    `longest` tokens; one token that is repeated is a period of two as well, half as often.
 
     Signals: `repeats`, how often the period occurs that occurs most often in sequence, 0 if none does twice, and
     `period`, its number of tokens, the smallest on a tie. The text is encoded for it, at the speed of the tokenizer.
@@ -31,18 +31,17 @@ class Periodic:
     """
 
     max_repeats: int | None = 32  # in sequence
-    min_period: int = 2  # tokens
-    max_period: int = 13
+    shortest: int = 2  # tokens of a period
+    longest: int = 13
     tokenizer: str = "gpt2"  # as for tokenize/bpe: the one that the model is trained with
 
     needs: ClassVar[tuple[str, ...]] = ()
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("max_repeats", "repeats", ">"),)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.min_period <= self.max_period:
+        if not 1 <= self.shortest <= self.longest:
             raise RecipeError(
-                f"filter/periodic: need 1 <= min_period <= max_period, got min_period={self.min_period}, "
-                f"max_period={self.max_period}"
+                f"filter/periodic: need 1 <= shortest <= longest, got shortest={self.shortest}, longest={self.longest}"
             )
         if self.max_repeats is not None and self.max_repeats < 1:
             raise RecipeError(f"filter/periodic: max_repeats is at least 1, got {self.max_repeats}")
@@ -54,7 +53,7 @@ class Periodic:
     def signals(self, docs: pa.RecordBatch) -> Columns:
         ids, offsets = tokenizer.load(self.tokenizer).encode(docs["text"])
         found = np.empty((len(docs), 2), np.int64)
-        most_repeats(ids, offsets, self.min_period, self.max_period, found)
+        most_repeats(ids, offsets, self.shortest, self.longest, found)
         return {"repeats": pa.array(found[:, 0].copy()), "period": pa.array(found[:, 1].copy())}
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
