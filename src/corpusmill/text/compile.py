@@ -36,6 +36,10 @@ from corpusmill import leftovers
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _NotInPython(Exception):
+    """An intrinsic was called as a Python function."""
+
+
 class _Plain(threading.local):
     within = False  # a kernel that is called as a Python function
 
@@ -108,13 +112,20 @@ class Lazy:
         return (self._made or self.dispatcher)(*args)
 
     def _as_python(self, args: tuple[Any, ...]) -> Any:
-        """Call the function itself, and in it those that it calls: its loops are over no documents."""
+        """Call the function itself, and in it those that it calls: its loops are over no documents. Where it needs an
+        instruction that Python lacks, it has something to do after all, and is compiled."""
+        if self._make is _as_intrinsic:
+            raise _NotInPython
         before, _plain.within = _plain.within, True
         try:
             with np.errstate(all="ignore"):  # constants that wrap
                 return self._function(*args)
+        except _NotInPython:
+            if before:
+                raise
         finally:
             _plain.within = before
+        return self.dispatcher(*args)
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # as functions are pickled
