@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.personal_data import NAMED, Kind, find
+from corpusmill.steps.personal_data import KNOWN, FormsOf, Kind, check_countries, find
+from corpusmill.steps.phone_regions import PhoneRegions
 from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
 
 
@@ -49,16 +50,23 @@ class Pii(Redaction):
 
     kinds: tuple[Kind, ...] = ("email", "ip")  # what to look for
     public_only: bool = True  # of IP addresses
+    forms: FormsOf = "any"  # plain: e-mail addresses and telephone numbers in their plain forms only
+    countries: tuple[str, ...] = ()  # of telephone numbers in national form: two capitals, as DE
 
     def __post_init__(self) -> None:
-        check("redact/pii", NAMED, self)
+        check("redact/pii", KNOWN, self)
+        check_countries("redact/pii", self.countries)
 
     @property
     def assets(self) -> tuple[str, ...]:
         return (self.key,) if self.key is not None else ()
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        return redact(self, docs, find(docs["text"], self.kinds, self.public_only))
+        return redact(
+            self,
+            docs,
+            find(docs["text"], self.kinds, self.public_only, self.forms, PhoneRegions(docs, self.countries)),
+        )
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        return drop_reasons(self, NAMED, signals)
+        return drop_reasons(self, KNOWN, signals)

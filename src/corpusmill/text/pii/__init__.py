@@ -37,8 +37,20 @@ the e-mail address, else the one that begins first, else the earlier in KINDS.
 numbering plans, `postal` postal addresses, `find` the scan of the text.
 """
 
-from corpusmill.text.pii.addresses import EXTENSIONS, VERSION_WORDS
+from corpusmill.text.pii.addresses import EXTENSIONS, HOST_WORDS, VERSION_WORDS
 from corpusmill.text.pii.find import IPV4, IPV6, KINDS, pii_spans
+from corpusmill.text.pii.forms import Forms
 from corpusmill.text.pii.numbering import IBAN_SIZES, PLANS
 
-__all__ = ["EXTENSIONS", "IBAN_SIZES", "IPV4", "IPV6", "KINDS", "PLANS", "VERSION_WORDS", "pii_spans"]
+__all__ = [
+    "EXTENSIONS",
+    "HOST_WORDS",
+    "IBAN_SIZES",
+    "IPV4",
+    "IPV6",
+    "KINDS",
+    "PLANS",
+    "VERSION_WORDS",
+    "Forms",
+    "pii_spans",
+]
