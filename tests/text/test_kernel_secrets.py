@@ -138,6 +138,7 @@ FORMS = {
     "onepassword_key": "A3- u6 - u6 - u5 - u5 - u5 - u5",
     "onepassword_service": "ops_eyJ a250",
     "intra42_secret": "s-s4t2ud- h64",
+    "twitter_bearer": "AAAAAAAAAAAAAAAAAAAAAA a90",
     "ai_key": "sk-proj- a48",
     "huggingface_token": "hf_ a34",
     "perplexity_key": "pplx- a48",

@@ -13,9 +13,10 @@ from corpusmill.steps.phone_regions import PhoneRegions
 class Pii:
     """Count personal data of each kind; the text is not changed.
 
-    The kinds are those of redact/pii, with the same meaning. Signals: `emails`, `ips`, `phones`, …, one for each of
-    `kinds`, and `found`, their total. With `spans=True`, `spans` lists kind, start and end of each, in bytes of the
-    text. A filter such as filter/keep_where can judge by them; docs/guide/personal-data.md has an example.
+    The kinds are those of redact/pii, with the same meaning, and so are `forms` and `countries`. Signals: `emails`,
+    `ips`, `phones`, …, one for each of `kinds`, and `found`, their total. With `spans=True`, `spans` lists kind, start
+    and end of each, in bytes of the text. A filter such as filter/keep_where can judge by them;
+    docs/guide/personal-data.md has an example.
 
     Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159
     """

@@ -28,7 +28,6 @@ from corpusmill.text.pii.byte_classes import (
     LETTER,
     LOCAL,
     MAC_MARKS,
-    ONE_DIGIT,
     OPEN,
     PHONE_JOINERS,
     PLUS,
@@ -213,7 +212,7 @@ def _find(
                     if at - 4 >= lo and byte_is(data, at - 4, HEX):
                         kind = IPV6
                         start, end = ipv6(data, lo, at, hi, classes)
-                    elif (
+                    if end == 0 and (
                         wanted & LOOPBACK
                         and at + 1 < hi
                         and load8(data, at + 1) == COLON
@@ -287,7 +286,11 @@ def _may_be_loopback(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool
     if at + 2 >= hi:
         return True
     following = load8(data, at + 2)
-    return following in (ONE_DIGIT, SLASH, QUOTE, APOSTROPHE, TICK, CLOSE_SQUARE) or following | 0x20 == F
+    return (
+        byte_is(data, at + 2, DIGIT)
+        or following in (SLASH, QUOTE, APOSTROPHE, TICK, CLOSE_SQUARE)
+        or following | 0x20 == F
+    )
 
 
 @inlined

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from corpusmill.text.buffers import Text
 from corpusmill.text.pii import mail, phones
+from corpusmill.text.pii.addresses import is_ipv6
 
 Span = tuple[int, int, int, int]  # document, kind, first byte, end
 WINDOW = 320  # bytes around a place that are decoded: words of context, and the longest address
@@ -17,7 +18,7 @@ WINDOW = 320  # bytes around a place that are decoded: words of context, and the
 # a prefix length, or as a whole text: it is an operator and the mark of a list, too.
 _SHORT_IPV6 = re.compile(
     r"(?<![\w:.\])])(?<!\w\[)(?<!\)\[)(?<!\]\[)"
-    r"(?:::1(?![\w:.])|::ffff:\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|::(?=/\d)|(?:(?<=[\"'`\[])|^)::(?=[\"'`\]]|$))",
+    r"(?:::1(?![\w:.])|::(?:ffff:)?\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|::(?=/\d)|(?:(?<=[\"'`\[])|^)::(?=[\"'`\]]|$))",
     re.IGNORECASE,
 )
 
@@ -66,7 +67,7 @@ def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], 
             found = mail.disguised_near(window, near)
         elif sort == SHORT_IPV6:
             kind = ipv6
-            found = [m.span()] if (m := _SHORT_IPV6.match(window, near)) else []
+            found = [m.span()] if (m := _SHORT_IPV6.match(window, near)) and is_ipv6(m[0]) else []
         else:
             kind = phone
             regions = forms.regions[document] if forms.regions is not None else ()

@@ -48,9 +48,10 @@ _UNSPACED = "|".join(word for word in LABELS if word >= "\u2e80")
 _LABEL = re.compile(
     rf"(?:\b(?:{_SPACED})|(?:{_UNSPACED}))(?:{_JOINED}\(?(?:{_NUMBER})\)?)?{_JOINED}\(?$", re.IGNORECASE
 )
+_SAID = [verb for verb in VERBS if not verb.startswith("number")]
 _VERB = re.compile(
-    rf"\b(?:{'|'.join(VERBS)}|phone|telephone|fax|whatsapp|tel)\b[^\n\d]{{0,44}}?"
-    r"\b(?:at|on|to|is|auf|au|al|unter|number|no|nr)\b\W{0,3}$"
+    rf"\b(?:{'|'.join(_SAID)}|phone|telephone|fax|whatsapp|tel)\b[^\n\d]{{0,44}}?"
+    r"\b(?:at|on|to|is|auf|au|al|unter|number|no|nr)\b(?: (?:my|our|your|his|her|their|this|the)(?: \w+)?)?\W{0,3}$"
     r"|\b(?:call|dial|ring|fax|sms|text|appelez|llame|ligue|reach|contact)"
     r"(?: us| me| him| her| them| now| today| free)?[\s:.]{1,3}\(?$",
     re.IGNORECASE,
@@ -60,6 +61,7 @@ _EXTENSION = re.compile(r" ?(?:[xX]|[eE]xt\.?) ?[0-9]{1,5}(?!\w)")
 _DATE = re.compile(
     r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)\d\d|(?:19|20)\d\d[-./ ]+(?:19|20)\d\d"
 )
+_SSN = re.compile(r"\d{3}-\d\d-\d{4}")
 _DECIMAL = re.compile(r"\d+\.\d+|\d{1,3}(?:\.\d{3})+")
 
 
@@ -83,13 +85,17 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
         value = text[start:stop]
         if _DATE.fullmatch(value) or _DECIMAL.fullmatch(value) or value.count("(") != value.count(")"):
             continue
+        if _SSN.fullmatch(value) and not labelled:
+            continue
         digits = re.sub(r"\D", "", value)
         if not 7 <= len(digits) <= 12 or len(set(digits)) < 3:
             continue
         held = any(_holds(digits, region, named) for region in regions)
         if not held and named:
             # The owner of a page gives numbers of other countries, too.
-            held = (labelled or " " in value or "-" in value) and any(_possible(digits, region) for region in ANYWHERE)
+            held = (labelled or " " in value or "-" in value or value.count(".") > 1) and any(
+                _possible(digits, region) for region in ANYWHERE
+            )
         if held:
             extension = _EXTENSION.match(text, stop)
             return extension.end() if extension else stop

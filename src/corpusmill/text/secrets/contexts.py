@@ -40,6 +40,7 @@ _ASSIGNED = re.compile(
     rb"|[\"'][ \t]{1,4}(?i:value)[ \t]{0,2}=[ \t]{0,2}\"([^\"\s]{6,64})\")"
 )
 _PAIR = re.compile(rb"(?i:contribsys__com[a-z_]{0,10})[\"']?[\s:=>\"']{1,16}([a-f0-9]{8}:[a-f0-9]{8})(?![A-Za-z0-9_])")
+_GEMS = re.compile(rb"[a-f0-9]{8}:[a-f0-9]{8}@(?:gems|enterprise)\.contribsys\.com")
 
 
 def in_url(text: Text, lo: int, at: int, hi: int) -> Spans:
@@ -118,6 +119,8 @@ def in_assignment(text: Text, lo: int, at: int, hi: int) -> Spans:
 
 def in_pair(text: Text, lo: int, at: int, hi: int) -> Spans:
     """User and password of Sidekiq's server of gems, of eight hexadecimal digits each; `at` is the ":" between."""
+    if _GEMS.match(bytes(text[at - 8 : min(hi, at + 50)])):
+        return [(at - 8, at + 9)]
     match = _PAIR.search(bytes(text[max(lo, at - 100) : min(hi, at + 10)]))
     end = min(at + 9, hi)
     return [(at - 8, end)] if match and max(lo, at - 100) + match.start(1) == at - 8 else []

@@ -85,8 +85,8 @@ FORMATS = (
     Format("clojars_token", ("CLOJARS_",), f"{ALNUM}{{60}}"),
     Format("artifactory_key", ("AKCp",), f"{ALNUM}{{69}}", _after("AKCp")),
     Format("artifactory_reference", ("cmVmd",), f"{ALNUM}{{59}}", _after("cmVmd")),
-    Format("sonar_token", ("squ_", "sqp_", "sqa_"), f"{HEX}{{40}}"),
-    Format("sourcegraph_token", ("sgp_",), f"(?:(?:{HEX}{{16}}|local)_)?{HEX}{{40}}"),
+    Format("sonar_token", ("squ_", "sqp_", "sqa_"), f"{ALNUM}{{40}}"),
+    Format("sourcegraph_token", ("sgp_",), "(?:(?:[A-Fa-f0-9]{16}|local)_)?[A-Fa-f0-9]{40}"),
     Format("sentry_org_token", ("sntrys_eyJ",), r"[A-Za-z0-9+/]{40,}={0,2}_[A-Za-z0-9+/]{40,}"),
     Format("sentry_user_token", ("sntryu_",), f"{HEX}{{64}}"),
     Format("pulumi_token", ("pul-",), f"{HEX}{{40}}"),
@@ -122,7 +122,7 @@ FORMATS = (
     Format(
         "slack_token",
         ("xoxa-", "xoxb-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.xox", "xapp-"),
-        r"(?:(?:[bp]-)?\d-[A-Za-z0-9]{90,}|\d-A[A-Z0-9]+-\d+-[A-Za-z0-9]+|(?:\d{6,14}-){1,3}[A-Za-z0-9]{16,40}|\d{8,14}-[A-Za-z0-9]{16,40}|(?:\d-)?[A-Za-z0-9]{8,48})(?!-)",
+        r"(?:(?:[bp]-)?\d-[A-Za-z0-9]{90,}|\d-[A-Z0-9]+-\d+-[A-Za-z0-9]+|(?:\d-)?(?:\d{6,14}-){1,3}[A-Za-z0-9]{10,64}|(?:\d-)?[A-Za-z0-9]{8,48})(?!-)",
     ),
     Format(
         "slack_webhook",
@@ -173,6 +173,7 @@ FORMATS = (
     Format("onepassword_service", ("ops_eyJ",), r"[A-Za-z0-9+/]{200,}={0,3}"),
     Format("age_key", ("AGE-SECRET-KEY-1",), r"[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
     Format("intra42_secret", ("s-s4t2ud-", "s-s4t2af-"), f"{HEX}{{64}}"),
+    Format("twitter_bearer", ("A" * 22,), r"[A-Za-z0-9%]{80,100}"),
     # Models.
     Format("ai_key", ("sk-",), r"(?:proj-|svcacct-|admin-|ant-[a-z0-9]+-|or-v1-)?[A-Za-z0-9_-]{20,}", _is_ai_key),
     Format("huggingface_token", ("hf_", "api_org_"), f"{ALNUM}{{34,40}}"),

@@ -37,6 +37,7 @@ _ANY_NAME = re.compile(  # by first letter, which is several times as fast
 )
 _NAME = re.compile("|".join((*NAMES, *VENDORS)).encode(), re.IGNORECASE)
 _NAME = re.compile("|".join(NAMES).encode(), re.IGNORECASE)
+_VENDOR = re.compile("|".join(VENDORS).encode(), re.IGNORECASE)
 _VENDOR_KEY = re.compile(f"(?:{'|'.join(VENDORS)}).*key".encode(), re.IGNORECASE)
 # Tokens of one request, and of a place in a list: no secrets.
 _PASSING = re.compile(
@@ -77,15 +78,25 @@ def is_credential(match: re.Match[bytes], text: bytes | memoryview, lo: int) -> 
         if key is None or not _NAME.search(key):
             return False
         name = key
-    if _PASSING.search(name):
+    if _PASSING.search(name) or not (_NAME.search(name) or any(map(_is_word, _VENDOR.finditer(name)))):
         return False
     value, run = match["value"].decode("ascii"), match["run"].decode("ascii")
     start, end = match.span("value")
     before, after = bytes(text[start - 1 : start]), bytes(text[end : end + 1])
     if before in (b'"', b"'") and after not in (before, b"\\", b"\n") and end < match.endpos:
         return False  # only the beginning of what is between quotes
+    if bytes(text[end : min(end + 2, match.endpos)]) == b"..":
+        return False  # cut off
     if "." in value and match["element"] is None and before not in (b'"', b"'", b"`", b"="):
         return False  # an attribute of an object, in code
     if UUID.fullmatch(value):
         return bool(_NAME.search(name) or _VENDOR_KEY.search(name)) and not re.search(rb"ids?$", name, re.IGNORECASE)
     return looks_random(run) and not is_placeholder(value)
+
+
+def _is_word(vendor: re.Match[bytes]) -> bool:
+    """Whether a vendor's name is a word of the name that it is in, and not a part of others: etsy in "SetSysctl"."""
+    before = vendor.string[vendor.start() - 1 : vendor.start()] if vendor.start() else b""
+    if vendor[0][:1].islower() and vendor[0] != vendor[0].lower():
+        return False
+    return not before.isalpha() or (before.islower() and vendor[0][:1].isupper())
