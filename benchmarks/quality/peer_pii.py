@@ -143,8 +143,8 @@ def ordinary(data: Path) -> Iterator[tuple[str, list[str]]]:
         with gzip.open(data / path, "rt", encoding="utf-8") as lines:
             yield name, [json.loads(line)[field] for line in lines]
     pages: list[str] = []
-    for path in sorted((data / "warc" / "crawl").glob("*.wet.gz")):
-        records = gzip.decompress(path.read_bytes()).decode("utf-8", "replace").split("WARC/1.0\r\n")
+    for file in sorted((data / "warc" / "crawl").glob("*.wet.gz")):
+        records = gzip.decompress(file.read_bytes()).decode("utf-8", "replace").split("WARC/1.0\r\n")
         pages += [record.partition("\r\n\r\n")[2] for record in records if "conversion" in record[:400]]
     yield "web pages", pages
 
