@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.common import Figure, row, table
-from benchmarks.quality import made_pii
+from benchmarks.quality import made_pii, peer_pii
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.annotate.pii import Pii
 from corpusmill.steps.personal_data import NAMED, PersonalData
@@ -49,6 +49,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
         print(f"## personal data: {len(texts):,} sentences, {name}, {len(wanted):,} labelled spans\n")
         figures += scores(name, wanted, patterns(texts), BARRED)
     figures += addresses(data)
+    figures += peer_pii.run(data)
     names(data)
     return figures
 

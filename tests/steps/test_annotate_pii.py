@@ -1,3 +1,4 @@
+import pyarrow as pa
 import pytest
 
 from conftest import docs
@@ -41,3 +42,49 @@ def test_it_finds_what_redacting_replaces():
 def test_kinds_that_do_not_exist_fail_when_the_step_is_made():
     with pytest.raises(RecipeError, match='annotate/pii: there is no kind "mail"'):
         Pii(kinds=("mail",))  # type: ignore[arg-type]
+
+
+def phones_in(step: Pii, *documents: tuple[str, str | None, str | None]) -> list[int]:
+    """How many telephone numbers are in documents of text, url and metadata."""
+    batch = pa.RecordBatch.from_arrays(
+        [
+            pa.array([d[0] for d in documents], pa.large_string()),
+            *(pa.array([d[i] for d in documents], pa.string()) for i in (1, 2)),
+        ],
+        names=["text", "url", "metadata"],
+    )
+    phones: list[int] = step.signals(batch)["phones"].to_pylist()
+    return phones
+
+
+def test_national_numbers_are_those_of_the_address_the_language_or_the_recipe():
+    pytest.importorskip("phonenumbers")
+    text = "Rathaus (030) 9018 200"
+    german, coded = '{"language": "de"}', '{"lang": "deu"}'
+    documents = [
+        (text, None, None),
+        (text, "https://host.de/", None),
+        (text, "https://host.io", german),
+        (text, None, coded),
+    ]
+    assert phones_in(Pii(kinds=("phone",)), *documents) == [0, 1, 1, 1]
+    assert phones_in(Pii(kinds=("phone",), countries=("DE",)), *documents) == [1, 1, 1, 1]
+    assert phones_in(Pii(kinds=("phone",), forms="plain"), *documents) == [0, 0, 0, 0]
+
+
+def test_a_country_has_two_capitals():
+    with pytest.raises(
+        RecipeError, match=r'countries has "de", which is no country with telephone numbers; did you mean "DE"\?'
+    ):
+        Pii(countries=("de",))
+
+
+def test_national_numbers_are_counted_by_name():
+    step = Pii(kinds=("pl_pesel", "date", "email"))
+    found = step.signals(docs("PESEL 44051401458 on 2024-11-21, a@b.org"))
+    assert {name: column.to_pylist() for name, column in found.items()} == {
+        "emails": [1],
+        "pl_pesels": [1],
+        "dates": [1],
+        "found": [3],
+    }

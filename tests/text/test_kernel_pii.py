@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 from text_strategies import strings
 
-from corpusmill.text.pii import EXTENSIONS, IBAN_SIZES, KINDS, PLANS, VERSION_WORDS, pii_spans
+from corpusmill.text.pii import EXTENSIONS, HOST_WORDS, IBAN_SIZES, KINDS, PLANS, VERSION_WORDS, pii_spans
 
 PATTERNS = KINDS[:8]  # the others are those of `corpusmill.text.secrets`
 LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -54,10 +54,10 @@ def emails(text: str) -> Iterator[tuple[int, int]]:
 def is_address(text: str, start: int, end: int) -> bool:
     numbers = text[start:end].split(".")
     few = len("".join(numbers)) <= 5 + (len(numbers[0]) == 1)
-    if few and numbers[0] != "10" and len(set(numbers)) > 1:
-        return False
-    words = "|".join(VERSION_WORDS)
-    return not re.search(rf"(?<![A-Za-z])(?:{words})[ .:=#/_\"'(-]{{0,3}}$", text[:start], re.IGNORECASE)
+    few = few and numbers[0] != "10" and len(set(numbers)) > 1
+    words = "|".join(HOST_WORDS if few else VERSION_WORDS)
+    said = re.search(rf"(?<![A-Za-z])(?:{words})[ .:=#/_\"'(-]{{1,3}}$", text[:start], re.IGNORECASE)
+    return bool(said) if few else not said
 
 
 def phones(text: str) -> Iterator[tuple[int, int]]:
@@ -96,8 +96,9 @@ def luhn(digits: str) -> bool:
 
 
 NETWORKS = (
-    r"4(?:.{12}|.{15}|.{18})|3[47].{13}|3(?:[689].|0[0-5]|095).{11,12}|5[1-5].{14}|2131.{11}|1800.{11}|220[0-4].{12,15}"
-    r"|(?:222[1-9]|22[3-9].|2[3-6]..|27[01].|2720).{12}|(?:6011|64[4-9].|65..|62..|35..).{12,15}"
+    r"4(?:.{12}|.{15}|.{18})|3[47].{13}|3(?:[689].|0[0-5]|095).{11,12}|5[1-5].{14}|(?:2131|1...|2014|2149).{11}"
+    r"|(?:222[1-9]|22[3-9].|2[3-6]..|27[01].|2720|5019|6062|508.|63[6-9].|8600|9792|9860).{12}|220[0-4].{12,15}"
+    r"|(?:6011|64[4-9].|65..|62..|35..|8[12]..|5060|5061|5078|5079|6334|6767|6706|6709|6771).{12,15}"
     r"|(?:5018|5020|5038|5[678]..|6304|6390|6759|6761|6762|6763).{8,15}"
 )
 
@@ -131,7 +132,7 @@ def cards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_iban(text: str, start: int, end: int) -> bool:
-    number = text[start:end].replace(" ", "").upper()
+    number = re.sub("[ -]", "", text[start:end]).upper()
     if IBAN_SIZES.get(number[:2]) != len(number):
         return False
     return int("".join(str(int(c, 36)) for c in number[4:] + number[:4])) % 97 == 1
@@ -144,8 +145,9 @@ def ibans(text: str) -> Iterator[tuple[int, int]]:
         if re.compile(r"(?<!\w)[A-Za-z]{2}[0-9]{2}").match(text, at) and (
             size := IBAN_SIZES.get(text[at : at + 2].upper())
         ):
-            end = at + size + (size - 1) // 4 * (text[at + 4 : at + 5] == " ")
-            grouped = "[A-Za-z0-9]{4} " * ((size - 1) // 4) + f"[A-Za-z0-9]{{{(size - 1) % 4 + 1}}}"
+            end = at + size + (size - 1) // 4 * (text[at + 4 : at + 5] in (" ", "-"))
+            last = f"[A-Za-z0-9]{{{(size - 1) % 4 + 1}}}"
+            grouped = "|".join(f"[A-Za-z0-9]{{4}}{j}" * ((size - 1) // 4) + last for j in " -")
             if re.fullmatch(f"[A-Za-z0-9]{{{size}}}|{grouped}", text[at:end]) and is_iban(text, at, end):
                 end_of_one = end if re.compile(r"(?!\w)").match(text, end) else None
         if end_of_one:
@@ -153,19 +155,41 @@ def ibans(text: str) -> Iterator[tuple[int, int]]:
         at = end_of_one or at + 1
 
 
+MAC = r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}"
+DOTTED = r"[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}"
+
+
 def is_mac(text: str, start: int, end: int) -> bool:
-    before, after = text[max(0, start - 1) : start], re.escape(text[start + 2])
-    return before != text[start + 2] and not re.match(f"{after}[0-9A-Fa-f]", text[end:])
+    value = text[start:end]
+    joiner = re.search(r"[.:-]", value)[0]
+    pairs = re.sub("[.:-]", "", value)
+    if text[max(0, start - 1) : start] == joiner or re.match(rf"{re.escape(joiner)}[0-9A-Fa-f]", text[end:]):
+        return False
+    letters = len(re.sub("[0-9]", "", pairs))
+    if joiner == ".":
+        return 0 < letters < 12
+    return len(set(pairs)) > 1 and (joiner == ":" or letters > 0)
+
+
+def ssns(text: str) -> Iterator[tuple[int, int]]:
+    number = r"(?!000|666|9)[0-9]{3}([ .-])(?!00)[0-9]{2}\1(?!0000)[0-9]{4}"
+    yield from tried(rf"{BEFORE}{number}{AFTER}", alone)(text)
+
+
+def alone(text: str, start: int, end: int) -> bool:
+    if text[start + 3] == "-":
+        return True
+    return not re.search(r"[0-9][ .-]$", text[:start]) and not re.match(r"[ .-][0-9]", text[end:])
 
 
 SLOW: dict[str, Slow] = {
     "email": emails,
     "ipv4": tried(rf"(?<![\w+])(?<![0-9]\.){OCTET}(?:\.{OCTET}){{3}}(?!\w)(?!\.[0-9])", is_address),
     "phone": phones,
-    "ssn": tried(rf"{BEFORE}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{AFTER}"),
+    "ssn": ssns,
     "card": cards,
     "iban": ibans,
-    "mac": tried(r"(?<!\w)(?=.{0,16}[A-Fa-f])[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?!\w)", is_mac),
+    "mac": tried(rf"(?<!\w)(?:{MAC}|{DOTTED})(?!\w)", is_mac),
 }
 PARTS = {
     "email": [
@@ -212,6 +236,8 @@ PARTS = {
         "Version ",
         "rev",
         "=#",
+        "Host: ",
+        "addr",
         "3.3.3.0",
     ],
     "phone": [
@@ -271,6 +297,8 @@ PARTS = {
         "32",
         " ",
         "DE89370400440532013000",
+        "GB82-WEST-1234-5698-7654-32",
+        "-",
         "no93",
         "86011117947",
         "x",
@@ -293,8 +321,29 @@ PARTS = {
         " ",
         ".",
         "11-22-33-44-55-66",
+        "0012.3456",
+        "789a",
+        "ff:ff:ff:",
     ],
-    "ssn": ["123", "-", "45", "6789", "000", "666", "900", "00", "0000", " ", "a", ".", "+", "123-45-6789", "é"],
+    "ssn": [
+        "123",
+        "-",
+        "123 45 6789",
+        "123.45.",
+        "45",
+        "6789",
+        "000",
+        "666",
+        "900",
+        "00",
+        "0000",
+        " ",
+        "a",
+        ".",
+        "+",
+        "123-45-6789",
+        "é",
+    ],
 }
 
 
@@ -370,7 +419,12 @@ def test_a_number_is_found_anywhere_in_a_block(data):
         ("DE89370400440532013000", [("iban", "DE89370400440532013000")]),
         ("gb82west12345698765432", [("iban", "gb82west12345698765432")]),
         ("00:1A:2B:3C:4D:5E, aa-bb-cc-dd-ee-ff", [("mac", "00:1A:2B:3C:4D:5E"), ("mac", "aa-bb-cc-dd-ee-ff")]),
-        ("11-22-33-44-55-66 00:1a-2b:3c-4d:5e 00:1a:2b:3c:4d", []),
+        ("11-22-33-44-55-66 00:1a-2b:3c-4d:5e 00:1a:2b:3c:4d FF:FF:FF:FF:FF:FF 1234.5678.9012", []),
+        ("00:11:22:33:44:55 0012.3456.789A", [("mac", "00:11:22:33:44:55"), ("mac", "0012.3456.789A")]),
+        ("Host: 1.2.3.4, ip=1.2.3.5, 1.2.3.6", [("ipv4", "1.2.3.4"), ("ipv4", "1.2.3.5")]),
+        ("SSN 219 09 9999, 011 39 0831 301781", [("ssn", "219 09 9999")]),
+        ("122000000000003 5019717010103742", [("card", "122000000000003"), ("card", "5019717010103742")]),
+        ("GB82-WEST-1234-5698-7654-32", [("iban", "GB82-WEST-1234-5698-7654-32")]),
         ("GB82 WEST 1234 5698 7654 33 XDE89370400440532013000 DE8937040044053201300", []),
     ],
 )

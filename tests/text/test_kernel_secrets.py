@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_strategies import strings
 
-from corpusmill.text import secrets as module
-from corpusmill.text.secrets import EXPRESSIONS, FAMILIES, FORMATS, SECRET, WALLET, is_wallet, secret_spans, span_of
+from corpusmill.text.secrets import FAMILIES, checks, secret_spans
+from corpusmill.text.secrets.checks import is_wallet
+from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM, PAIR
+from corpusmill.text.secrets.find import EXPRESSIONS, SECRET, WALLET, span_of
+from corpusmill.text.secrets.formats import FORMATS
 
 ALNUM = string.ascii_letters + string.digits
 
@@ -34,30 +37,124 @@ def made_key(label: str = "RSA PRIVATE KEY", lines: int = 4) -> str:
 
 
 UPPER = string.ascii_uppercase + "234567"
-SECRETS = {  # format -> text before, the secret
-    "aws_access_key": ("", "AKIA" + drawn(UPPER, 16)),
+HEX = "0123456789abcdef"
+ALPHABETS = {"a": ALNUM, "h": HEX, "u": UPPER, "d": "0123456789", "l": string.ascii_lowercase + "234567"}
+
+
+def made(form: str) -> str:
+    """Text from a form: "a36" are 36 random letters and digits, "h" hexadecimal, "u" capitals, "d" digits, "l" small
+    letters and digits; what has another form stands for itself. So no key is in this file."""
+    return "".join(
+        drawn(ALPHABETS[part[0]], int(part[1:]), seed) if part[0] in ALPHABETS and part[1:].isdigit() else part
+        for seed, part in enumerate(form.split())
+    )
+
+
+FORMS = {
+    "aws_access_key": "AKIA u16",
+    "aws_bedrock": "ABSK a131 =",
+    "aws_bedrock_short": "bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t a20",
+    "google_client_secret": "GOCSPX- a28",
+    "google_token": "ya29. a60",
+    "azure_client_secret": "a3 8 Q~ a34",
+    "alibaba_key": "LTAI a20",
+    "digitalocean_token": "dop_v1_ h64",
+    "cloudflare_origin": "v1.0- h24 - h146",
+    "yandex_key": "AQVN a36",
+    "yandex_secret": "YC a38",
+    "yandex_token": "t1. a30 . a86",
+    "heroku_key": "HRKU-AA a58",
+    "flyio_token": "fo1_ a43",
+    "flyio_macaroon": "fm2_ a120",
+    "scalingo_token": "tk-us- a48",
+    "openshift_token": "sha256~ a43",
+    "github_token": "ghp_ a36",
+    "github_fine_token": "github_pat_ a22 _ a59",
+    "gitlab_token": "glpat- a20",
+    "npm_token": "npm_ a36",
+    "pypi_token": "pypi-AgE a80",
+    "rubygems_key": "rubygems_ h48",
+    "clojars_token": "CLOJARS_ a60",
+    "artifactory_key": "AKCp a69",
+    "artifactory_reference": "cmVmd a59",
+    "sonar_token": "squ_ h40",
+    "sourcegraph_token": "sgp_ h16 _ h40",
+    "sentry_org_token": "sntrys_eyJ a60 _ a43",
+    "sentry_user_token": "sntryu_ h64",
+    "pulumi_token": "pul- h40",
+    "infracost_key": "ico- a32",
+    "prefect_key": "pnu_ a36",
+    "postman_key": "PMAK- h24 - h34",
+    "readme_key": "rdme_ l70",
+    "octopus_key": "API- u26",
+    "harness_key": "pat. a22 . a24 . a20",
+    "terraform_token": "a14 .atlasv1. a64",
+    "vault_token": "hvs. a95",
+    "vault_batch_token": "hvb. a150",
+    "vault_old_token": "s. a24",
+    "databricks_token": "dapi h32",
+    "doppler_token": "dp.pt. a43",
+    "dynatrace_token": "dt0c01. u24 . u64",
+    "grafana_key": "eyJrIjoi a70 =",
+    "grafana_cloud": "glc_ a60",
+    "grafana_service": "glsa_ a32 _ h8",
+    "new_relic_key": "NRAK- u27",
+    "new_relic_browser": "NRJS- h19",
+    "new_relic_insert": "NRII- a32",
+    "planetscale_token": "pscale_tkn_ a43",
+    "clickhouse_key": "4b1d a38",
+    "defined_key": "dnkey- u26 - u52",
+    "authress_key": "sc_ l10 . l4 .acc_ l12 . a44",
+    "settlemint_token": "sm_pat_ a16",
+    "slack_token": "xoxb- d12 - a24",
+    "teams_webhook": "webhook.office.com/webhookb2/",
+    "telegram_token": "d10 :A a34",
+    "facebook_token": "EAAM a130",
+    "facebook_app": "d16 | a27",
+    "stripe_key": "sk_live_ a24",
+    "stripe_webhook": "whsec_ a32",
+    "square_key": "sq0csp- a43",
+    "square_token": "EAAA a60",
+    "shopify_token": "shpat_ h32",
+    "shippo_token": "shippo_live_ h40",
+    "duffel_token": "duffel_test_ a43",
+    "easypost_key": "EZAK a54",
+    "flutterwave_key": "FLWSECK_TEST- h32 -X",
+    "flutterwave_encryption": "FLWSECK_TEST h12",
+    "plaid_token": "access-sandbox- h8 - h4 - h4 - h4 - h12",
+    "sendgrid_key": "SG. a22 . a43",
+    "sendinblue_key": "xkeysib- h64 - a16",
+    "mailgun_key": "key- h32",
+    "mapbox_token": "pk. a80 . a22",
+    "maxmind_key": "a6 _ a29 _mmk",
+    "twilio_key": "SK h32",
+    "typeform_token": "tfp_ a59",
+    "frameio_token": "fio-u- a64",
+    "linear_key": "lin_api_ a40",
+    "notion_token": "ntn_ d11 a35",
+    "airtable_token": "pat a14 . h64",
+    "atlassian_token": "ATATT3 a186",
+    "adobe_secret": "p8e- l32",
+    "onepassword_key": "A3- u6 - u6 - u5 - u5 - u5 - u5",
+    "onepassword_service": "ops_eyJ a250",
+    "intra42_secret": "s-s4t2ud- h64",
+    "twitter_bearer": "AAAAAAAAAAAAAAAAAAAAAA a90",
+    "ai_key": "sk-proj- a48",
+    "huggingface_token": "hf_ a34",
+    "perplexity_key": "pplx- a48",
+}
+UUID = made("h8 - h4 - h4 - h4 - h12")
+SECRETS = {name: ("", made(form)) for name, form in FORMS.items()} | {  # format -> text before, the secret
     "aws_secret_key": ('aws_secret_access_key = "', drawn(ALNUM + "/+", 40)),
     "google_api_key": ("key=", "AIza" + drawn(ALNUM, 35)),
-    "google_client_secret": ("", "GOCSPX-" + drawn(ALNUM, 28)),
-    "google_token": ("", "ya29." + drawn(ALNUM, 60)),
     "azure_storage_key": ("AccountName=a;AccountKey=", drawn(ALNUM + "+/", 86) + "=="),
     "azure_shared_key": ("SharedAccessKey=", drawn(ALNUM + "+/", 43) + "="),
-    "github_token": ("token ", "ghp_" + drawn(ALNUM, 36)),
-    "github_fine_token": ("", f"github_pat_{drawn(ALNUM, 22)}_{drawn(ALNUM, 59)}"),
-    "gitlab_token": ("", "glpat-" + drawn(ALNUM, 20)),
-    "slack_token": ("", f"xoxb-{drawn('123', 12)}-{drawn(ALNUM, 24)}"),
+    "gitlab_session": ("_gitlab_session=", made("l32")),
     "slack_webhook": ("https://hooks.slack.com/services/TABCDEFGH/B12345678/", drawn(ALNUM, 24)),
-    "stripe_key": ("", "sk_live_" + drawn(ALNUM, 24)),
-    "stripe_webhook": ("", "whsec_" + drawn(ALNUM, 32)),
-    "ai_key": ("OPENAI=", "sk-proj-" + drawn(ALNUM, 48)),
-    "huggingface_token": ("", "hf_" + drawn(ALNUM, 34)),
-    "npm_token": ("//registry/:_authToken=", "npm_" + drawn(ALNUM, 36)),
-    "pypi_token": ("", "pypi-AgE" + drawn(ALNUM, 80)),
-    "sendgrid_key": ("", f"SG.{drawn(ALNUM, 22)}.{drawn(ALNUM, 43)}"),
-    "digitalocean_token": ("", "dop_v1_" + drawn("0123456789abcdef", 64)),
-    "shopify_token": ("", "shpat_" + drawn("0123456789abcdef", 32)),
-    "twilio_key": ("", "SK" + drawn("0123456789abcdef", 32)),
+    "teams_webhook": ("webhook.office.com/webhookb2/", f"{UUID}@{UUID}/IncomingWebhook/{made('h32')}/{UUID}"),
+    "age_key": ("", "AGE-SECRET-KEY-1" + drawn("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),
     "jwt": ("Bearer ", made_jwt()),
+    "jwt_coded": ("", base64.b64encode(made_jwt().encode()).decode()),
     "private_key": ("", made_key()),
 }
 BITCOIN = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"  # of the first block
@@ -75,8 +172,9 @@ def secrets_of(text, *families):
 
 
 def slow(text, family):
-    """Every match in the whole text, from left to right; where one does not hold up, the search goes on after it."""
-    raw, at = text.encode(), 0
+    """Every match in the whole text, from left to right; where one does not hold up, the search goes on after it. What
+    is told by its context is looked for at every byte."""
+    raw, at, spans = text.encode(), 0, []
     while at <= len(raw):
         match = EXPRESSIONS[family].match(raw, at)
         before = raw[at - 1 : at].decode("latin1") if at else ""
@@ -87,8 +185,35 @@ def slow(text, family):
             match = None
         span = span_of(match, family) if match else None
         if span:
-            yield raw[span[0] : span[1]].decode()
+            spans.append(span)
         at = match.end() if span else at + 1
+    for trigger in range(PAIR + 1):
+        if family == (FAMILIES.index("credential") if trigger == ASSIGNMENT else SECRET):
+            found = [
+                span
+                for at in range(len(raw))
+                if fires(raw, at, trigger)
+                for span in CONFIRM[trigger](raw, 0, at, len(raw))
+            ]
+            done, more = 0, []
+            for start, end in sorted(set(found)):
+                if start >= done:
+                    more.append((start, end))
+                    done = end
+            spans += [one for one in more if all(one[1] <= start or end <= one[0] for start, end in spans)]
+    return [raw[start:end].decode() for start, end in sorted(spans)]
+
+
+FIRES = ("@", "u", ":", ":", "Ww", ":")
+
+
+def fires(raw, at, trigger):
+    """Whether the byte is the trigger's."""
+    return (
+        chr(raw[at]) in FIRES[trigger]
+        and (trigger != 1 or raw[at - 1 : at] == b"-")
+        and (trigger != 3 or raw[at - 4 : at] == b"kind")
+    )
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -119,6 +244,22 @@ def test_every_format_has_a_sample():
         "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
         "--------------------------------",
         hashlib.sha256(b"").hexdigest(),
+        # Placeholders.
+        "AKIA" + "X" * 16,
+        "AKIAIOSFODNN7" + "EXAMPLE",
+        "ghp_" + "x" * 36,
+        "glpat-XXXXXXXXXXX-XXXXXXXX",
+        "sk_test_" + string.ascii_lowercase,
+        "glc_" + "1" * 41,
+        # Variables and manuals.
+        "https://user:password@host.example/",
+        "https://$USER:$PASS@host.example/",
+        "curl -u user:pass https://host.example",
+        'curl -u "${name}:${secret}" https://host.example',
+        "sort -u ab12:CD34ef",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Basic ...",
+        "kind: SecretStore\ndata:\n  a: YWRtaW46cGFzc3dvcmQ=",
     ],
 )
 def test_lookalikes_are_not_secrets(text):
@@ -170,6 +311,51 @@ def test_a_credential_is_a_random_value_with_a_name_that_says_so(text, value):
     assert secrets_of(text, "credential") == ([("credential", value)] if value else [])
 
 
+STRONG = "P@ss" + "w0rd$1"
+CODED = base64.b64encode(b"jane:h4pk1ns").decode()
+MANIFEST = f"apiVersion: v1\nkind: Secret\ndata:\n  key: {CODED}\n  other: >\n    {CODED}{CODED}\ntype: Opaque\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets"),
+    [
+        (f"see https://jane:{STRONG[5:]}x@host.example:80/a", [f"jane:{STRONG[5:]}x"]),
+        (f"curl --cacert ca.crt -u elastic:{STRONG} https://host.example", [f"elastic:{STRONG}"]),
+        (f"curl -s --user 'api:{STRONG}' \\\n https://host.example", [f"api:{STRONG}"]),
+        (f"Authorization: Basic {CODED}", [CODED]),
+        (f"-H 'Authorization: Bearer {drawn(HEX, 32)}'", [drawn(HEX, 32)]),
+        (f'"Api-Token: {drawn(ALNUM, 12)}"', [drawn(ALNUM, 12)]),
+        (f"X-Octopus-ApiKey: {UUID}", [UUID]),
+        (MANIFEST, [CODED, CODED + CODED]),
+        ("BUNDLE_GEMS__CONTRIBSYS__COM: cafebabe:deadbeef", ["cafebabe:deadbeef"]),
+    ],
+)
+def test_a_secret_is_told_by_what_is_around_it(text, secrets):
+    assert secrets_of(text, "secret") == [("secret", secret) for secret in secrets]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (f'System.setProperty("X_TOKEN", "{RANDOM}")', RANDOM),
+        (f"<vendorToken>\n    {RANDOM}\n</vendorToken>", RANDOM),
+        (f"fastlyKey := '{RANDOM}'", RANDOM),
+        (f"- name: X_TOKEN\n  value: '{RANDOM}'", RANDOM),
+        (f"api_key = '{RANDOM[:8]}.{RANDOM}'", f"{RANDOM[:8]}.{RANDOM}"),
+        (f"snyk_token = '{UUID}'", UUID),
+        (f"credentialsId: '{UUID}'", None),
+        (f'name="authenticity_token" value="{RANDOM}"', None),
+        ("password = 'thisIsDog11'", "thisIsDog11"),
+        ('<add key="Password" value="ClearText" />', "ClearText"),
+        ("password: 'changeme'", None),
+        ('password = "${var.password}"', None),
+        ("answer = 'thisIsDog11'", None),
+    ],
+)
+def test_a_credential_has_a_name_wherever_it_stands(text, value):
+    assert secrets_of(text, "credential") == ([("credential", value)] if value else [])
+
+
 PARTS = [
     *(text for sample in SECRETS.values() for text in (sample[1], "".join(sample))),
     *(
@@ -188,6 +374,29 @@ PARTS = [
         "auth-",
     ),
     *(" ", ": ", "=", ' = "', "'", ":=", "\n", ".", "/", "_", "+", "x", "é", "日", "1", RANDOM, RANDOM[:9]),
+    *(
+        f"https://a:{STRONG}@",
+        "://",
+        "@",
+        "~",
+        "Q~",
+        "curl -u ",
+        f"-u a:{STRONG}",
+        "Authorization: Basic ",
+        CODED,
+        "\n",
+    ),
+    *(
+        "kind: Secret\n",
+        "data:\n  a: ",
+        "pwd",
+        "value",
+        'key="password" ',
+        f"'{STRONG}'",
+        "contribsys__com=",
+        "cafebabe:",
+    ),
+    *("<token>", "</token>", '", "', "deadbeef", UUID, "api-key:", "|", "_mmk", ".atlasv1.", "~", RANDOM[:4]),
     *(BITCOIN, SEGWIT, ETHEREUM, "0x", "bc1", "3", "word", "a-long-word-with-hyphens"),
 ]
 
@@ -197,7 +406,7 @@ PARTS = [
 @settings(max_examples=250)
 def test_nothing_is_missed_that_the_expressions_match(family, parts, shift):
     text = " " * shift + "".join(parts)
-    assert [secret for _, secret in secrets_of(text, FAMILIES[family])] == list(slow(text, family)), text
+    assert [secret for _, secret in secrets_of(text, FAMILIES[family])] == slow(text, family), text
 
 
 def test_a_secret_is_not_a_credential_too_nor_a_wallet():
@@ -221,4 +430,4 @@ def test_a_secret_at_the_end_of_a_document_does_not_run_into_the_next():
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(checks).failed == 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +15,78 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.text.buffers import view
-from corpusmill.text.pii import IPV4, IPV6, KINDS, pii_spans
+from corpusmill.text.pii import IPV4, IPV6, KINDS, Forms, ids, pii_spans
+from corpusmill.text.pii.phones import COUNTRIES
+from corpusmill.text.secrets import merged
 
-Kind = Literal["email", "ip", "phone", "ssn", "card", "iban", "mac", "secret", "wallet", "credential", "address"]
-NAMED: tuple[Kind, ...] = get_args(Kind)
+Kind = Literal[
+    "email",
+    "ip",
+    "phone",
+    "ssn",
+    "card",
+    "iban",
+    "mac",
+    "secret",
+    "wallet",
+    "credential",
+    "address",
+    "us_itin",
+    "us_passport",
+    "us_npi",
+    "us_mbi",
+    "aba_routing",
+    "ca_sin",
+    "uk_nhs",
+    "uk_nino",
+    "uk_passport",
+    "uk_postcode",
+    "au_abn",
+    "au_acn",
+    "au_tfn",
+    "au_medicare",
+    "in_pan",
+    "in_aadhaar",
+    "sg_fin",
+    "de_tax_id",
+    "de_vat_id",
+    "es_nif",
+    "es_nie",
+    "fr_nir",
+    "it_fiscal_code",
+    "nl_bsn",
+    "pl_pesel",
+    "fi_personal_identity_code",
+    "se_personnummer",
+    "tr_national_id",
+    "kr_rrn",
+    "th_tnin",
+    "cn_resident_id",
+    "br_cpf",
+    "ng_nin",
+    "date",
+    "url",
+]
+KNOWN: tuple[Kind, ...] = get_args(Kind)
+NAMED: tuple[Kind, ...] = KNOWN[
+    :11
+]  # those that are looked for everywhere; the others are national numbers, dates, URLs
+FormsOf = Literal["any", "plain"]
 # Here both forms of IP address are one kind.
-KIND_OF = {name: "ip" if name in ("ipv4", "ipv6") else name for name in KINDS}
+KIND_OF = {name: "ip" if name in ("ipv4", "ipv6") else name for name in (*KINDS, *ids.NAMES)}
+SCANNED = (*KINDS, *ids.NAMES)  # as the searches number them
 SPANS = pa.list_(pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]))
+
+
+class Regions(Protocol):
+    """Which countries' telephone numbers a document may have (ISO 3166, two capitals)."""
+
+    def __call__(self, document: int) -> tuple[str, ...]: ...
+
+
+class Nowhere:
+    def __call__(self, document: int) -> tuple[str, ...]:
+        return ()
 
 
 def count_of(kind: str) -> str:
@@ -71,32 +136,67 @@ class PersonalData:
             yield self.kinds[kind], data[base + start : base + end].tobytes().decode()
 
 
-def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], public_only: bool) -> PersonalData:
+def find(
+    texts: pa.LargeStringArray,
+    kinds: tuple[Kind, ...],
+    public_only: bool,
+    forms: FormsOf = "any",
+    regions: Regions | None = None,
+) -> PersonalData:
     """The personal data of these kinds; with `public_only`, without the IP addresses that are not public.
+
+    regions   document -> the countries whose telephone numbers it may have
 
     What is found is blanked and the rest searched again, until nothing more is found: in "a@host.example.8.8.8.8" the
     e-mail address ends where the IP address begins, and is seen once that is out of the way.
     """
-    names = [name for name in KINDS if KIND_OF[name] in kinds]
-    spans = _search(texts, names, public_only)
+    names = [name for name in SCANNED if KIND_OF[name] in kinds]
+    search = _Search(names, public_only, forms, regions or Nowhere())
+    spans = search(texts, np.arange(len(texts)))
     more = spans
     while len(more):
         rows = np.unique(more[:, 0])
         in_rows = spans[np.isin(spans[:, 0], rows)]
         in_rows[:, 0] = np.searchsorted(rows, in_rows[:, 0])
-        more = _search(_blanked(texts.take(pa.array(rows)), in_rows), names, public_only)
+        more = search(_blanked(texts.take(pa.array(rows)), in_rows), rows)
         more[:, 0] = rows[more[:, 0]]
         spans = np.concatenate([spans, more])
     spans = spans[np.lexsort((spans[:, 2], spans[:, 0]))]
-    wanted = tuple(kind for kind in NAMED if kind in kinds)
-    number = [wanted.index(KIND_OF[name]) if KIND_OF[name] in wanted else -1 for name in KINDS]
+    wanted = tuple(kind for kind in KNOWN if kind in kinds)
+    number = [wanted.index(KIND_OF[name]) if KIND_OF[name] in wanted else -1 for name in SCANNED]
     spans[:, 1] = np.array(number, np.int64)[spans[:, 1]]
     return PersonalData(texts, spans, wanted)
 
 
-def _search(texts: pa.LargeStringArray, names: list[str], public_only: bool) -> NDArray[np.int64]:
-    spans = pii_spans(texts, names)
-    return spans[~not_public(texts, spans)] if public_only else spans
+@dataclass(frozen=True)
+class _Search:
+    """One search: of texts that are the given rows of the batch."""
+
+    names: list[str]
+    public_only: bool
+    forms: FormsOf
+    regions: Regions
+
+    def __call__(self, texts: pa.LargeStringArray, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        more = self.forms == "any"
+        forms = Forms(more, not self.public_only, more, _Rows(self.regions, rows))
+        spans = pii_spans(texts, [name for name in self.names if name in KINDS], forms)
+        if numbers := [name for name in self.names if name not in KINDS]:
+            found = ids.id_spans(view(texts), numbers)
+            found[:, 1] += len(KINDS)
+            spans = merged(found, spans)
+        return spans[~not_public(texts, spans)] if self.public_only else spans
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The regions of some documents."""
+
+    regions: Regions
+    rows: NDArray[np.int64]
+
+    def __getitem__(self, number: int) -> tuple[str, ...]:
+        return self.regions(int(self.rows[number]))
 
 
 def _blanked(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeStringArray:
@@ -120,6 +220,17 @@ def check_kinds(step: str, known: tuple[str, ...], kinds: tuple[str, ...]) -> No
     for kind in kinds:
         if kind not in known:
             raise RecipeError(f'{step}: there is no kind "{kind}"{did_you_mean(kind, known) or "."} {takes}')
+
+
+def check_countries(step: str, countries: tuple[str, ...]) -> None:
+    """Raises RecipeError unless each is a country with a numbering plan."""
+    for country in countries:
+        if country not in COUNTRIES:
+            near = did_you_mean(country.upper(), COUNTRIES) or "."
+            raise RecipeError(
+                f'{step}: countries has "{country}", which is no country with telephone numbers{near} '
+                "It takes codes of ISO 3166 in two capitals, such as DE or US"
+            )
 
 
 NOT_PUBLIC = tuple(

@@ -58,6 +58,11 @@ def equal(character: str) -> Test:
     return lambda builder, v: builder.icmp_unsigned("==", v, _splat(ord(character)))
 
 
+def letter(small: str) -> Test:
+    """Whether it is this letter, small or capital."""
+    return lambda builder, v: equal(small)(builder, builder.or_(v, _splat(0x20)))
+
+
 def either(*tests: Test) -> Test:
     def test(builder: Any, v: Any) -> Any:
         first, *rest = (test(builder, v) for test in tests)
@@ -70,6 +75,11 @@ def either(*tests: Test) -> Test:
 
 def ascii_letter(builder: Any, v: Any) -> Any:
     return between(ord("a"), ord("z"))(builder, builder.or_(v, _splat(0x20)))
+
+
+def brace_or_bracket(builder: Any, v: Any) -> Any:
+    """] or }."""
+    return equal("}")(builder, builder.or_(v, _splat(0x20)))
 
 
 def continuation(builder: Any, v: Any) -> Any:

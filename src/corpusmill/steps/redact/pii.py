@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.steps import Columns
-from corpusmill.steps.personal_data import NAMED, Kind, find
+from corpusmill.steps.personal_data import KNOWN, FormsOf, Kind, check_countries, find
+from corpusmill.steps.phone_regions import PhoneRegions
 from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
 
 
@@ -27,9 +28,12 @@ class Pii(Redaction):
     for personal data, so a second pass, or an audit of the output, finds nothing. FineWeb writes email@example.com, and
     22.214.171.124 and others in turn; for the first of each, set `placeholders`.
 
-    Each kind is defined in `corpusmill.text.pii` and the modules it names: numbers are checked (Luhn, mod 97,
-    calling codes), telephone numbers need a "+" or the American form. An IP address counts if it is public: not
-    private, shared, loopback, link-local, unspecified, multicast, broadcast, for benchmarks or reserved;
+    Each kind is defined in `corpusmill.text.pii` and the modules it names: numbers are checked (Luhn, mod 97, calling
+    codes). A telephone number has a "+" or the American form; or a word that says what it is; or it is valid in one of
+    `countries`, or else in the country of the document's URL or the language in its metadata. `forms: plain` leaves out
+    the last two, and e-mail addresses that are international, quoted, in HTML entities or spelled ("jane [at] host
+    [dot] org"), as FineWeb does; Message-IDs are then addresses. An IP address counts if it is public: not private,
+    shared, loopback, link-local, unspecified, multicast, broadcast, for benchmarks or reserved;
     `public_only=False` counts those too. Addresses reserved for documentation (192.0.2.1, 2001:db8::1) are replaced
     like public ones: in a crawl they are as often a made-up name for a real host.
 
@@ -49,16 +53,23 @@ class Pii(Redaction):
 
     kinds: tuple[Kind, ...] = ("email", "ip")  # what to look for
     public_only: bool = True  # of IP addresses
+    forms: FormsOf = "any"  # plain: e-mail addresses and telephone numbers in their plain forms only
+    countries: tuple[str, ...] = ()  # of telephone numbers in national form: two capitals, as DE
 
     def __post_init__(self) -> None:
-        check("redact/pii", NAMED, self)
+        check("redact/pii", KNOWN, self)
+        check_countries("redact/pii", self.countries)
 
     @property
     def assets(self) -> tuple[str, ...]:
         return (self.key,) if self.key is not None else ()
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        return redact(self, docs, find(docs["text"], self.kinds, self.public_only))
+        return redact(
+            self,
+            docs,
+            find(docs["text"], self.kinds, self.public_only, self.forms, PhoneRegions(docs, self.countries)),
+        )
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        return drop_reasons(self, NAMED, signals)
+        return drop_reasons(self, KNOWN, signals)

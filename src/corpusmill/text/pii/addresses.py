@@ -41,13 +41,17 @@ mp4 pdf png ppt pptx scss svg tar tif tiff toml ts tsx txt wav webm webp whl xls
 VERSION_WORDS = """
 article build chapter chrome driver firmware fw kernel oracle patch para release rel rev revision section sec update v
 ver vers version versions""".split()
+# Words before addresses, however short the address is.
+HOST_WORDS = """
+addr address bind client dns gateway host inet ip ipaddr ipv listen netmask nslookup peer ping remote resolver route
+server subnet""".split()
 
 
 def _packed(words: list[str]) -> NDArray[np.uint64]:
     return np.array([int.from_bytes(word.encode().ljust(8, b"\0"), "little") for word in words], np.uint64)
 
 
-_EXTENSIONS, _VERSION_WORDS = _packed(EXTENSIONS), _packed(VERSION_WORDS)
+_EXTENSIONS, _VERSION_WORDS, _HOST_WORDS = _packed(EXTENSIONS), _packed(VERSION_WORDS), _packed(HOST_WORDS)
 
 
 @kernel
@@ -121,12 +125,34 @@ def mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) 
         return 0, 0
     if end + 1 < hi and load8(data, end) == separator and byte_is(data, end + 1, HEX):
         return 0, 0
-    letters = 0
+    letters = same = 0
     for i in range(start, end, 3):
         if not (byte_is(data, i, HEX) and byte_is(data, i + 1, HEX)):
             return 0, 0
         letters += byte_is(data, i, LETTER) + byte_is(data, i + 1, LETTER)
-    return (start, end) if letters > 0 else (0, 0)
+        same += load8(data, i) == load8(data, start) and load8(data, i + 1) == load8(data, start)
+    # Six times FF is all machines, six times 00 none. Six numbers with "-" may be anything.
+    return (start, end) if same < 6 and (letters > 0 or separator == COLON) else (0, 0)
+
+
+@kernel
+def dotted_mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) -> Any:
+    """(start, end) of the address in three groups of four, whose last "." is at `last`; end 0 if there is none."""
+    start, end = last - 9, last + 5
+    if start < lo or end > hi or word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
+        return 0, 0
+    if (start > lo and load8(data, start - 1) == DOT) or (
+        end + 1 < hi and load8(data, end) == DOT and byte_is(data, end + 1, HEX)
+    ):
+        return 0, 0
+    letters = 0
+    for i in range(start, end):
+        if i in (last - 5, last):
+            continue
+        if not byte_is(data, i, HEX):
+            return 0, 0
+        letters += byte_is(data, i, LETTER)
+    return (start, end) if 0 < letters < 12 else (0, 0)
 
 
 @kernel
@@ -180,20 +206,22 @@ def ipv4(data: NDArray[np.uint8], at: int, hi: int) -> int:
 def is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
     """Whether the four numbers are more likely a version than an address."""
     first = load8(data, start)
-    if end - start <= 8 or (end - start == 9 and load8(data, start + 1) == DOT):
+    few = end - start <= 8 or (end - start == 9 and load8(data, start + 1) == DOT)
+    if few:
         ten = first == ONE_DIGIT and load8(data, start + 1) == ZERO and load8(data, start + 2) == DOT
         same = end - start == 7
         for i in range(start, end, 2):
             same = same and load8(data, i) == first
-        if not ten and not same:
-            return True
+        few = not ten and not same
     link = start
     while link > lo and start - link < 3 and byte_is(data, link - 1, LINKS):
         link -= 1
     word = link
     while word > lo and link - word < 9 and byte_is(data, word - 1, LETTER):
         word -= 1
-    return word < link and _is_among(data, word, link, _VERSION_WORDS)
+    if word == link:
+        return few
+    return not _is_among(data, word, link, _HOST_WORDS) if few else _is_among(data, word, link, _VERSION_WORDS)
 
 
 def is_ipv6(candidate: str) -> bool:

@@ -12,8 +12,8 @@ from corpusmill.text.unicode import ALNUM, Classes, class_of, decode, last_class
 AT, COLON, DOT, DASH, PLUS, BLANK, OPEN, CLOSE, UNDERSCORE, ZERO, ONE_DIGIT = b"@:.-+ ()_01"
 
 # Classes of an ASCII byte, as bits. Not plain integers: numba would compile a copy of `byte_is` for each.
-LOCAL, LABEL, DIGIT, LETTER, HEX, DOTS, DASHES, BLANKS, COLONS, BRACKETS, LINKS = np.uint16(1) << np.arange(
-    11, dtype=np.uint16
+LOCAL, LABEL, DIGIT, LETTER, HEX, DOTS, DASHES, BLANKS, COLONS, BRACKETS, LINKS, MAC_MARKS = np.uint16(1) << np.arange(
+    12, dtype=np.uint16
 )
 ALNUMS, JOINERS, COLON_DOTS, HEX_COLON_DOTS = LETTER | DIGIT, DOTS | DASHES, COLONS | DOTS, HEX | COLONS | DOTS
 PHONE_JOINERS, PHONE_MARKS = JOINERS | BLANKS, JOINERS | BLANKS | BRACKETS
@@ -31,6 +31,7 @@ for _byte in range(128):
         | BLANKS * (_c == " ")
         | COLONS * (_c == ":")
         | BRACKETS * (_c in "()")
+        | MAC_MARKS * (_c in ":-.")
         | LINKS * (_c in " .:=#/_\"'(-")
     )
 

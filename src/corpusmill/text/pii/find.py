@@ -10,26 +10,39 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, lowest_bit, moved_up
-from corpusmill.text.pii.addresses import email, ipv4, ipv6, is_ipv6, is_version, mac
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, load8, load32, lowest_bit, moved_up
+from corpusmill.text.pii.addresses import dotted_mac, email, ipv4, ipv6, is_ipv6, is_version, mac
 from corpusmill.text.pii.byte_classes import (
+    ALNUMS,
     AT,
     BLANK,
     CLOSE,
     COLON,
     DASH,
+    DIGIT,
     DOT,
     DOTS,
+    HEX,
     JOINERS,
+    LABEL,
     LETTER,
+    LOCAL,
+    MAC_MARKS,
     OPEN,
+    PHONE_JOINERS,
     PLUS,
+    UNDERSCORE,
     ZERO,
     byte_is,
     stands_alone,
     word_at,
     word_before,
 )
+from corpusmill.text.pii.forms import AT as FORM_AT
+from corpusmill.text.pii.forms import DISGUISED, Forms, decided, without_message_ids
+from corpusmill.text.pii.forms import NATIONAL as FORM_PHONE
+from corpusmill.text.pii.forms import SHORT_IPV6 as FORM_IPV6
+from corpusmill.text.pii.national import FEWEST, MOST, SLASH, national
 from corpusmill.text.pii.numbers import card, extension, iban, is_continued, phone, ssn
 from corpusmill.text.pii.postal import address_spans
 from corpusmill.text.secrets import FAMILIES, merged, secrets_in
@@ -39,12 +52,30 @@ from corpusmill.text.unicode import Classes, classes
 KINDS = ("email", "ipv4", "ipv6", "phone", "ssn", "card", "iban", "mac", *FAMILIES, "address")
 EMAIL, IPV4, IPV6, PHONE, SSN, CARD, IBAN, MAC = range(8)
 ADDRESS = len(KINDS) - 1
+AMPERSAND, T, A, F, QUOTE, APOSTROPHE, TICK, CLOSE_SQUARE = b"&taf\"'`]"
+OPENERS, CLOSERS = (40, 91, 123, 60), (41, 93, 125, 62)  # ([{< and )]}>
+ENTITY_NUMBER, ENTITY_ZERO, ENTITY_HEX, ENTITY_HEX_2, ENTITY_NAME = (
+    np.uint32(int.from_bytes(word, "little")) for word in (b"#64;", b"#064", b"#x40", b"#X40", b"comm")
+)
 
-_stops = simd.masks(simd.ascii_digit, simd.equal("@"), simd.equal(":"), simd.equal("-"))
+ANY_MAIL, LOOPBACK, ANY_PHONE = 1 << 16, 1 << 17, 1 << 18  # of `wanted`: Forms
+PLAIN = Forms()
+
+_stops = simd.masks(
+    simd.ascii_digit,
+    simd.either(simd.equal("@"), simd.equal("&")),
+    simd.equal(":"),
+    simd.equal("-"),
+    simd.equal("."),
+    simd.letter("t"),
+    simd.either(simd.equal(")"), simd.brace_or_bracket),
+    simd.letter("o"),
+    simd.letter("d"),
+)
 
 
-def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArray[np.int64]:
-    """The spans of personal data of these kinds.
+def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: Forms = PLAIN) -> NDArray[np.int64]:
+    """The spans of personal data of these kinds, and of these forms of theirs.
 
     returns   (spans, 4) int64: document, kind (an index of KINDS), first byte and end, counted in bytes from the
               beginning of the document; in order, without overlap
@@ -57,7 +88,10 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArr
             raise ValueError(f'"{kind}" is not a kind of personal data; there are {", ".join(KINDS)}')
         wanted |= 1 << KINDS.index(kind)
     text = view(texts)
-    spans = _pattern_spans(text, wanted) if wanted & (1 << MAC + 1) - 1 else np.empty((0, 4), np.int64)
+    wanted |= ANY_MAIL * (forms.mail and bool(wanted & 1 << EMAIL))
+    wanted |= LOOPBACK * (forms.loopback and bool(wanted & 1 << IPV6))
+    wanted |= ANY_PHONE * (forms.national and bool(wanted & 1 << PHONE))
+    spans = _pattern_spans(text, wanted, forms) if wanted & (1 << MAC + 1) - 1 else np.empty((0, 4), np.int64)
     if families := tuple(family for family in FAMILIES if wanted >> KINDS.index(family) & 1):
         secrets = secrets_in(text, families)
         secrets[:, 1] += KINDS.index(FAMILIES[0])
@@ -68,28 +102,45 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS) -> NDArr
     return spans
 
 
-def _pattern_spans(text: Text, wanted: int) -> NDArray[np.int64]:
+def _pattern_spans(text: Text, wanted: int, forms: Forms) -> NDArray[np.int64]:
     """The spans of all kinds but secrets and postal addresses."""
-    spans = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 9), 4), np.int64)
-    while (count := _find_all(text, wanted, classes(), spans)) < 0:
-        spans = np.empty((2 * len(spans), 4), np.int64)
+    room = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 9)
+    spans, places = np.empty((room, 4), np.int64), np.empty((room, 4), np.int64)
+    count = places_count = -1
+    while count < 0:
+        count, places_count = _find_all(text, wanted, classes(), spans, places)
+        if count < 0:
+            spans, places = np.empty((2 * len(spans), 4), np.int64), np.empty((2 * len(places), 4), np.int64)
     spans = spans[:count]
     keep = np.ones(len(spans), bool)
     for i in np.flatnonzero(spans[:, 1] == IPV6):
         base = text.offsets[spans[i, 0]]
         keep[i] = is_ipv6(text.data[base + spans[i, 2] : base + spans[i, 3]].tobytes().decode("ascii"))
-    return spans[keep]
+    spans = spans[keep]
+    if places_count:
+        spans = _with_forms(text, spans, decided(text, places[:places_count], (EMAIL, IPV6, PHONE), forms))
+    return without_message_ids(text, spans, EMAIL) if wanted & ANY_MAIL else spans
+
+
+def _with_forms(text: Text, spans: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Both: e-mail addresses and IPv6 before the spans that they overlap, telephone numbers after them."""
+    national = more[:, 1] == PHONE
+    return merged(more[national], merged(spans, more[~national]))
 
 
 @kernel
-def _find_all(text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64]) -> Any:
-    """Write the spans of all documents; returns how many there are, -1 if there is not enough room."""
+def _find_all(
+    text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64], places: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Write the spans of all documents, and the places where other forms may be; returns how many there are of each,
+    -1 if there is not enough room for either."""
     n: Any = np.int64(0)  # a literal 0 is another type, for which `_find` would be compiled again
+    m: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
-        n = _find(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, classes, spans, n)
+        n, m = _find(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, classes, spans, n, places, m)
         if n < 0:
-            return n
-    return n
+            return n, m
+    return n, m
 
 
 @kernel
@@ -102,60 +153,162 @@ def _find(
     classes: Classes,
     spans: NDArray[np.int64],
     n: int,
-) -> int:
-    """Append the spans of one document after the first n; returns the new count, -1 if there is not enough room."""
+    places: NDArray[np.int64],
+    m: int,
+) -> tuple[int, int]:
+    """Append the spans of one document after the first n, and places after the first m; returns the new counts, the
+    first -1 if there is not enough room."""
     first = n
     done = mail_done = lo  # no match, and no e-mail address, begins before these
     digit_before = colons_before = colon_pairs_before = dashes_before = dash_pairs_before = NO_BITS
+    dots_before = ts_before = os_before = ds_before = NO_BITS
+    forms = ALL_BITS if wanted & ANY_MAIL else NO_BITS
     for block in range(lo, hi, 64):
-        digits, ats, colons, dashes = _stops(data, block)
+        digits, ats, colons, dashes, dots, ts, closers, os, ds = _stops(data, block)
         valid = below(min(hi - block, 64))
         digits &= valid
-        # Two separators, three apart; then four of them; then five.
+        # Two separators, three apart; then four of them; then five. Two dots, five apart.
         colon_pairs = colons & moved_up(colons, colons_before, 3)
         dash_pairs = dashes & moved_up(dashes, dashes_before, 3)
         macs = colon_pairs & moved_up(colon_pairs, colon_pairs_before, 6) & moved_up(colons, colons_before, 12)
         macs |= dash_pairs & moved_up(dash_pairs, dash_pairs_before, 6) & moved_up(dashes, dashes_before, 12)
-        stops = (digits & ~((digits << ONE) | digit_before)) | ((ats | colons | macs) & valid)
+        macs |= dots & moved_up(dots, dots_before, 5)
+        # "at" before a bracket, and "dot".
+        spelled = closers & moved_up(ts, ts_before, 1) | (ts & moved_up(os, os_before, 1) & moved_up(ds, ds_before, 2))
+        stops = (digits & ~((digits << ONE) | digit_before)) | ((ats | colons | macs | spelled & forms) & valid)
         digit_before = digits >> U(63)
         colons_before, colon_pairs_before, dashes_before, dash_pairs_before = colons, colon_pairs, dashes, dash_pairs
+        dots_before, ts_before, os_before, ds_before = dots, ts, os, ds
         while stops != NO_BITS:
             bit = lowest_bit(stops)
             at = block + bit
             stops &= stops - ONE
             byte = load8(data, at)
+            if m == len(places):
+                return -1, m
             if byte == AT:
                 if not wanted & (1 << EMAIL):
                     continue
                 kind = EMAIL
                 start, end = email(data, lo, mail_done, at, hi, classes)
+                if wanted & ANY_MAIL and _goes_on(data, lo, start, end, at, hi):
+                    m = _place(places, m, document, FORM_AT, at - lo, at + 1 - lo)
                 mail_done = max(mail_done, end)
+            elif byte == AMPERSAND or not (byte_is(data, at, DIGIT) or byte_is(data, at, MAC_MARKS)):
+                if wanted & ANY_MAIL and _may_be_at(data, lo, at, hi):
+                    m = _place(places, m, document, DISGUISED, at - lo, at + 1 - lo)
+                continue
             elif at < done:
                 continue
-            elif byte in (COLON, DASH):
+            elif not byte_is(data, at, DIGIT):
                 kind = MAC
                 start = end = 0
                 if wanted & (1 << MAC) and (macs >> U(bit)) & ONE:
-                    start, end = mac(data, max(lo, done), at, hi, classes)
+                    if byte == DOT:
+                        start, end = dotted_mac(data, max(lo, done), at, hi, classes)
+                    else:
+                        start, end = mac(data, max(lo, done), at, hi, classes)
                 if end == 0 and byte == COLON and wanted & (1 << IPV6):
-                    kind = IPV6
-                    start, end = ipv6(data, lo, at, hi, classes)
+                    if at - 4 >= lo and byte_is(data, at - 4, HEX):
+                        kind = IPV6
+                        start, end = ipv6(data, lo, at, hi, classes)
+                    if end == 0 and (
+                        wanted & LOOPBACK
+                        and at + 1 < hi
+                        and load8(data, at + 1) == COLON
+                        and _may_be_loopback(data, lo, at, hi)
+                    ):
+                        m = _place(places, m, document, FORM_IPV6, at - lo, at + 2 - lo)
             else:
                 # The digits from here on; at the end of the block the run may continue.
                 run = lowest_bit(~(digits >> U(bit)))
                 if bit + run < 64 and not _may_begin(data, lo, at, run, hi):
-                    continue
-                kind, start, end = _number(data, lo, done, at, hi, wanted, classes)
+                    kind, start, end = PHONE, 0, 0
+                    long_enough = FEWEST <= run <= MOST or (load8(data, at + run) == SLASH and load8(data, at) == ZERO)
+                    if not (wanted & ANY_PHONE and long_enough):
+                        continue
+                else:
+                    kind, start, end = _number(data, lo, done, at, hi, wanted, classes)
+                if end == 0 and wanted & ANY_PHONE:
+                    begin, stop = national(data, lo, at, hi, classes)
+                    if stop > 0:
+                        m = _place(places, m, document, FORM_PHONE, begin - lo, stop - lo)
             if end == 0:
                 continue
             while n > first and spans[n - 1, 3] > start - lo:
                 n -= 1  # a number in the local part of the e-mail address
             if n == len(spans):
-                return -1
+                return -1, m
             spans[n, 0], spans[n, 1], spans[n, 2], spans[n, 3] = document, kind, start - lo, end - lo
             n += 1
             done = max(done, end)
-    return n
+    return n, m
+
+
+@inlined
+def _place(places: NDArray[np.int64], m: int, document: int, sort: int, start: int, end: int) -> int:
+    places[m, 0], places[m, 1], places[m, 2], places[m, 3] = document, sort, start, end
+    return m + 1
+
+
+@kernel
+def _goes_on(data: NDArray[np.uint8], lo: int, start: int, end: int, at: int, hi: int) -> bool:
+    """Whether the address from `start` to `end` (0: none) around the "@" at `at` may be a part of one with characters
+    beyond ASCII, or with a quoted local part."""
+    if end > 0:
+        return (start > lo and load8(data, start - 1) >= 0x80) or (end < hi and load8(data, end) >= 0x80)
+    if at == lo or at + 3 >= hi:
+        return False
+    before, after = load8(data, at - 1), load8(data, at + 1)
+    if not (after >= 0x80 or byte_is(data, at + 1, ALNUMS)):
+        return False
+    if before >= 0x80 or before == QUOTE:
+        return True
+    i = at
+    while i > lo and (byte_is(data, i - 1, LOCAL) or load8(data, i - 1) == DOT):
+        i -= 1
+    if i == at:
+        return False
+    if i > lo and load8(data, i - 1) >= 0x80:
+        return True
+    i = at + 1
+    while i < hi and byte_is(data, i, LABEL):
+        i += 1
+    return i < hi and load8(data, i) >= 0x80
+
+
+@inlined
+def _may_be_loopback(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
+    """Whether "::" at `at` has nothing before it that makes it an operator, and something after it that may be an
+    address, or the end of one."""
+    if at > lo and (byte_is(data, at - 1, ALNUMS) or load8(data, at - 1) in (UNDERSCORE, COLON, DOT, CLOSE)):
+        return False
+    if at + 2 >= hi:
+        return True
+    following = load8(data, at + 2)
+    return (
+        byte_is(data, at + 2, DIGIT)
+        or following in (SLASH, QUOTE, APOSTROPHE, TICK, CLOSE_SQUARE)
+        or following | 0x20 == F
+    )
+
+
+@inlined
+def _may_be_at(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
+    """Whether "&" begins an entity of "@", or the bracket after "at" has another before it, or "dot" is a word."""
+    byte = load8(data, at)
+    if byte == AMPERSAND:
+        if at + 5 >= hi:
+            return False
+        word = load32(data, at + 1)
+        return word in (ENTITY_NUMBER, ENTITY_ZERO, ENTITY_HEX, ENTITY_HEX_2, ENTITY_NAME)
+    if byte | 0x20 == T:
+        before, after = load8(data, at - 3) if at - 3 > lo else A, load8(data, at + 1) if at + 1 < hi else A
+        return (before <= BLANK or before in OPENERS) and (after <= BLANK or after in CLOSERS)
+    if at - 3 < lo or load8(data, at - 2) | 0x20 != A:
+        return False
+    before = at - 3 - (load8(data, at - 3) == BLANK)
+    return before >= lo and load8(data, before) in OPENERS
 
 
 @inlined
@@ -170,7 +323,11 @@ def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> 
             return True
     elif following in (OPEN, CLOSE):
         return True
-    return at > lo and (load8(data, at - 1) == PLUS or byte_is(data, at - 1, LETTER))
+    if at == lo:
+        return False
+    # After a letter only an IBAN begins, with a country's two letters and two digits.
+    iban = run >= 2 and at - 2 >= lo and byte_is(data, at - 1, LETTER) and byte_is(data, at - 2, LETTER)
+    return load8(data, at - 1) == PLUS or (iban and (at - 2 == lo or not byte_is(data, at - 3, ALNUMS)))
 
 
 @kernel
@@ -193,7 +350,9 @@ def _number(data: NDArray[np.uint8], lo: int, done: int, at: int, hi: int, wante
             return PHONE, start, end
     if wanted & (1 << SSN):
         end = ssn(data, at, hi)
-        if end > 0 and stands_alone(data, lo, at, end, hi, JOINERS, classes):
+        # With dots or blanks in it, there is no further group.
+        joiners = JOINERS if end > 0 and load8(data, at + 3) == DASH else PHONE_JOINERS
+        if end > 0 and stands_alone(data, lo, at, end, hi, joiners, classes):
             return SSN, at, end
     if wanted & (1 << CARD):
         end = card(data, at, hi)

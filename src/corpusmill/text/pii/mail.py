@@ -1,0 +1,107 @@
+"""E-mail addresses beyond the plain form: international and quoted ones, and those written so that machines miss them.
+
+    international   letters of all scripts in both parts: nièrdash@host.example, 用户@例子.公司. Where East Asian text
+                    and another script meet there is a boundary, because such text has no spaces
+    quoted          "jane doe"@host.example (RFC 5322)
+    HTML entities   "@" and other characters as &#64;, &#x40;, &commat;, &period; …
+    spelled         jane [at] host [dot] example, with any brackets; jane at host dot example, if the last word is a
+                    top-level domain
+
+A Message-ID is none: what follows "Message-ID:", "References:", "In-Reply-To:" or "article", and what is between "<"
+and ">" with a local part that a program made (letters and digits change three times, or six digits and something else).
+"""
+
+import re
+from functools import lru_cache
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+
+WINDOW = 120  # characters on each side of a stop
+
+_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
+_OTHER = rf"(?:(?![{_EAST}])\w)"
+_ATOM = rf"(?:(?![{_EAST}])[\w!#$%&'*+/=?^`{{|}}~-])+"
+_LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*|[{_EAST}]+|\"[^\"\\\n@]{{1,64}}\")"
+_LABEL = rf"(?:{_OTHER}(?:(?:{_OTHER}|-)*{_OTHER})?|[{_EAST}]+)"
+_TOP = rf"(?:(?:(?![{_EAST}\d_])\w){{2,24}}|xn--[A-Za-z0-9-]{{2,59}}|[{_EAST}]{{2,12}})"
+_ADDRESS = re.compile(rf"{_LOCAL}@(?:{_LABEL}\.)+{_TOP}(?!{_OTHER}|@)")
+
+_CODED = r"(?:&#(?:\d{2,3}|[xX][0-9A-Fa-f]{2});|[A-Za-z0-9._%+-])"
+_COMMERCIAL_AT = r"&(?:#0{0,4}64|#[xX]0{0,2}40|commat);"
+_DOT = r"(?:\.|&(?:#0{0,4}46|#[xX]0{0,2}2[eE]|period);)"
+_ENTITIES = re.compile(rf"{_CODED}{{1,64}}(?:{_COMMERCIAL_AT}|@)(?:{_CODED}{{1,63}}{_DOT})?{_CODED}{{2,80}}")
+_PLAIN = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}")
+
+_WORD = r"[A-Za-z0-9](?:[A-Za-z0-9_+-]{0,40}[A-Za-z0-9])?"
+_OPEN, _CLOSE = r"\s{0,3}[\[({<]\s{0,2}", r"\s{0,2}[\])}>]\s{0,3}"
+_SPELLED_DOT = rf"(?:{_OPEN}(?i:dot|punkt|point|punto|\.){_CLOSE}|\s{{1,3}}(?:dot|DOT)\s{{1,3}})"
+_SPELLED = re.compile(
+    rf"(?<![\w.+-]){_WORD}(?:(?:\.|{_SPELLED_DOT}){_WORD}){{0,4}}"
+    rf"(?:(?P<sure>{_OPEN}(?i:at|@|arroba){_CLOSE})|\s{{1,3}}(?:at|AT)\s{{1,3}})"
+    rf"{_WORD}(?:(?:\.|(?P<dot>{_SPELLED_DOT})){_WORD}){{0,4}}(?:\.|(?P<last>{_SPELLED_DOT}))(?P<top>[A-Za-z]{{2,12}})(?![\w@-])"
+)
+_HEADER = re.compile(
+    r"(?:message-?id|references|in-reply-to|supersedes|article-i\.?d\.?)[ \t]*:?[^\n]{0,300}$|\barticle:?\s+<?$",
+    re.IGNORECASE,
+)
+
+
+def addresses_at(text: str, at: int) -> list[tuple[int, int]]:
+    """The spans of addresses with the "@" at `at`, international or quoted."""
+    first = max(0, at - WINDOW)
+    window = text[first : at + WINDOW]
+    return [
+        (first + match.start(), first + match.end())
+        for match in _ADDRESS.finditer(window)
+        if match.start() <= at - first < match.end()
+    ]
+
+
+def disguised_near(text: str, at: int) -> list[tuple[int, int]]:
+    """The spans of addresses with HTML entities, or spelled, that have the character at `at`."""
+    first = max(0, at - WINDOW)
+    window = text[first : at + WINDOW]
+    spans = []
+    if text[at] == "&":
+        for match in _ENTITIES.finditer(window):
+            if match.start() <= at - first < match.end() and _PLAIN.fullmatch(unescape(match[0])):
+                spans.append((first + match.start(), first + match.end()))
+        return spans
+    for match in _SPELLED.finditer(window):
+        if not match.start() <= at - first < match.end():
+            continue
+        # Without brackets around the "at", a sentence may have the same words.
+        if match["sure"] or (match["last"] and is_top(match["top"].lower())):
+            spans.append((first + match.start(), first + match.end()))
+    return spans
+
+
+def is_message_id(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end], which has the form of an address, names a message."""
+    line = text.rfind("\n", max(0, start - 300), start) + 1
+    if _HEADER.search(text[max(line, start - 300) : start]):
+        return True
+    if text[max(0, start - 1) : start] != "<" or text[end : end + 1] != ">":
+        return False
+    local = text[start:end].rpartition("@")[0]
+    sorts = [c.isdigit() for c in local if c.isalnum()]
+    changes = sum(a != b for a, b in pairwise(sorts))
+    return changes >= 3 or (sum(sorts) >= 6 and not local.isdigit())
+
+
+@lru_cache(1)
+def _tops() -> frozenset[str]:
+    from publicsuffixlist import PSLFILE
+
+    rules = Path(PSLFILE).read_text("utf-8").splitlines()
+    return frozenset(rule for rule in rules if rule and "." not in rule and "/" not in rule)
+
+
+def is_top(label: str) -> bool:
+    """Whether a label in lower case is a top-level domain.
+
+    >>> is_top("org"), is_top("dress")
+    (True, False)
+    """
+    return label in _tops()

@@ -1,0 +1,137 @@
+"""Which of the proposed numbers are telephone numbers, by their country's numbering plan (phonenumbers)."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from corpusmill.text.pii.national import CONTEXT, LABELS, LABELS_AFTER, VERBS
+
+# Where no country is known: a number with a label must be possible in one of these.
+ANYWHERE = (
+    "US",
+    "GB",
+    "DE",
+    "FR",
+    "ES",
+    "IT",
+    "NL",
+    "PL",
+    "DK",
+    "SE",
+    "CH",
+    "AU",
+    "BR",
+    "RU",
+    "IN",
+    "CN",
+    "JP",
+    "ZA",
+    "FI",
+)
+
+# With a numbering plan: the regions of libphonenumber 9.
+COUNTRIES = tuple(
+    """
+AC AD AE AF AG AI AL AM AO AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BW BY BZ CA CC CD
+CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE
+GF GG GH GI GL GM GN GP GQ GR GT GU GW GY HK HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN
+KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ
+NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH
+SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TA TC TD TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG US UY UZ VA VC VE VG
+VI VN VU WF WS XK YE YT ZA ZM ZW""".split()
+)
+
+_JOINED = r"[\s:：.,;=#+\"'>)\]]*"  # noqa: RUF001
+_NUMBER = "numbers?|no|nr|nummer|num|numero|número|office|work|home|mobile|day|evening|direct|us|free"
+_SPACED = "|".join(word for word in LABELS if word < "\u2e80")
+_UNSPACED = "|".join(word for word in LABELS if word >= "\u2e80")
+_LABEL = re.compile(
+    rf"(?:\b(?:{_SPACED})|(?:{_UNSPACED}))(?:{_JOINED}\(?(?:{_NUMBER})\)?)?{_JOINED}\(?$", re.IGNORECASE
+)
+_SAID = [verb for verb in VERBS if not verb.startswith("number")]
+_VERB = re.compile(
+    rf"\b(?:{'|'.join(_SAID)}|phone|telephone|fax|whatsapp|tel)\b[^\n\d]{{0,44}}?"
+    r"\b(?:at|on|to|is|auf|au|al|unter|number|no|nr)\b(?: (?:my|our|your|his|her|their|this|the)(?: \w+)?)?\W{0,3}$"
+    r"|\b(?:call|dial|ring|fax|sms|text|appelez|llame|ligue|reach|contact)"
+    r"(?: us| me| him| her| them| now| today| free)?[\s:.]{1,3}\(?$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(rf"^[ \t]?[-–(]?[ \t]?(?:{'|'.join(LABELS_AFTER)})\b", re.IGNORECASE)
+_EXTENSION = re.compile(r" ?(?:[xX]|[eE]xt\.?) ?[0-9]{1,5}(?!\w)")
+_DATE = re.compile(
+    r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)\d\d|(?:19|20)\d\d[-./ ]+(?:19|20)\d\d"
+)
+_SSN = re.compile(r"\d{3}-\d\d-\d{4}")
+_DECIMAL = re.compile(r"\d+\.\d+|\d{1,3}(?:\.\d{3})+")
+
+
+def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
+    """The end of the telephone number that begins at `start`, or 0.
+
+    text      a document, or the part of it around the number, at least CONTEXT characters on each side
+    end       of the candidate, which may hold more groups than the number
+    regions   countries (ISO 3166, two capitals) whose numbers are looked for; none: those in ANYWHERE, and only where a
+              word says that it is a telephone number
+
+    Without such a word a number must be valid in one of the regions, have groups, and begin with the digit that is
+    dialled before national numbers there, or with a bracket. With one it must have a possible length.
+    """
+    before, after = text[max(0, start - CONTEXT) : start], text[end : end + 16]
+    labelled = bool(_LABEL.search(before) or _AFTER.match(after))
+    named = labelled or _VERB.search(before) is not None
+    if not named and not regions:
+        return 0
+    for stop in _ends(text, start, end):
+        value = text[start:stop]
+        if _DATE.fullmatch(value) or _DECIMAL.fullmatch(value) or value.count("(") != value.count(")"):
+            continue
+        if _SSN.fullmatch(value) and not labelled:
+            continue
+        digits = re.sub(r"\D", "", value)
+        if not 7 <= len(digits) <= 12 or len(set(digits)) < 3:
+            continue
+        held = any(_holds(digits, region, named) for region in regions)
+        if not held and named:
+            # The owner of a page gives numbers of other countries, too.
+            held = (labelled or " " in value or "-" in value or value.count(".") > 1) and any(
+                _possible(digits, region) for region in ANYWHERE
+            )
+        if held:
+            extension = _EXTENSION.match(text, stop)
+            return extension.end() if extension else stop
+    return 0
+
+
+def _ends(text: str, start: int, end: int) -> list[int]:
+    """Where groups of digits end, the last first."""
+    return [start + match.end() for match in re.finditer(r"\d(?!\d)", text[start:end])][::-1]
+
+
+def _holds(digits: str, region: str, named: bool) -> bool:
+    if _valid(digits, region):
+        return named or digits[0] == "0" or region in ("US", "CA")
+    return named and _possible(digits, region)
+
+
+@lru_cache(1 << 14)
+def _valid(digits: str, region: str) -> bool:
+    import phonenumbers
+
+    try:
+        return phonenumbers.is_valid_number_for_region(phonenumbers.parse(digits, region), region)
+    except phonenumbers.NumberParseException:
+        return False
+
+
+@lru_cache(1 << 14)
+def _possible(digits: str, region: str) -> bool:
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(digits, region)
+    except phonenumbers.NumberParseException:
+        return False
+    return phonenumbers.is_possible_number_with_reason(number) in (
+        phonenumbers.ValidationResult.IS_POSSIBLE,
+        phonenumbers.ValidationResult.IS_POSSIBLE_LOCAL_ONLY,
+    )

@@ -1,0 +1,129 @@
+"""Finds all secrets: asks the scan for places, and the expressions and checks what is there."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.secrets import scan
+from corpusmill.text.secrets.checks import BASE58, BECH32, is_wallet
+from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM
+from corpusmill.text.secrets.formats import PRIVATE_KEY, TOKENS, WORD, is_secret
+from corpusmill.text.secrets.named import EXPRESSION, is_credential, match_at
+
+FAMILIES = ("secret", "wallet", "credential")
+SECRET, WALLET, CREDENTIAL = range(len(FAMILIES))
+
+# By family: the pattern for candidates. In a bytes pattern, `\w` and `\s` are ASCII only.
+EXPRESSIONS = (
+    re.compile(f"{TOKENS}|{PRIVATE_KEY}".encode()),
+    re.compile(
+        f"(?:[13][{BASE58}]{{25,34}}|bc1(?:[{BECH32}]{{59}}|[{BECH32}]{{39}})|0x[0-9A-Fa-f]{{40}})(?!{WORD})".encode()
+    ),
+    EXPRESSION,
+)
+
+
+def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIES) -> NDArray[np.int64]:
+    """The spans of secrets of these families.
+
+    returns   (spans, 4) int64: document, family (an index of FAMILIES), first byte and end, counted in bytes from the
+              beginning of the document; in order, without overlap
+    """
+    return secrets_in(view(texts), families)
+
+
+def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
+    """`secret_spans` for documents that are viewed already, because a view can be a copy."""
+    wanted = sum(1 << FAMILIES.index(family) for family in set(families))
+    places = scan.places(text, wanted)
+    spans = np.empty((0, 4), np.int64)
+    if not len(places):
+        return spans
+    whole = text.data.data
+    for family in (SECRET, WALLET, CREDENTIAL):
+        keys = _keys(places, family)
+        spans = merged(_confirmed(whole, text.offsets, keys, family), spans)
+        for trigger in range(len(CONFIRM)):
+            if family == _family(trigger) and len(keys := _keys(places, scan.TRIGGERS + trigger)):
+                spans = merged(_in_context(whole, text.offsets, keys, trigger), spans)
+    return spans
+
+
+def _family(trigger: int) -> int:
+    return CREDENTIAL if trigger == ASSIGNMENT else SECRET
+
+
+def _keys(places: NDArray[np.int64], sort: int) -> NDArray[np.int64]:
+    """document << 31 | byte of the places of one sort, in order; a document has less than 2**31 bytes."""
+    these = places[places[:, 2] == sort]
+    return np.unique(these[:, 0] << 31 | these[:, 1])
+
+
+def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Both, in order, without the weaker ones that overlap a stronger one. Each input is in order and without
+    overlap."""
+    if not len(weaker) or not len(stronger):
+        return stronger if len(stronger) else weaker
+    starts, ends = (stronger[:, 0] << 31 | stronger[:, column] for column in (2, 3))
+    first = np.searchsorted(ends, weaker[:, 0] << 31 | weaker[:, 2], side="right")
+    following = np.append(starts, np.iinfo(np.int64).max)[first]
+    both = np.concatenate([weaker[(weaker[:, 0] << 31 | weaker[:, 3]) <= following], stronger])
+    return both[np.lexsort((both[:, 2], both[:, 0]))]
+
+
+def _confirmed(
+    whole: memoryview, offsets: NDArray[np.int64], places: NDArray[np.int64], family: int
+) -> NDArray[np.int64]:
+    """The matches of the family's expression at these places (document << 31 | byte, in order)."""
+    spans, before, done = [], -1, 0
+    expression = match_at if family == CREDENTIAL else EXPRESSIONS[family].match
+    for document, place in zip((places >> 31).tolist(), (places & (1 << 31) - 1).tolist()):
+        if document != before:
+            before, done = document, 0
+        base = int(offsets[document])
+        if place < done or not (match := expression(whole, base + place, int(offsets[document + 1]))):
+            continue
+        if span := span_of(match, family, base):
+            spans.append((document, family, span[0] - base, span[1] - base))
+            done = match.end() - base
+    return np.array(spans, np.int64).reshape(-1, 4)
+
+
+def _in_context(
+    whole: memoryview, offsets: NDArray[np.int64], places: NDArray[np.int64], trigger: int
+) -> NDArray[np.int64]:
+    """What the trigger's function finds from these places."""
+    spans: set[tuple[int, int, int, int]] = set()
+    for document, place in zip((places >> 31).tolist(), (places & (1 << 31) - 1).tolist()):
+        lo, hi = int(offsets[document]), int(offsets[document + 1])
+        for start, end in CONFIRM[trigger](whole, lo, lo + place, hi):
+            spans.add((document, _family(trigger), start - lo, end - lo))
+    kept: list[tuple[int, int, int, int]] = []
+    for span in sorted(spans):
+        if not kept or kept[-1][0] != span[0] or kept[-1][3] <= span[2]:
+            kept.append(span)
+    return np.array(kept, np.int64).reshape(-1, 4)
+
+
+def span_of(match: re.Match[bytes], family: int, lo: int = 0) -> tuple[int, int] | None:
+    """The span of the secret in a match of the family's expression; None if it fails a check.
+
+    lo   the first byte of the document
+    """
+    if family == WALLET:
+        return match.span() if is_wallet(match[0].decode("ascii")) else None
+    if family == CREDENTIAL:
+        return match.span("value") if is_credential(match, match.string, lo) else None
+    name = match.lastgroup or ""
+    group = f"{name}_value" if f"{name}_value" in match.re.groupindex else name
+    if match[group] is None:  # another way to write it, without a name before the value
+        group = name
+    whole, value = (match[part].decode("ascii", "replace") for part in (0, group))
+    return match.span(group) if is_secret(name, whole, value) else None
+
+
+def warm_up() -> None:
+    secret_spans(pa.array(["key = AKIAIOSFODNN7EXAMPLE"], pa.large_string()))
