@@ -36,7 +36,7 @@ class BrokenText:
     To repair mojibake instead, put clean/mojibake before this step; what was replaced by U+FFFD is lost. The signals
     are `replacement_ratio`, `mojibake_ratio` and `control_ratio`. ASCII text costs one scan.
 
-    Source: ours
+    Source: ours. Mojibake: Speer 2019 (ftfy), doi:10.5281/zenodo.2591652
     """
 
     max_replacement: float | None = 0.001
