@@ -1,8 +1,8 @@
 """Does perplexity tell sound text from the same text with its words in another order or its letters damaged?
 
 By domain: text of web pages (of editors, without menus), whole pages, news, newsgroup posts, mail, spam and prose;
-whole documents of 30 to 2,000 words that lid.176 calls English. Judged are the model that ships, which has seen none of them,
-and one trained as `corpusmill train lm` does on the web pages of half of the domains.
+whole documents of 30 to 2,000 words that lid.176 calls English. Judged are the model that ships, which has seen none of
+them, and one trained as `corpusmill train lm` does on the web pages of half of the domains.
 
 Halves by a hash of the domain, book, newsgroup or message: what `disorder` takes off for words alone was chosen on the
 development half, which also trains the second model; the figures are those of the test half.
@@ -151,7 +151,8 @@ def mail(data: Path, label: str) -> Iterator[tuple[Origin, str]]:
     for record in records(data / "quality/spamassassin_mail.jsonl.gz"):
         if record["label"] == label:
             message = email.message_from_string(record["text"])
-            bodies = [part.get_payload(decode=True) for part in message.walk() if part.get_content_type() == "text/plain"]
+            plain = [part for part in message.walk() if part.get_content_type() == "text/plain"]
+            bodies = [part.get_payload(decode=True) for part in plain]
             yield record["id"], "".join(body.decode("latin-1") for body in bodies if isinstance(body, bytes))
 
 
