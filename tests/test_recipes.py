@@ -29,7 +29,7 @@ AT_WORK = {
     "c4": {"language", "c4"},
     "fineweb": {"language", "gopher_quality", "fineweb"},
     "refinedweb": {"language", "gopher_quality", "refinedweb_lines"},
-    "web-en": {"language", "gopher_quality", "keep_where", "toxicity", "ngrams", "exact", "minhash"},
+    "web-en": {"language", "gopher_quality", "keep_where", "ngrams", "exact", "minhash"},  # nothing in it is toxic
     "tokenturbine": {"code", "language", "basic"},
     "lesson": {"language", "basic", "top", "exact", "minhash"},
     "pretraining-at-scale": {"url", "language", "basic", "keep_where", "exact", "minhash", "ngrams", "sources"},

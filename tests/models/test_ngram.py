@@ -65,10 +65,10 @@ class Slow:
         own = (seen[word] - less[word]) / total if word in seen else 0
         return own + sum(less.values()) / total * lower
 
-    def score(self, sentence):
+    def score(self, sentence, order=None):
         words = ["<s>", *(w if w in self.vocabulary else "<unk>" for w in sentence), "</s>"]
         return sum(
-            math.log10(self.probability(tuple(words[max(0, i - self.order + 1) : i]), words[i]))
+            math.log10(self.probability(tuple(words[max(0, i - (order or self.order) + 1) : i]), words[i]))
             for i in range(1, len(words))
         ) - words.count("<unk>") * math.log10(self.rare)
 
@@ -87,8 +87,9 @@ def test_scores_are_those_of_the_formulas(sentences, asked, order, min_count):
     slow = Slow(sentences, order, min_count)
     model = train(text(sentences), Settings(order=order, min_count=min_count, prune=0), {})
     queries = [asked, ["zzz", *asked], sentences[0]]
-    log, words = model.score(pa.array([" ".join(q) for q in queries], pa.large_string()))
+    log, alone, words = model.score(pa.array([" ".join(q) for q in queries], pa.large_string()))
     assert log.tolist() == pytest.approx([slow.score(q) for q in queries], abs=1e-4)
+    assert alone.tolist() == pytest.approx([slow.score(q, 1) for q in queries], abs=1e-4)
     assert words.tolist() == [len(q) for q in queries]
 
 
@@ -128,7 +129,7 @@ def test_the_probabilities_of_all_next_words_add_up_to_one(sentences, before, or
     assert total == pytest.approx(1, abs=1e-5)
     # And a sentence is scored as the sum of its words.
     words = [*history[1:], END]
-    log, _ = model.score(pa.array([" ".join(before)], pa.large_string()))
+    log, _, _ = model.score(pa.array([" ".join(before)], pa.large_string()))
     assert log[0] == pytest.approx(sum(one(model, [START, *words[:i]], word) for i, word in enumerate(words)), abs=1e-5)
 
 

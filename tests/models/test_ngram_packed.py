@@ -51,7 +51,7 @@ def test_a_packed_file_is_a_model(tmp_path):
     backs = [np.zeros(COUNT), np.zeros(3)]
     card = {"order": 2, "packed": True, "wide": False}
     write_model(tmp_path / "small.lm", FORMAT, card, pack(WORDS, grams, logs, backs))
-    total, words = NgramModel.load(tmp_path / "small.lm").score(pa.array(["ant bee", "bee ant"], pa.large_string()))
+    total, _, words = NgramModel.load(tmp_path / "small.lm").score(pa.array(["ant bee", "bee ant"], pa.large_string()))
     assert np.allclose(total, [-1.5, -6.0]) and words.tolist() == [2, 2]
 
 

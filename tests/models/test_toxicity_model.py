@@ -1,8 +1,7 @@
-"""What the model of words scores: as its definition says, whole and by sentence."""
+"""What the model of toxicity scores: as its definition says, whole and by sentence."""
 
 import math
 import re
-from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +12,34 @@ from hypothesis import strategies as st
 from corpusmill import assets
 from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.models.toxicity import TOXICITY_EN, Rater, ToxicityModel, make_bag
+from corpusmill.models.toxicity import TOXICITY_EN, Rater, ToxicityModel, word_table
+from corpusmill.models.toxicity_score import FEATURES
 
-TABLE = ["the", "river", "1998", "don", "josé", "a_b", "internationalisation", "竜龙"]
+TABLE = [
+    "the",
+    "river",
+    "hated",
+    "you",
+    "don",
+    "josé",
+    "a_b",
+    "internationalisation",
+    "groups",
+    "not",
+    "i",
+    "said",
+    "ache",
+]
+KINDS_OF = {"hated": 23, "you": 5, "groups": 1, "not": 8, "i": 4, "said": 9, "josé": 1}
 RNG = np.random.default_rng(0)
-IDF = RNG.uniform(2, 10, len(TABLE)).astype(np.float32)
-WEIGHTS, BIAS = RNG.normal(size=(len(TABLE), 3)).astype(np.float32), RNG.normal(size=3).astype(np.float32)
+WEIGHTS = RNG.normal(size=len(TABLE) + FEATURES).astype(np.float32)
+BIAS = -0.5
+CLOSE = ["hate", "grops"]  # real words, for the test
 
 
 def made() -> ToxicityModel:
-    return ToxicityModel({}, make_bag(TABLE, IDF, WEIGHTS, BIAS))
+    kinds = np.array([KINDS_OF.get(word, 0) for word in TABLE], np.uint8)
+    return ToxicityModel({}, word_table(TABLE, kinds, CLOSE), WEIGHTS, BIAS)
 
 
 def shipped() -> ToxicityModel:
@@ -33,39 +50,116 @@ def column(*texts: str | None) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
 
 
-def slow_score(text: str) -> float:
-    """The definition: TF-IDF, scaled to length 1, under each model."""
-    if not re.search(r"\w", text):
-        return math.nan
-    counts = Counter(re.findall(r"\b\w\w+\b", text.lower()))
-    vector = {TABLE.index(word): n * float(IDF[TABLE.index(word)]) for word, n in counts.items() if word in TABLE}
-    length = math.sqrt(sum(value * value for value in vector.values())) or 1.0
-    odds = [sum(v * float(WEIGHTS[row, m]) for row, v in vector.items()) / length + float(BIAS[m]) for m in range(3)]
-    return sum(1 / (1 + math.exp(-o)) for o in odds) / 3
+def slow_word(word: str) -> str | None:
+    """The word of the table that is meant."""
+    if word in TABLE:
+        return word
+    for known in TABLE:
+        if KINDS_OF.get(known) not in {1, 23} or word in CLOSE or len(known) < 4:
+            continue
+        swapped = {known[:i] + known[i + 1] + known[i] + known[i + 2 :] for i in range(len(known) - 1)}
+        shorter = {known[:i] + known[i + 1 :] for i in range(1, len(known))} if len(known) > 4 else set()
+        if word in swapped | shorter:
+            return known
+    digits = sum(c in "0123456789" for c in word)
+    if len(word.encode()) >= 4 and 0 < 2 * digits <= len(word.encode()):
+        for one in "il":
+            if (meant := word.translate(str.maketrans("0134579", f"o{one}eastg"))) in TABLE:
+                return meant
+    return None
 
 
-words = st.sampled_from(
-    [*TABLE, "The", "RIVER", "José", "JOSÉ", "a", "x", "_", "don't", "rivers", "東京", "x" * 70, "...", "?"]
-)
-gaps = st.sampled_from([" ", " ", "  ", "\n", "-", ".", ". ", "! ", "? The ", "’", ""])
+def slow_tokens(text: str) -> list[str]:
+    """The words as they were meant, and quotation marks; a word that is not in the table is "?"."""
+    tokens = []
+    at = 0
+    while match := re.compile(r'["“”]|\w+').search(text, at):
+        token, at = match.group(), match.end()
+        single = re.compile(r"[A-Za-z](?: [A-Za-z](?![\w\x80-\U0010ffff]))+").match(text, match.start())
+        if len(token) == 1 and token not in '"“”' and single:
+            letters = single.group().replace(" ", "").lower()[:32]
+            joined = letters if letters in TABLE else letters[1:] if letters[0] in "ai" and len(letters) > 3 else ""
+            if len(letters) >= 3 and joined in TABLE:
+                tokens.append(joined)
+                at = match.start() + 2 * len(letters) - 1
+                continue
+        tokens.append(token if token in '"“”' else slow_word(token.lower()) or "?")
+    return tokens
+
+
+def slow_piece(tokens: list[str]) -> float:
+    features, sequence, quoted = set(), [0, 0], False
+    first = len(TABLE)
+    for token in tokens:
+        if token in '"“”':
+            quoted, kind = (not quoted if token == '"' else token == "“"), 10
+        else:
+            kind = KINDS_OF.get(token, 0)
+            if token in TABLE:
+                features.add(TABLE.index(token))
+        if not kind:
+            continue
+        features.add(first + kind)
+        if quoted and kind != 10:
+            features.add(first + 27 + kind)
+        features.add(first + 54 + sequence[-1] * 27 + kind)
+        features.add(first + 54 + 27**2 + (sequence[-2] * 27 + sequence[-1]) * 27 + kind)
+        sequence.append(kind)
+    held = sorted(set(sequence) - {0})
+    features |= {first + 54 + 27**2 + 27**3 + a * 27 + b for i, a in enumerate(held) for b in held[i + 1 :]}
+    return BIAS + sum(float(WEIGHTS[f]) for f in features)
+
+
+def slow_sentence(text: str) -> tuple[float, int]:
+    """The score, and the number of words."""
+    pieces: list[list[str]] = [[]]
+    words = 0
+    for token in slow_tokens(text):
+        if token not in '"“”':
+            words += 1
+        pieces[-1].append(token)
+        if token not in '"“”' and words % 50 == 0:
+            pieces.append([])
+    if len(pieces) > 1 and not any(token not in '"“”' for token in pieces[-1]):
+        pieces.pop()
+    return 1 / (1 + math.exp(-max(map(slow_piece, pieces)))), words
+
+
+def slow_document(sentences: list[tuple[float, int]]) -> float:
+    total = mass = top = held = 0.0
+    for score, words in sentences:
+        if words:
+            top, held, total = max(top, score), held + words, total + words
+        if held >= 50:
+            mass, top, held = mass + top * held, 0.0, 0.0
+    return (mass + top * held) / total if total else math.nan
+
+
+odd = ["hatde", "htaed", "hatd", "gr0ups", "h4t3d", "r1ver", "a1he", "5aid", "4242", "hate", "grops", "gruops", "R1VER"]
+apart = ["h a t e d", "a h a t e d", "y o u", "i y o u", "n o", "x y z", "r i v e r s"]
+plain = ["The", "HATED", "José", "JOSÉ", "a", "x", "_", "don't", "rivers", "東京", "x" * 70, "...", "?", '"', "“", "”"]
+words = st.sampled_from([*TABLE, *plain, *odd, *apart])
+gaps = st.sampled_from([" ", " ", " ", "  ", "\n", "-", ".", ". ", "! ", "? The ", "’", ""])
 texts = st.lists(st.tuples(words, gaps), max_size=25).map(lambda parts: "".join(map("".join, parts))) | st.text(
     max_size=20
 )
+long_texts = st.lists(st.tuples(words, gaps), min_size=90, max_size=130).map(lambda parts: "".join(map("".join, parts)))
 
 
-@given(st.lists(texts, max_size=5))
+@given(st.lists(texts, max_size=5) | st.lists(long_texts, max_size=1))
 @settings(max_examples=150)
 def test_documents_and_sentences_score_as_by_definition(batch):
     scored = made().score(column(*batch))
-    np.testing.assert_allclose(scored.documents, [slow_score(text) for text in batch], rtol=1e-5)
     for d, text in enumerate(batch):
         data = text.encode()
         mine = range(*scored.offsets[d : d + 2])
-        sentences = [data[start:end].decode() for start, end in scored.spans[mine].tolist()]
-        expected = np.array([slow_score(sentence) for sentence in sentences])
-        filled = ~np.isnan(expected)
-        np.testing.assert_allclose(scored.sentences[mine][filled], expected[filled], rtol=1e-5)
-        assert scored.words[mine].tolist() == [len(re.findall(r"\w+", sentence)) for sentence in sentences]
+        sentences = [slow_sentence(data[start:end].decode()) for start, end in scored.spans[mine].tolist()]
+        filled = np.array([words > 0 for _, words in sentences], bool)
+        np.testing.assert_allclose(
+            scored.sentences[mine][filled], np.array([score for score, _ in sentences])[filled], rtol=1e-4
+        )
+        assert scored.words[mine].tolist() == [words for _, words in sentences]
+        np.testing.assert_allclose(scored.documents[d], slow_document(sentences), rtol=1e-4)
         if filled.any():
             best = max((n for n in mine if scored.words[n]), key=lambda n: (scored.sentences[n], -n))
             assert scored.worst[d] == best
@@ -82,15 +176,35 @@ def test_a_score_does_not_depend_on_the_batch(first, second):
         np.testing.assert_array_equal(getattr(whole, name), np.concatenate([getattr(part, name) for part in parts]))
 
 
-def test_the_model_that_ships_scores_like_its_source_library():
-    # predict_prob of alt-profanity-check 1.9.1 on scikit-learn 1.9.1, rounded to 8 digits.
-    library = {
-        "The ferry leaves at nine from the small harbour.": 0.02243458,
-        "You are a stupid idiot and everybody knows it!": 0.99999495,
-        "the of and": 0.03637575,
-        "What a load of crap, CRAP and more crap; José and the Pokémon agree.": 0.99581311,
-    }
-    np.testing.assert_allclose(shipped().score(column(*library)).documents, list(library.values()), atol=1e-6)
+@pytest.mark.parametrize(
+    ("hateful", "harmless"),
+    [
+        ("Immigrants are vermin.", "Rats in the barn are vermin."),
+        ("We should kill all Jews.", "We should never let anyone kill Jews."),
+        ("I despise gay people.", "I despise cold coffee."),
+        ("Muslims are a disease.", 'He was fired because he wrote "Muslims are a disease".'),
+        ("Women are stupid and worthless.", "It is wrong to say that women are stupid and worthless."),
+        ("These imm1grants are d i s g u s t i n g.", "These immigrants are wonderful."),
+        ("Disabled people are wortless garbage.", "The museum shows the history of disabled people."),
+    ],
+)
+def test_the_model_that_ships_sees_who_says_what_of_whom(hateful, harmless):
+    bad, good = shipped().score(column(hateful, harmless)).documents
+    assert bad > 0.5 > good
+
+
+def test_no_group_is_worse_than_another():
+    groups = ["women", "gay people", "black people", "muslims", "jews", "immigrants", "disabled people", "asians"]
+    for frame in ("I love {}.", "{} are vermin.", "Do you know any {}?"):
+        scores = shipped().score(column(*(frame.format(group) for group in groups))).documents
+        assert np.ptp(scores[np.char.find(groups, " ") < 0]) < 1e-6
+        assert len({bool(score > 0.5) for score in scores}) == 1
+
+
+def test_a_long_document_is_judged_by_how_much_of_it_is_bad():
+    calm, rude = "The ferry leaves at nine from the small harbour. " * 30, "You are all stupid fucking idiots. "
+    one, many = shipped().score(column(calm + rude, calm + rude * 200)).documents
+    assert one < 0.3 and many > 0.7
 
 
 def test_text_without_a_word_has_no_score():
@@ -109,8 +223,9 @@ def test_a_file_that_is_not_a_model_is_refused(tmp_path):
     with pytest.raises(AssetError, match="card"):
         ToxicityModel.load(path)
     broken = {
-        "do not fit together": {"idf": arrays["idf"][:-1]},
-        "toxicity model of format 2; this reads 1": {"card": np.frombuffer(b'{"format": 2}', np.uint8)},
+        "do not fit together": {"weights": arrays["weights"][:-1]},
+        "a word has the kind 99": {"kinds": np.full_like(arrays["kinds"], 99)},
+        "toxicity model of format 1; this reads 2": {"card": np.frombuffer(b'{"format": 1}', np.uint8)},
     }
     for said, part in broken.items():
         write_arrays(path, arrays | part)

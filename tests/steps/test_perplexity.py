@@ -24,7 +24,7 @@ LINES = [
 
 def slow_windows(text: str, window: int) -> float:
     lines, _ = sentences(docs(text)["text"])
-    log, words = load(MODEL).score(lines)
+    log, _, words = load(MODEL).score(lines)
     worst = 0.0
     for begin in range(len(log)):
         total, count = 0.0, 0
@@ -43,6 +43,24 @@ def test_the_worst_window_is_that_of_all_windows(texts, window):
         expected = slow_windows(text, window)
         assert (value is None) == (expected == 0)
         assert value is None or value == pytest.approx(expected, rel=1e-5)
+
+
+def test_words_in_no_order_and_garbled_ones_are_told_from_sound_text_whatever_it_is_about():
+    rng = np.random.default_rng(0)
+    sound = ["The captain went down to the sea with his men, and none of them came back before the winter was over."]
+    sound += ["If the request fails, the server waits for a second and then it tries to open the connection again."]
+    shuffled = [" ".join(rng.permutation(text.split())) for text in sound]
+    garbled = ["".join(c for c in text if rng.random() > 0.2 or c == " ") for text in sound]
+    signals = Perplexity().signals(docs(*sound, *shuffled, *garbled, "", None))
+    gain, disorder = (signals[name].to_pylist() for name in ("gain", "disorder"))
+    assert min(gain[:2]) > max(gain[2:4])
+    assert max(disorder[:2]) < min(disorder[2:6])
+    assert gain[6:] == disorder[6:] == [None, None]
+    # By their definitions.
+    log, alone, words = load("prose-en").score(sentences(docs(sound[0])["text"])[0])
+    assert gain[0] == pytest.approx((log - alone)[0] / (words[0] + 1))
+    perplexity, of_words = 10 ** (-log[0] / (words[0] + 1)), 10 ** (-alone[0] / (words[0] + 1))
+    assert disorder[0] == pytest.approx(perplexity / of_words**0.5)
 
 
 GERMAN = "Der Fluss, der zum Meer fließt, muss mit Vorsicht überquert werden, denn er ist kalt und tief."

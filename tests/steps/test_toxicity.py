@@ -10,6 +10,7 @@ from corpusmill.steps.filter.toxicity import Toxicity as Filtered
 
 CALM = "The ferry leaves at nine from the small harbour, and the river runs past the old mill. "
 RUDE = "You are a stupid moron and everybody knows it!"
+HATEFUL = "Immigrants are vermin and should be wiped out."
 HIDDEN = "Some sh1t and f.u.c.k.i.n.g m0r0ns here."
 
 
@@ -38,7 +39,7 @@ def test_says_where_the_worst_sentence_is_and_how_much_of_a_document_is_like_tha
     columns = signals(Annotated(spans=True), text, CALM)
     start, end = columns["worst_start"][0], columns["worst_end"][0]
     assert text.encode()[start:end].decode() == RUDE
-    assert columns["worst"][0] > 0.9 and columns["score"][0] < 0.5
+    assert columns["worst"][0] > 0.9 and columns["score"][0] == columns["worst"][0]
     assert columns["bad"][0] == pytest.approx(9 / (1 + 17 + 9 + 17))
     assert columns["sentences"] == [[{"start": start, "end": end, "score": columns["worst"][0]}], []]
     assert [text.encode()[hit["start"] : hit["end"]] for hit in columns["words"][0]] == [b"moron"]
@@ -51,9 +52,9 @@ def test_a_lower_bound_makes_more_sentences_bad():
     assert signals(Annotated(sentence_score=at_the_bound), RUDE)["bad"] == [1.0]
 
 
-def test_the_list_sees_through_what_the_model_does_not():
+def test_the_list_sees_through_disguises():
     columns = signals(Annotated(), HIDDEN)
-    assert columns["found"] == [3] and columns["score"][0] < 0.1
+    assert columns["found"] == [3]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,8 @@ def test_innocent_words_contain_no_listed_ones(text):
     [
         (Filtered(), CALM, None),
         (Filtered(), RUDE, "max_share,max_score"),
-        (Filtered(), HIDDEN, "max_share"),
+        (Filtered(max_score=None), HIDDEN, "max_share"),
+        (Filtered(), HATEFUL, "max_score"),
         (Filtered(), None, None),
         (Filtered(), "!!!", None),
         (Filtered(max_score=None), RUDE, "max_share"),
@@ -85,7 +87,7 @@ def test_drops_a_document_for_this_reason(step, text, reason):
 
 
 def test_a_share_at_the_bound_still_passes():
-    text = "word " * 999 + "shit"
+    text = "word " * 99 + "shit"
     assert reasons(Filtered(), text, text[5:]) == [None, "max_share"]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.models.ngram import Scores
 
 SUFFIXES = (".arpa", ".arpa.gz", ".klm", ".binary")
 
@@ -31,8 +31,19 @@ class KenLM:
         except (OSError, RuntimeError) as error:
             raise AssetError(f"{path}: KenLM cannot read it: {error}") from error
 
-    def score(self, folded: pa.LargeStringArray) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """log10 of the probability of each sentence, its end included, and its number of words, without the end."""
+    def score(self, folded: pa.LargeStringArray) -> Scores:
         texts = folded.to_pylist()
-        logs = np.array([self.library.score(text, bos=True, eos=True) for text in texts], np.float64)
-        return logs, np.array([len(text.split()) for text in texts], np.int64)
+        words = [text.split() for text in texts]
+        return Scores(
+            np.array([self.library.score(text, bos=True, eos=True) for text in texts], np.float64),
+            np.array([sum(map(self._alone, (*each, "</s>"))) for each in words], np.float64),
+            np.array([len(each) for each in words], np.int64),
+        )
+
+    def _alone(self, word: str) -> float:
+        """log10 of the probability of a word without those before it."""
+        import kenlm
+
+        before, after = kenlm.State(), kenlm.State()
+        self.library.NullContextWrite(before)
+        return float(self.library.BaseScore(before, word, after))

@@ -48,6 +48,16 @@ class Table(NamedTuple):
     back: NDArray[np.float32]
 
 
+class Scores(NamedTuple):
+    """Of each sentence: log10 of its probability, its end included; the same if its words, and its end, did not depend
+    on those before them; and its number of words, without the end.
+    """
+
+    log: NDArray[np.float64]
+    alone: NDArray[np.float64]
+    words: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class NgramModel:
     """A model in memory; `card` is the model card of the file."""
@@ -85,15 +95,11 @@ class NgramModel:
         """Write the model atomically."""
         write_model(path, FORMAT, {**self.card, "order": self.order}, self.table._asdict())
 
-    def score(self, folded: pa.LargeStringArray) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """log10 of the probability of each sentence, its end included, and its number of words, without the end.
-
-        folded   (sentences,) words separated by spaces, as `fold.fold` leaves them
-        """
-        text = view(folded)
-        total, words = np.zeros(len(folded)), np.zeros(len(folded), np.int64)
-        _score(text, self.order, self.table, total, words)
-        return total, words
+    def score(self, folded: pa.LargeStringArray) -> "Scores":
+        """folded: (sentences,) words separated by spaces, as `fold.fold` leaves them"""
+        scores = Scores(np.zeros(len(folded)), np.zeros(len(folded)), np.zeros(len(folded), np.int64))
+        _score(view(folded), self.order, self.table, scores)
+        return scores
 
 
 def built(keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: list[NDArray[np.float32]]) -> Table:
@@ -134,7 +140,7 @@ def find(table: Table, n: int, key: np.uint64) -> int:
 
 
 @kernel
-def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], words: NDArray[np.int64]) -> None:
+def _score(text: Text, order: int, table: Table, out: Scores) -> None:
     history = np.empty(MOST, U)  # the previous words, the nearest first
     backs = np.zeros(MOST + 1, np.float32)  # back-off weights of the contexts of 1, 2, … previous words
     fresh = np.zeros(MOST + 1, np.float32)
@@ -155,7 +161,7 @@ def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], wor
                 while at < end and load8(text.data, at) != SPACE:
                     at += 1
                 word = xxh64(text.data, begin, at, NO_BITS)
-                words[s] += 1
+                out.words[s] += 1
             key = extend(NO_BITS, word)
             place = find(table, 0, key)
             if place < 0:
@@ -163,6 +169,7 @@ def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], wor
                 key = extend(NO_BITS, word)
                 place = find(table, 0, key)
             matched, log = 1, table.log[place]
+            out.alone[s] += log
             fresh[1] = table.back[place]
             while matched <= known and matched < order:
                 key = extend(key, history[matched - 1])
@@ -172,9 +179,9 @@ def _score(text: Text, order: int, table: Table, total: NDArray[np.float64], wor
                 matched += 1
                 log = table.log[place]
                 fresh[matched] = table.back[place]
-            total[s] += log
+            out.log[s] += log
             for longer in range(matched, known + 1):
-                total[s] += backs[longer]
+                out.log[s] += backs[longer]
             held = min(held + 1, order - 1)
             for i in range(min(held, MOST - 1), 0, -1):
                 history[i] = history[i - 1]

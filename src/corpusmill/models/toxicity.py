@@ -1,24 +1,24 @@
-"""Toxicity (insults, obscenities): by a bag-of-words model, and by a list of words.
+"""Toxicity (insults, obscenities, hate): by a linear model of words and of the order of their kinds, and by a list.
 
-The model's file holds arrays (`units.write_arrays`): `words` uint8, the words in UTF-8 separated by line feeds; `idf`
-float32, of each; `weights` (words, models) and `bias` (models,) float32, calibrated (see `toxicity_score`); and `card`,
-JSON in UTF-8.
+The model's file holds arrays (`units.write_arrays`): `words` uint8, the words in UTF-8 separated by line feeds; `kinds`
+uint8, of each, as `toxicity_score` uses them; `weights` float32, of each word and then FEATURES others; `bias` (1,)
+float32; `close` uint8, words as in `words`: real ones that `spellings` must not take for another; and `card`, JSON in
+UTF-8.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.model_file import read_model
-from corpusmill.models.toxicity_score import Bag, make_slots, score_sentences
+from corpusmill.models.toxicity_score import FEATURES, KINDS, Out, Table, make_slots, score_sentences
 from corpusmill.text.buffers import view
 from corpusmill.text.folded_hash import word_hashes
 from corpusmill.text.lexicon import find_words, read_words
@@ -27,15 +27,19 @@ from corpusmill.text.unicode import classes
 
 TOXICITY_EN = "toxicity-en"  # ships; scripts/make_toxicity.py makes it
 WORDS_EN = "toxic-words-en"  # ships
-FORMAT = 1  # changes if the same file would give other scores
-PARTS = ("words", "idf", "weights", "bias")
+FORMAT = 2  # changes if the same file would give other scores
+PARTS = ("words", "kinds", "weights", "bias", "close")
+MISSPELLED = frozenset(
+    {1, 14, 15, 16, 17, 23, 25}
+)  # kinds of words that are known with a letter left out or two swapped
+FEWEST = 4  # letters of a word as it is written then
 
 
 @dataclass(frozen=True)
 class Scored:
     """Scores of texts and of their sentences, 0 to 1.
 
-    documents   (documents,) float32, of all words together; NaN without words
+    documents   (documents,) float32, as `toxicity_score` says; NaN without words
     spans       (sentences, 2) first byte and end; offsets (documents + 1,) the first sentence of each document
     sentences   (sentences,) float32; words (sentences,) int64
     worst       (documents,) the number of the sentence with the highest score, -1 if no sentence has a word
@@ -51,46 +55,65 @@ class Scored:
 
 @dataclass(frozen=True)
 class ToxicityModel:
-    """A bag of words under linear models; see `toxicity_score`.
+    """A linear model of the features of sentences; see `toxicity_score`.
 
     card   the model card of the file
     """
 
     card: Mapping[str, Any]
-    bag: Bag
+    table: Table
+    weights: NDArray[np.float32]
+    bias: float
 
     @classmethod
     def load(cls, path: Path) -> "ToxicityModel":
         """Raises AssetError if the file is not such a model, or has a format that this version cannot read."""
         card, arrays = read_model(path, "toxicity", FORMAT, PARTS, "scripts/make_toxicity.py makes it.")
-        words = bytes(arrays["words"]).decode(errors="replace").split("\n")
-        idf, weights, bias = (np.array(arrays[part], np.float32) for part in PARTS[1:])
-        if idf.shape != (len(words),) or bias.ndim != 1 or weights.shape != (len(words), len(bias)):
+        words, close = (bytes(arrays[part]).decode(errors="replace").split("\n") for part in ("words", "close"))
+        kinds, weights, bias = np.array(arrays["kinds"]), np.array(arrays["weights"]), np.array(arrays["bias"])
+        if kinds.shape != (len(words),) or weights.shape != (len(words) + FEATURES,) or bias.shape != (1,):
             raise AssetError(f"{path}: the arrays of the toxicity model do not fit together: damaged. Get it again.")
-        return cls(card, make_bag(words, idf, weights, bias))
+        if kinds.max() >= KINDS:
+            raise AssetError(f"{path}: a word has the kind {kinds.max()}: damaged. Get it again.")
+        weights.flags.writeable = False
+        return cls(card, word_table(words, kinds, close), weights, float(bias[0]))
 
     def score(self, texts: pa.LargeStringArray) -> Scored:
         spans, offsets = sentence_spans(texts)
         sentences, words = np.empty(len(spans), np.float32), np.empty(len(spans), np.int64)
         documents, worst = np.empty(len(texts), np.float32), np.empty(len(texts), np.int64)
-        score_sentences(view(texts), spans, offsets, self.bag, classes(), sentences, words, documents, worst)
+        out = Out(sentences, words, documents, worst)
+        score_sentences(view(texts), spans, offsets, self.table, self.weights, self.bias, classes(), out)
         return Scored(documents, spans, offsets, sentences, words, worst)
 
 
-def make_bag(
-    words: list[str], idf: NDArray[np.float32], weights: NDArray[np.float32], bias: NDArray[np.float32]
-) -> Bag:
-    """The model as the kernel takes it.
+def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[str]) -> Table:
+    """The words, and the spellings of them that are not words themselves.
 
-    weights, bias   (words, models) and (models,), calibrated; weights are multiplied by idf here
+    words   in lower case; kinds: (words,)
+    close   words that are no spellings of others
     """
-    spelled = pa.array(words, pa.large_string())
-    keys, rows = make_slots(word_hashes(spelled))
-    longest = int(pc.max(pc.binary_length(spelled)).as_py())
-    parts = (keys, rows, idf * idf, np.ascontiguousarray(weights * idf[:, None]), bias)
-    for array in parts:
-        array.flags.writeable = False
-    return Bag(*parts, longest)
+    taken = {*words, *close}
+    row_of: dict[str, int] = {}
+    for row, word in enumerate(words):
+        if int(kinds[row]) in MISSPELLED:
+            for spelling in spellings(word):
+                if spelling not in taken:
+                    row_of.setdefault(spelling, row)
+    kinds.flags.writeable = False
+    return Table(
+        make_slots(word_hashes(pa.array(words, pa.large_string())), np.arange(len(words))),
+        make_slots(word_hashes(pa.array(row_of, pa.large_string())), np.fromiter(row_of.values(), np.int64)),
+        kinds,
+    )
+
+
+def spellings(word: str) -> Iterator[str]:
+    """A word with one letter after the first left out, or with two neighbours swapped."""
+    if len(word) > FEWEST:
+        yield from (word[:i] + word[i + 1 :] for i in range(1, len(word)))
+    if len(word) >= FEWEST:
+        yield from (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1))
 
 
 SENTENCES = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64()), ("score", pa.float32())]))

@@ -1,13 +1,26 @@
-"""The scores of a bag of words under several linear models, by sentence and by document, computed from Arrow's buffers.
+"""What a linear model says of sentences by their words, and by the order of the kinds of words in them.
 
-The words of a text are its runs of letters, digits and "_", of two characters or more, in lower case. A text is the
-vector of n * idf, with n the count of a word, normalised to Euclidean length 1; words that are not in the table are
-left out. The probability under a model is the logistic function of its bias plus the product of its weights with that
-vector; the score is the mean over the models. A text without a word of the table is the vector 0, with the score of the
-biases alone.
+A word is a run of letters, digits and "_", in lower case. Words of the table have a row, and some a kind (`KINDS`): of
+a group of people, of the reader, a verb of hate, a denial, and so on. A sentence has a feature, once, for each
 
-That is scikit-learn's TfidfVectorizer with a CalibratedClassifierCV of linear SVMs. Case is ignored by a bit of the
-bytes, not by Unicode's tables, which is right for "É" and the other few words of the table that are not ASCII.
+    word       row
+    kind       of a word in it
+    quoted     kind of a word between double quotation marks
+    pair       of kinds that follow each other, other words between them left out; 0 before the first
+    triple     of kinds that follow each other, in the same way
+    together   two different kinds that it has, in any order and at any distance
+
+and its score is the logistic function of the bias plus the weights of its features. A sentence of more than PIECE words
+is cut into pieces of PIECE, and has the highest score of these.
+
+The score of a document is the mean over its windows, each weighted by its words: a window is consecutive sentences up
+to the one that brings it to WINDOW words, and has the highest score of its sentences. So a short text is judged by its
+worst sentence, a long one by how much of it is like that.
+
+A word that is not in the table is looked up as it may have been meant: single letters with spaces between them, joined
+("h a t e"; a first "a" or "i" may be a word of its own), and a word of four characters or more with the digits 0 1 3 4
+5 7 9 for o i e a s t g, or 1 for l. Letters left out or swapped are rows of their own, see `toxicity.spellings`. Case
+is ignored by a bit of the bytes, not by Unicode's tables.
 """
 
 from typing import Any, NamedTuple
@@ -19,30 +32,51 @@ from numpy.typing import NDArray
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, lowest_bit
 from corpusmill.text.runs import run_finder
 from corpusmill.text.unicode import Classes, classes
 
+KINDS = 27  # 0 is none
+QUOTE = 10  # the kind of a quotation mark
+PIECE = 50  # words
+WINDOW = 50  # words
 FREE = -1
+ROW_BITS = U(20)
+ROWS = (ONE << ROW_BITS) - ONE  # a mask
+LONGEST = 32  # bytes of a word of the table
+SPACED = 3  # letters, at least, of a word with spaces between them
+LEAST = 4  # characters of a word with digits for letters
+FEATURES = 2 * KINDS + 2 * KINDS * KINDS + KINDS**3  # beside words
+QUOTED, PAIRS, TRIPLES = KINDS, 2 * KINDS, 2 * KINDS + KINDS * KINDS
+TOGETHER = TRIPLES + KINDS**3
+_LETTER = np.arange(256, dtype=np.uint8)  # a digit to the letter that it stands for
+_LETTER[list(b"0134579")] = list(b"oieastg")
+_SPACE, _ONE, _MARK = 0x20, ord("1"), ord('"')
+_WIDE, _OPENING = 0xE2, 0x9C  # of the curly marks, E2 80 9C and E2 80 9D
 next_word = run_finder("_")
 
 
-class Bag(NamedTuple):
-    """The models as the kernel takes them, read-only.
+class Table(NamedTuple):
+    """The words as the kernel takes them, read-only.
 
-    keys      (slots,) uint64, a power of two: the hash of the word in each slot; open addressing by the low bits
-    rows      (slots,) int32: the row of that word, FREE in a free slot
-    squares   (words,) float32: idf squared
-    weights   (words, models) float32, idf and the slope of the calibration multiplied in
-    bias      (models,) float32
-    longest   bytes of the longest word
+    words      (slots,) uint64, a power of two: the hash of the word in each slot, with its row + 1 for the lowest
+               ROW_BITS, 0 if free; open addressing by the bits above those
+    spellings  the same of spellings, which are looked up if a word is unknown
+    kinds      (words,) uint8
     """
 
-    keys: NDArray[np.uint64]
-    rows: NDArray[np.int32]
-    squares: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    bias: NDArray[np.float32]
-    longest: int
+    words: NDArray[np.uint64]
+    spellings: NDArray[np.uint64]
+    kinds: NDArray[np.uint8]
+
+
+class Out(NamedTuple):
+    """As `toxicity.Scored` has them."""
+
+    sentences: NDArray[np.float32]
+    words: NDArray[np.int64]
+    documents: NDArray[np.float32]
+    worst: NDArray[np.int64]
 
 
 @kernel
@@ -50,117 +84,328 @@ def score_sentences(
     text: Text,
     spans: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    bag: Bag,
+    table: Table,
+    weights: NDArray[np.float32],
+    bias: float,
     classes: Classes,
-    scores: NDArray[np.float32],
-    words: NDArray[np.int64],
-    documents: NDArray[np.float32],
-    worst: NDArray[np.int64],
+    out: Out,
 ) -> None:
-    """Score every sentence alone, and every document as the bag of all its words.
+    """Score every sentence and every document.
 
     spans, offsets   as `sentences.sentence_spans` returns them
-    scores, words    (sentences,) written; words counts all words, known or not
-    documents        (documents,) written; NaN without words
-    worst            (documents,) written: the number of the sentence with the highest score (the first of equals) among
-                     those with a word; -1 if there is none
+    weights          (features,) of words, then FEATURES others
+    out              written; words counts all words, known or not; documents are NaN without words; worst is the number
+                     of the sentence with the highest score (the first of equals) among those with a word, -1 if none
     """
-    known, models = bag.weights.shape
-    count, count_all = np.zeros(known, np.int32), np.zeros(known, np.int32)
-    used, used_all = np.empty(known, np.int32), np.empty(known, np.int32)
-    odds, odds_all = np.zeros(models), np.zeros(models)
-    for d in range(len(documents)):
+    known, spellings, kinds = table.words, table.spellings, table.kinds
+    used, seen, letters = make_scratch(len(weights))
+    stamp = 0
+    for d in range(len(out.documents)):
         base = text.offsets[d]
-        here = here_all = 0  # different words of the table
-        norm_all = 0.0
-        total = 0
-        odds_all[:] = 0.0
-        worst[d] = -1
+        total, held = 0, 0
+        mass: Any = 0.0
+        top: Any = 0.0
+        out.worst[d] = -1
         for s in range(offsets[d], offsets[d + 1]):
             at: Any = base + spans[s, 0]
             hi = base + spans[s, 1]
-            norm = 0.0
-            odds[:] = 0.0
-            words[s] = 0
+            words = 0
+            best: Any = -np.inf
             while True:
-                start, end = next_word(text.data, at, hi, classes)
-                if start == end:
+                stamp += 1
+                features, here, at = collect(
+                    text.data, at, hi, classes, known, spellings, kinds, used, seen, letters, stamp
+                )
+                odds = bias
+                for i in range(features):
+                    odds += weights[used[i]]
+                if here > 0 or words == 0:
+                    best = max(best, odds)
+                words += here
+                if here < PIECE:
                     break
-                at = end
-                words[s] += 1
-                row = find(text.data, start, end, bag)
-                if row == FREE:
-                    continue
-                norm += bag.squares[row] * (2 * count[row] + 1)  # (n + 1)² - n²
-                norm_all += bag.squares[row] * (2 * count_all[row] + 1)
-                if count[row] == 0:
-                    used[here] = row
-                    here += 1
-                if count_all[row] == 0:
-                    used_all[here_all] = row
-                    here_all += 1
-                count[row] += 1
-                count_all[row] += 1
-                for m in range(models):
-                    odds[m] += bag.weights[row, m]
-            for m in range(models):
-                odds_all[m] += odds[m]
-            scores[s] = mean_probability(odds, norm, bag.bias)
-            if words[s] > 0 and (worst[d] < 0 or scores[s] > scores[worst[d]]):
-                worst[d] = s
-            total += words[s]
-            for i in range(here):
-                count[used[i]] = 0
-            here = 0
-        documents[d] = mean_probability(odds_all, norm_all, bag.bias) if total > 0 else np.nan
-        for i in range(here_all):
-            count_all[used_all[i]] = 0
+            score = np.float32(1.0 / (1.0 + np.exp(-best)))
+            out.sentences[s], out.words[s] = score, words
+            if words == 0:
+                continue
+            if out.worst[d] < 0 or score > out.sentences[out.worst[d]]:
+                out.worst[d] = s
+            total += words
+            held += words
+            top = max(top, score)
+            if held >= WINDOW:
+                mass += top * held
+                top, held = 0.0, 0
+        out.documents[d] = (mass + top * held) / total if total > 0 else np.nan
+
+
+@kernel
+def sentence_features(
+    text: Text, table: Table, classes: Classes, features: int, out: NDArray[np.int32], ends: NDArray[np.int64]
+) -> int:
+    """The features of the first PIECE words of each text, for training; returns how many there are together.
+
+    out    written as far as it goes; ends: (texts,) written, the end of each in `out`
+    """
+    known, spellings, kinds = table.words, table.spellings, table.kinds
+    used, seen, letters = make_scratch(features)
+    count = 0
+    for d in range(len(ends)):
+        at: Any = text.offsets[d]
+        found, _, _ = collect(
+            text.data, at, text.offsets[d + 1], classes, known, spellings, kinds, used, seen, letters, d + 1
+        )
+        for i in range(found):
+            if count < len(out):
+                out[count] = used[i]
+            count += 1
+        ends[d] = count
+    return count
 
 
 @inlined
-def find(data: NDArray[np.uint8], start: Any, end: Any, bag: Bag) -> Any:
-    """The row of a word, or FREE. Single characters are not in the table."""
-    if not 2 <= end - start <= bag.longest:
-        return np.int32(FREE)
-    h = word_hash(data, start, end)
-    mask = len(bag.keys) - 1
-    slot = np.intp(h) & mask
-    while bag.rows[slot] != FREE:
-        if bag.keys[slot] == h:
+def make_scratch(features: Any) -> Any:
+    """Room for the features of a sentence, the last sentence that had each feature, and the letters of a word."""
+    return np.empty(features + 1, np.int32), np.zeros(features, np.int32), np.zeros(LONGEST + 8, np.uint8)
+
+
+@inlined
+def collect(
+    data: NDArray[np.uint8],
+    at: Any,
+    hi: Any,
+    classes: Classes,
+    known: NDArray[np.uint64],
+    spellings: NDArray[np.uint64],
+    kinds: NDArray[np.uint8],
+    out: NDArray[np.int32],
+    seen: NDArray[np.int32],
+    letters: NDArray[np.uint8],
+    stamp: Any,
+) -> Any:
+    """Write the features of the first PIECE words of data[at:hi]; returns how many, the words, and where to go on.
+
+    known, spellings, kinds   of a Table; out, seen, letters of `make_scratch`: one by one, since references to a tuple
+                              are counted for each word
+    stamp                     another number for each call
+    """
+    used = words = 0
+    before: Any = 0  # the two kinds before
+    last: Any = 0
+    held = NO_BITS  # a bit for each kind of the sentence
+    quoted = False
+    kinds_from = len(kinds)
+    while words < PIECE:
+        start, end = next_word(data, at, hi, classes)
+        for i in range(at, start):
+            byte = load8(data, i)
+            if byte == _MARK or (byte == _WIDE and is_curly(data, i, hi)):
+                quoted = not quoted if byte == _MARK else load8(data, i + 2) == _OPENING
+                used = add_kind(kinds_from, before, last, QUOTE, False, used, out, seen, stamp)
+                before, last, held = last, QUOTE, held | (ONE << U(QUOTE))
+        if start == end:
+            at = hi
             break
-        slot = (slot + 1) & mask
-    return bag.rows[slot]
+        at = end
+        words += 1
+        row = FREE
+        if end - start == 1 and is_followed(data, start, hi):
+            row, after = find_spaced(data, start, hi, known, letters)
+            if row != FREE:
+                at = after
+        if row == FREE:
+            row = find(data, start, end, known, spellings)
+            if row == FREE and LEAST <= end - start <= LONGEST and has_digit(data, start, end):
+                row = find_meant(data, start, end, known, letters)
+        if row == FREE:
+            continue
+        used = add(row, used, out, seen, stamp)
+        kind = np.intp(kinds[row])
+        if kind > 0:
+            used = add_kind(kinds_from, before, last, kind, quoted, used, out, seen, stamp)
+            before, last, held = last, kind, held | (ONE << U(kind))
+    while held != NO_BITS:
+        a = lowest_bit(held)
+        held &= held - ONE
+        others = held
+        while others != NO_BITS:
+            out[used] = kinds_from + TOGETHER + a * KINDS + lowest_bit(others)
+            used += 1
+            others &= others - ONE
+    return used, words, at
 
 
 @inlined
-def mean_probability(odds: NDArray[np.float64], norm: float, bias: NDArray[np.float32]) -> Any:
-    scale = 1.0 / np.sqrt(norm) if norm > 0 else 0.0
-    total = 0.0
-    for m in range(len(bias)):
-        total += 1.0 / (1.0 + np.exp(-(bias[m] + odds[m] * scale)))
-    return total / len(bias)
+def add_kind(
+    kinds_from: Any,
+    before: Any,
+    last: Any,
+    kind: Any,
+    quoted: Any,
+    used: Any,
+    out: NDArray[np.int32],
+    seen: NDArray[np.int32],
+    stamp: Any,
+) -> Any:
+    inside = QUOTED if quoted else 0
+    used = add(kinds_from + kind, used, out, seen, stamp)
+    used = add(kinds_from + inside + kind, used, out, seen, stamp)
+    used = add(kinds_from + PAIRS + last * KINDS + kind, used, out, seen, stamp)
+    return add(kinds_from + TRIPLES + (before * KINDS + last) * KINDS + kind, used, out, seen, stamp)
 
 
-def make_slots(hashes: NDArray[np.uint64], least: int = 32) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """`keys` and `rows` for words with these hashes, at most half full."""
-    slots = max(least, 1 << (2 * len(hashes)).bit_length())
-    keys, rows = np.zeros(slots, np.uint64), np.full(slots, FREE, np.int32)
-    for row, h in enumerate(hashes.tolist()):
-        slot = h & (slots - 1)
-        while rows[slot] != FREE:
-            slot = (slot + 1) & (slots - 1)
-        keys[slot], rows[slot] = h, row
-    return keys, rows
+@inlined
+def add(feature: Any, used: Any, out: NDArray[np.int32], seen: NDArray[np.int32], stamp: Any) -> Any:
+    """Append a feature unless the sentence has it."""
+    out[used] = feature
+    fresh = seen[feature] != stamp
+    seen[feature] = stamp
+    return used + fresh
+
+
+@inlined
+def is_curly(data: NDArray[np.uint8], at: Any, hi: Any) -> Any:
+    """Whether an opening or a closing quotation mark begins here, if the byte is _WIDE."""
+    third = load8(data, at + 2)
+    return at + 2 < hi and load8(data, at + 1) == 0x80 and (third == _OPENING or third == _OPENING + 1)
+
+
+@inlined
+def find(
+    data: NDArray[np.uint8], start: Any, end: Any, words: NDArray[np.uint64], spellings: NDArray[np.uint64]
+) -> Any:
+    """The row of a word, or FREE."""
+    h = word_hash(data, start, end)
+    row = lookup(h, words)
+    if row == FREE:
+        row = lookup(h, spellings)
+    return row
+
+
+@inlined
+def has_digit(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
+    """Whether a character of a word is an ASCII digit."""
+    least = np.uint8(0xFF)
+    for i in range(start, end):
+        least = min(least, load8(data, i))
+    return least <= ord("9")
+
+
+@kernel
+def find_spaced(
+    data: NDArray[np.uint8], start: int, hi: int, words: NDArray[np.uint64], letters: NDArray[np.uint8]
+) -> Any:
+    """The row of the word whose letters stand alone from start on, and their end; FREE if there is none."""
+    size, after = spaced(data, start, hi, letters)
+    if size < SPACED:
+        return FREE, after
+    row = lookup(word_hash(letters, 0, size), words)
+    first = load8(data, start) | 0x20
+    if row == FREE and size > SPACED and (first == ord("a") or first == ord("i")):
+        row = lookup(word_hash(letters, 1, size), words)
+    return row, after
+
+
+@kernel
+def find_meant(
+    data: NDArray[np.uint8], start: int, end: int, words: NDArray[np.uint64], letters: NDArray[np.uint8]
+) -> int:
+    """The row of the word with letters for its digits, or FREE if there is none, or if most of it are digits."""
+    digits = ones = 0
+    for i in range(start, end):
+        byte: Any = load8(data, i)
+        digits += ord("0") <= byte <= ord("9")
+        ones += byte == _ONE
+    if 2 * digits > end - start:
+        return FREE
+    row: int = meant(data, start, end, words, letters, ord("i"))
+    if row == FREE and ones > 0:
+        row = meant(data, start, end, words, letters, ord("l"))
+    return row
+
+
+@inlined
+def meant(
+    data: NDArray[np.uint8], start: Any, end: Any, words: NDArray[np.uint64], letters: NDArray[np.uint8], one: Any
+) -> Any:
+    """The row of a word with letters for its digits, or FREE."""
+    for i in range(start, end):
+        byte = load8(data, i)
+        letters[i - start] = one if byte == _ONE else _LETTER[byte]
+    return lookup(word_hash(letters, 0, end - start), words)
+
+
+@inlined
+def spaced(data: NDArray[np.uint8], start: Any, hi: Any, letters: NDArray[np.uint8]) -> Any:
+    """How many single letters begin at start, one space between two, and their end; `letters` has them."""
+    size = 0
+    at = start
+    while True:
+        letters[size] = load8(data, at)
+        size += 1
+        at += 1
+        more = at + 1 < hi and load8(data, at) == _SPACE and is_letter(data, at + 1)
+        if not more or size == LONGEST or (at + 2 < hi and is_inside(data, at + 2)):
+            return size, at
+        at += 1
+
+
+@inlined
+def is_followed(data: NDArray[np.uint8], start: Any, hi: Any) -> Any:
+    """Whether a letter, a space and a letter begin here."""
+    near = start + 2 < hi and load8(data, start + 1) == _SPACE
+    return near and is_letter(data, start) and is_letter(data, start + 2)
+
+
+@inlined
+def is_letter(data: NDArray[np.uint8], at: Any) -> Any:
+    byte = load8(data, at) | 0x20
+    return ord("a") <= byte <= ord("z")
+
+
+@inlined
+def is_inside(data: NDArray[np.uint8], at: Any) -> Any:
+    """Whether a word goes on here; any byte beyond ASCII is taken to do so."""
+    byte = load8(data, at)
+    return is_letter(data, at) or ord("0") <= byte <= ord("9") or byte == ord("_") or byte >= 0x80
+
+
+@inlined
+def lookup(h: Any, slots: NDArray[np.uint64]) -> Any:
+    """The row of the word with this hash, or FREE."""
+    mask = len(slots) - 1
+    slot = np.intp(h >> ROW_BITS) & mask
+    while slots[slot] != NO_BITS and (slots[slot] ^ h) >> ROW_BITS != NO_BITS:
+        slot = (slot + 1) & mask
+    return np.intp(slots[slot] & ROWS) - 1
+
+
+def make_slots(hashes: NDArray[np.uint64], rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The slots of words with these hashes and rows, at most half full; of equal hashes the first counts."""
+    slots = np.zeros(max(32, 1 << (2 * len(hashes)).bit_length()), np.uint64)
+    _fill(hashes, rows, slots)
+    slots.flags.writeable = False
+    return slots
+
+
+@kernel
+def _fill(hashes: NDArray[np.uint64], rows: NDArray[np.int64], slots: NDArray[np.uint64]) -> None:
+    mask = len(slots) - 1
+    for i in range(len(hashes)):
+        slot = np.intp(hashes[i] >> ROW_BITS) & mask
+        while slots[slot] != NO_BITS and (slots[slot] ^ hashes[i]) >> ROW_BITS != NO_BITS:
+            slot = (slot + 1) & mask
+        if slots[slot] == NO_BITS:
+            slots[slot] = (hashes[i] & ~ROWS) | U(rows[i] + 1)
 
 
 def warm_up() -> None:
     """Compile all of this file."""
-    keys, rows = make_slots(np.ones(1, np.uint64))
-    parts = (keys, rows, np.ones(1, np.float32), np.ones((1, 5), np.float32), np.ones(5, np.float32))
-    for array in parts:
+    slots = make_slots(np.ones(1, np.uint64), np.zeros(1, np.int64))
+    table, weights = Table(slots, slots, np.zeros(1, np.uint8)), np.zeros(1 + FEATURES, np.float32)
+    for array in (table.kinds, weights):
         array.flags.writeable = False
     text = view(pa.array(["ab"], pa.large_string()))
-    spans, offsets = np.array([[0, 2]]), np.array([0, 1])
-    scores, documents = np.empty(1, np.float32), np.empty(1, np.float32)
-    words, worst = np.empty(1, np.int64), np.empty(1, np.int64)
-    score_sentences(text, spans, offsets, Bag(*parts, 2), classes(), scores, words, documents, worst)
+    out = Out(np.empty(1, np.float32), np.empty(1, np.int64), np.empty(1, np.float32), np.empty(1, np.int64))
+    score_sentences(text, np.array([[0, 2]]), np.array([0, 1]), table, weights, 0.0, classes(), out)
+    sentence_features(text, table, classes(), len(weights), np.empty(1, np.int32), np.empty(1, np.int64))

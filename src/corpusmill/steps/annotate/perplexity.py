@@ -12,12 +12,14 @@ from corpusmill import assets
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.models.kenlm import SUFFIXES, KenLM
 from corpusmill.models.language import LID_176, Identifier
-from corpusmill.models.ngram import NgramModel
+from corpusmill.models.ngram import NgramModel, Scores
 from corpusmill.steps import Columns
 from corpusmill.text.fold import fold
 
 PROSE_EN = "prose-en"  # the model that ships: English prose
 SCALE = 2.0**24  # of logarithms, as whole numbers
+ALONE = 0.5  # share of the surprise of words alone that `disorder` takes off; none would be perplexity, all the gain
+NONE = Scores(np.empty(0), np.empty(0), np.empty(0, np.int64))
 LINE = 5  # words, the least for the worst line: shorter lines are headings and names
 
 
@@ -29,7 +31,10 @@ class Perplexity:
 
     Every line is a sentence, its words after folding (case, punctuation, accents and the values of numbers are
     ignored). Signals: `value`, the perplexity per
-    word, 10 ** (-log10 p / words), ends of lines counted as words; `words`;
+    word, 10 ** (-log10 p / words), ends of lines counted as words; `words`; `gain`, how much the words before a word
+    help to predict it, the mean of log10 p(word | words before) - log10 p(word): low for words in no order, whatever
+    they are; `disorder`, value / sqrt(the perplexity of the same words if each stood alone), which is high for words in
+    no order and for garbled ones, and depends less than `value` on what a text is about;
     `worst`, the highest perplexity of a line of 5 words or more; `worst_window`, the highest perplexity of consecutive
     lines that have `window` words or more together, null for a shorter document; `bad`, the share of words in lines
     above `line_limit`; all null for a document without words. With `cutoffs: [low, high]` also `bucket`: "head" up to
@@ -106,11 +111,12 @@ class Perplexity:
         if model is None:
             texts = pa.nulls(len(texts), pa.large_string())
         lines, document = sentences(texts)
-        log, words = load(model).score(lines) if model else (np.empty(0), np.empty(0, np.int64))
+        log, alone, words = load(model).score(lines) if model else NONE
         counted = words + 1
         documents = len(texts)
         total = np.bincount(document, counted, documents)
         mean = np.bincount(document, log, documents) / np.maximum(total, 1)
+        mean_alone = np.bincount(document, alone, documents) / np.maximum(total, 1)
         none = total == 0
         by_line = 10 ** np.minimum(-log / counted, 300)
         value = 10 ** np.minimum(-mean, 300)
@@ -122,6 +128,8 @@ class Perplexity:
         columns = {
             "value": pa.array(value, mask=none),
             "words": pa.array(np.bincount(document, words, documents).astype(np.int64)),
+            "gain": pa.array(mean - mean_alone, mask=none),
+            "disorder": pa.array(10 ** np.minimum(ALONE * mean_alone - mean, 300), mask=none),
             "worst": pa.array(worst, mask=worst == 0),
             "worst_window": pa.array(windows, mask=windows == 0),
             "bad": pa.array(bad, mask=none),

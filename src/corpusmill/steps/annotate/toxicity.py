@@ -1,4 +1,4 @@
-"""How much insult and obscenity is in a document, and where?"""
+"""How much insult, obscenity and hate is in a document, and where?"""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,13 @@ from corpusmill.steps import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Toxicity:
-    """Score insults and obscenity in English by the words of a document; nothing is dropped.
+    """Score insults, obscenity and hate in English; nothing is dropped.
 
-    Signals of a model of single words (the one of alt-profanity-check), null for a text without words:
+    Signals of a model of words and of the order of their kinds (groups of people, verbs of hate, denials, quotation
+    marks, …), null for a text without words:
 
-        score         of the whole document as one bag of words, 0 to 1: a few bad sentences of a long page hardly count
+        score         the mean over windows of 50 words or more of their worst sentence, 0 to 1: a short text is judged
+                      by its worst sentence, a long one by how much of it is like that
         worst         the highest score of a sentence; worst_start, worst_end: its bytes in the text
         bad           the share of words in sentences that score `sentence_score` or more; 0.0 without words
 
@@ -26,11 +28,11 @@ class Toxicity:
 
     With `spans=True`, `sentences` lists start, end and score of the bad sentences, and `words` start and end of the
     words found, all in bytes of the text. A list of your own is a file of words, separated by white space; "#" begins a
-    comment. Both know words, not what is meant; docs/guide/toxicity.md measures what they find and what they miss.
+    comment. docs/guide/toxicity.md measures what they find and what they miss.
     `filter/toxicity` drops by these signals.
 
     Source: the share of words of a list: after Raffel et al. 2020 (C4), arXiv:1910.10683, which drops pages with any;
-    the model: scikit-learn's TF-IDF and linear SVMs, https://github.com/dimitrismistriotis/alt-profanity-check
+    the kinds of hate: Röttger et al. 2021 (HateCheck), arXiv:2012.15606; the model is ours
     """
 
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list

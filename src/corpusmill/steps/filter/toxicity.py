@@ -1,4 +1,4 @@
-"""Drop documents full of insults and obscenity."""
+"""Drop documents full of insults, obscenity and hate."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,18 +13,19 @@ from corpusmill.steps.verdict import Rule, failing, only
 
 @dataclass(frozen=True, kw_only=True)
 class Toxicity:
-    """Drop documents with too many words of a list, or with too high a score.
+    """Drop documents of insults, obscenity and hate, by a model's score or by their share of words of a list.
 
-    The signals are those of annotate/toxicity; each bound still passes, and None switches its rule off. `max_share` of
-    0.001 is one word of the list per thousand: a document of fewer words is dropped for a single one. `max_worst`
-    judges a document by its worst sentence alone, which drops most long pages.
+    The signals are those of annotate/toxicity; each bound still passes, and None switches its rule off. A document of
+    fewer than 50 words is judged by its worst sentence, a longer one by how much of it is like that. `max_share` of
+    0.01 is one word of the list in a hundred: a shorter document is dropped for a single one. `max_worst` judges a
+    document by its worst sentence alone, which drops many long pages.
 
     Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159, drops by the scores of classifiers of sentences; the bounds
     are ours, see docs/guide/toxicity.md
     """
 
-    max_share: float | None = 0.001  # of words that are in the list
-    max_score: float | None = 0.9  # of the document
+    max_share: float | None = 0.01  # of words that are in the list
+    max_score: float | None = 0.5  # of the document
     max_worst: float | None = None  # of a sentence
     max_bad: float | None = None  # share of words in bad sentences
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list
