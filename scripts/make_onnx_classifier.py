@@ -42,7 +42,7 @@ def main() -> None:
 
     rng = Random(0)
     works = running_text()
-    texts = [text for kind in (bad, good) for text in list(kind(works, rng))[:600]]
+    texts = [text for kind in (bad, good) for text in rng.sample(list(kind(works, rng, 3000)), 600)]
     kinds = np.repeat([0, 1], len(texts) // 2)
     held = np.arange(len(texts)) % 5 == 0
     make(folder, [text for text, out in zip(texts, held) if not out], kinds[~held])
