@@ -48,6 +48,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "patterns": (("cookies", "(?i)cookies"),),
     },
     "decontaminate/ngrams": {"benchmarks": str(DATA / "benchmark.jsonl")},
+    "annotate/classifier": {"model": "lid.176.ftz", "labels": ("en",)},
     "annotate/perplexity": {"model": str(DATA / "river.ngram")},
     "filter/function": {"function": "own_functions:few_links"},
     "map/function": {"function": "own_functions:louder"},

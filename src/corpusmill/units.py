@@ -231,12 +231,25 @@ class Resources:
     memory_mb      megabytes that it holds at most; None: not known
     accelerators   GPUs and the like
     grows          what it holds grows with the corpus: freed memory is given back at once, at the price of page faults
+    workers        units at a time, at most; None: as many as the processors allow
+    keeps          what its process loads is large, and of no use to other stages: the process ends with the stage
     """
 
     cpus: float = 1.0
     memory_mb: int | None = None
     accelerators: float = 0.0
     grows: bool = False
+    workers: int | None = None
+    keeps: bool = False
+
+    def at_a_time(self, workers: int) -> int:
+        """How many units run at a time where there are `workers` processes for units of one processor.
+
+        >>> Resources(cpus=4).at_a_time(10), Resources(cpus=4).at_a_time(2), Resources(workers=3).at_a_time(8)
+        (2, 1, 3)
+        """
+        room = max(int(workers / max(self.cpus, 1)), 1)
+        return room if self.workers is None else min(room, self.workers)
 
 
 class Work(Protocol[Inputs_contra]):

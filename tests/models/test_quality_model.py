@@ -1,5 +1,6 @@
 """What a quality model scores, and which files are none."""
 
+import json
 import math
 import struct
 
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models import quality_score as kernels
-from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer, linear
+from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer, checksum, linear
+from corpusmill.models.quality_shape import FEATURES, NAMES
 from corpusmill.text.buffers import view
 from corpusmill.text.plain_tokens import token_spans
 from corpusmill.text.unicode import classes
+from corpusmill.train.quality import shapes_of
 
 MASK = 2**64 - 1
 K0, K1, K2, K3 = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3
@@ -54,16 +57,57 @@ def slow_rows(text: str, bits: int = BITS) -> list[int]:
     return rows
 
 
+def slow_shape(text: str) -> list[float]:
+    """The definition of each feature, in the order of quality_shape.NAMES."""
+    data = text.encode()
+    spans = token_spans(text)
+    tokens = [data[start:end] for start, end in spans]
+    lines: list[list[bytes]] = [[]]
+    for i, token in enumerate(tokens):
+        if i and b"\n" in data[spans[i - 1][1] : spans[i][0]]:
+            lines.append([])
+        lines[-1].append(token)
+    words = [t for t in tokens if t[:1].isalpha() or t[0] >= 0x80]
+    ends, quotes, upper = b".?!", b"\"'", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    second = [len(w) > 1 and w[1] in upper for w in words]
+    number = sum(48 <= t[0] <= 57 for t in tokens)
+    ended, commas = sum(t[0] in ends for t in tokens), sum(t == b"," for t in tokens)
+    symbols = len(tokens) - len(words) - number - ended - commas - sum(t[0] in quotes for t in tokens)
+    last: dict[int, tuple[int, int]] = {}
+    repeated = 0
+    for i, word in enumerate(words):
+        h = slow_hash(word)
+        before = last.get(h % 1024)
+        repeated += before is not None and before[0] == h and i - before[1] <= 100
+        last[h % 1024] = h, i
+    n, m, w = len(tokens), len(lines), max(len(words), 1)
+    return [
+        math.log2(n), math.log2(m), math.log2(n / m),
+        sum(word[0] in upper for word in words) / w,
+        sum(word[0] in upper and two for word, two in zip(words, second)) / w,
+        sum(word[0] not in upper and two for word, two in zip(words, second)) / w,
+        number / n, ended / n, commas / n, symbols / n, sum(map(len, words)) / w,
+        sum(len(word) == 1 and word not in (b"a", b"A", b"i", b"I") for word in words) / w,
+        sum(len(word) >= 8 for word in words) / w, sum(len(word) <= 3 for word in words) / w, repeated / w,
+        sum(len(line) <= 5 for line in lines) / m, sum(line[-1][0] in ends + quotes for line in lines) / m,
+        sum(len(line) for line in lines if len(line) > 12) / n,
+    ]  # fmt: skip
+
+
 def slow_score(text: str, model: QualityModel) -> float:
     rows = slow_rows(text)
     if not rows:
         return math.nan
+    looks = sum(
+        weight * min(max(value, low), high)
+        for value, (weight, low, high) in zip(slow_shape(text), model.linear.shape.tolist())
+    )
     n = len(rows) // 2
     i = n.bit_length() - 1
     share = n / 2**i - 1
     length = (1 - share) * float(model.linear.lengths[i]) + share * float(model.linear.lengths[i + 1])
     total = sum(float(model.linear.weights[row]) for row in rows)
-    return 1 / (1 + math.exp(-(float(model.linear.bias) + total / math.sqrt(n) + length)))
+    return 1 / (1 + math.exp(-(float(model.linear.bias) + total / math.sqrt(n) + length + looks)))
 
 
 def made(seed: int = 0) -> QualityModel:
@@ -74,6 +118,7 @@ def made(seed: int = 0) -> QualityModel:
             rng.normal(size=1 << BITS),
             rng.normal(size=kernels.LENGTHS).astype(np.float32),
             rng.normal(size=1).astype(np.float32),
+            np.sort(rng.normal(size=(FEATURES, 3)), axis=1).astype(np.float32),
         ),
     )
 
@@ -83,7 +128,24 @@ def column(*texts: str | None) -> pa.LargeStringArray:
 
 
 words = st.sampled_from(
-    ["the", "The", "river", "a", ",", "!", "東京", "É", "é", "internationalisation", "x" * 40, "8.5"]
+    [
+        "the",
+        "The",
+        "river",
+        "a",
+        ",",
+        "!",
+        '"',
+        "東京",
+        "É",
+        "é",
+        "internationalisation",
+        "x" * 40,
+        "8.5",
+        "NASA",
+        "tHe",
+        "b",
+    ]
 )
 gaps = st.sampled_from([" ", "  ", "\n", "\n\n", " \n ", "\t", "\u00a0", "", "\r\n"])
 texts = st.one_of(
@@ -97,6 +159,19 @@ def test_scores_agree_with_the_definition(batch):
     model = made()
     expected = [slow_score(text, model) for text in batch]
     np.testing.assert_allclose(model.scores(column(*batch)), expected, rtol=1e-5)
+
+
+@given(st.lists(texts, min_size=1, max_size=5))
+@settings(max_examples=60)
+def test_shapes_agree_with_the_definition(batch):
+    expected = [slow_shape(text) if token_spans(text) else [0.0] * FEATURES for text in batch]
+    np.testing.assert_allclose(shapes_of(column(*batch)), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_shape_is_not_that_of_the_document_before():
+    many = "\n".join(["word " * 30] * 50)
+    assert shapes_of(column(many, "word word", many))[1].tolist() == pytest.approx(slow_shape("word word"), rel=1e-6)
+    assert len(NAMES) == FEATURES
 
 
 def test_a_document_longer_than_a_block_of_features_is_read_whole():
@@ -115,7 +190,9 @@ def test_a_score_does_not_depend_on_the_batch(first, second):
 
 
 def test_capitals_do_not_count_and_lines_do():
-    one, same, other = made().scores(column("The river\nran", "the RIVER\nRAN", "the river ran"))
+    """As far as words go; capitals are a part of what a text looks like."""
+    of_words = QualityModel({}, made().linear._replace(shape=np.zeros((FEATURES, 3), np.float32)))
+    one, same, other = of_words.scores(column("The river\nran", "the RIVER\nRAN", "the river ran"))
     assert one == same != other
 
 
@@ -124,7 +201,9 @@ def test_hashes_are_those_of_files_that_exist():
     text = view(column("The river ran.\nInternationally"))
     rows = np.zeros(40, np.int32)
     start, end = text.offsets
-    _, _, features = kernels.find_features(text.data, start, end, kernels.NO_WORD, np.uint64(38), classes(), rows)
+    _, _, features = kernels.find_features(
+        text.data, start, end, kernels.NO_WORD, np.uint64(38), classes(), rows, kernels.new_tally()
+    )
     assert rows[:features].tolist() == [
         *(16195913, 999083, 15747452, 46837799, 35942819, 9928324),
         *(26468608, 59939321, 2634792, 64805607, 34323893, 64759742),
@@ -172,10 +251,22 @@ def test_a_file_of_another_format_is_refused(tmp_path):
     path = tmp_path / "model.quality"
     made().save(path)
     arrays = {name: np.array(array) for name, array in map_arrays(path).items()}
-    arrays["card"] = np.frombuffer(bytes(arrays["card"]).replace(b'"format": 1', b'"format": 2'), np.uint8)
+    arrays["card"] = np.frombuffer(bytes(arrays["card"]).replace(b'"format": 2', b'"format": 3'), np.uint8)
     write_arrays(path, arrays)
-    with pytest.raises(AssetError, match="format 2; this reads 1"):
+    with pytest.raises(AssetError, match="format 3; this reads 2"):
         Scorer(model=str(path))
+
+
+def test_a_file_of_the_first_format_scores_as_it_did(tmp_path):
+    path = tmp_path / "model.quality"
+    model = made()
+    shapeless = QualityModel(model.card, model.linear._replace(shape=np.zeros((FEATURES, 3), np.float32)))
+    shapeless.save(path)
+    arrays = {name: np.array(array) for name, array in map_arrays(path).items() if name != "shape"}
+    card = json.loads(bytes(arrays.pop("card"))) | {"format": 1, "checksum": checksum(arrays)}
+    write_arrays(path, {"card": np.frombuffer(json.dumps(card).encode(), np.uint8), **arrays})
+    some = column("The river ran.", "buy now")
+    np.testing.assert_array_equal(QualityModel.load(path).scores(some), shapeless.scores(some))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 something else", struct.pack("<i", 1)])

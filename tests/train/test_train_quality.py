@@ -14,7 +14,7 @@ from corpusmill.cli import app
 from corpusmill.cli.common import guarded
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.models.quality import QualityModel
-from corpusmill.train.quality import Settings, auc, fit, hold_out, together, train
+from corpusmill.train.quality import Settings, auc, fit, hold_out, together, train, unbeaten
 from corpusmill.train.texts import read_texts
 
 SMALL = Settings(bits=12, epochs=3)
@@ -177,6 +177,33 @@ def test_the_command_trains_prints_a_table_and_writes_a_model(tmp_path, capsys):
     assert card["licence"] == "CC0-1.0" and card["data"]["good"]["documents"] == 90
     assert command(*words, "--bits", 12, "--json") == 0
     assert json.loads(capsys.readouterr().out)["held_out"]["auc"] == 1.0
+
+
+def test_the_command_says_when_length_or_other_statistics_do_as_well(tmp_path, capsys):
+    (tmp_path / "good.jsonl").write_text(
+        "".join(json.dumps({"text": " ".join(GOOD[i : i + 9])}) + "\n" for i in range(80))
+    )
+    (tmp_path / "bad.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in GOOD[:80]))
+    words = ("--good", tmp_path / "good.jsonl", "--bad", tmp_path / "bad.jsonl", "--bits", 12, "--json")
+    assert command(*words, "--out", tmp_path / "m.quality") == 0
+    printed = capsys.readouterr()
+    assert "does not beat the number of bytes alone (1.000) and the number of words alone (1.000)" in printed.err
+    assert len(json.loads(printed.out)["unbeaten"]) >= 2
+
+
+def test_a_model_that_beats_them_is_not_blamed():
+    rng = np.random.default_rng(0)
+    kinds = [
+        [" ".join(rng.choice(words, 60)) for _ in range(150)]
+        for words in (NOUNS[:5], ("brick", "shoes", "cable", "phone", "chair"))
+    ]
+    held = train(column(kinds[0]), column(kinds[1]), SMALL, {}).card["held_out"]
+    assert held["auc"] > 0.99 and held["words_auc"] == 0.5
+    mixed = {"auc": 0.9, "error": 0.02, "length_auc": 0.1, "words_auc": 0.5, "shape_auc": 0.885}
+    assert unbeaten(mixed) == [
+        "the number of bytes alone (0.100)",
+        "statistics of characters, words and lines alone (0.885)",
+    ]
 
 
 @pytest.mark.parametrize("what", ["missing", "empty", "one class", "no folder", "unknown"])

@@ -67,8 +67,14 @@ def quality(
     model = trainer.train(texts_of["good"].texts, texts_of["bad"].texts, settings, about)
     model.save(out)
     card = dict(model.card)
+    if missed := trainer.unbeaten(card["held_out"]):
+        say(
+            f"warning: on its held-out documents the model (AUC {card['held_out']['auc']:.3f}) does not beat "
+            f"{' and '.join(missed)} by more than chance gives, so what it learned of words is not needed to tell "
+            "these sets apart. Use sets that differ in quality alone, of similar lengths and kinds, or more documents"
+        )
     if json:
-        print_json({"model": str(out), **card})
+        print_json({"model": str(out), "unbeaten": missed, **card})
         return
     print_card(card)
     print(f"\n{out}: {size(out.stat().st_size)}. In a recipe: annotate/quality: {{model: {out}}}")
@@ -81,7 +87,9 @@ def print_card(card: dict[str, Any]) -> None:
         if documents[what]:
             print(f"skipped: {number(documents[what])} {why}")
     print(f"held out: {number(held['good'])} good and {number(held['documents'] - held['good'])} bad documents")
-    print(f"AUC {held['auc']:.4f}, by document length alone {held['length_auc']:.4f}\n")
+    simple = f"bytes alone {held['length_auc']:.4f}, words alone {held['words_auc']:.4f}, "
+    simple += f"statistics of characters, words and lines {held['shape_auc']:.4f}"
+    print(f"AUC {held['auc']:.4f} ± {held['error']:.4f}; simple baselines: {simple}\n")
     rows = []
     for row in held["table"]:
         kept = (share(row[name], 1) for name in ("good_kept", "bad_kept", "precision"))

@@ -1,7 +1,8 @@
 """From a recipe to the stages that carry it out.
 
-Neighbouring steps that see a batch are fused into one pass. Corpus steps that follow each other take their keys from
-the pass before them, one after the other, and the next pass brings their verdicts together with the documents:
+Neighbouring steps that see a batch are fused into one pass, unless one wants a pass of its own. Corpus steps that
+follow each other take their keys from the pass before them, one after the other, and the next pass brings their
+verdicts together with the documents:
 
     pass-1    read, steps, keys          units of input, see `inputs`
     LABEL-…   the stages of each corpus step, ending in LABEL-verdicts
@@ -11,9 +12,8 @@ the pass before them, one after the other, and the next pass brings their verdic
     WRITER    what each writer writes: packed rows, one unit per training shard, or documents
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import Any
 
 from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_tokens
@@ -35,9 +35,9 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.selection import applied
-from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
+from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform
 from corpusmill.unit_io import Upstream
-from corpusmill.units import Planned, Stage
+from corpusmill.units import Planned, Resources, Stage
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
 
 PARTITION = 2 << 30  # bytes of text for each partition of a band: about a million records
@@ -91,6 +91,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             some,
             in_place=in_place and number == len(passes),
             next_in_place=in_place and last_texts,
+            another=number < len(passes),
             encodes=encodes and last_texts,
             split_at=pack.split_at if pack and encodes and last_texts else None,
             limited=None if infos else _limited(recipe),
@@ -101,7 +102,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             stages.append(_later_pass(name, work))
         else:
             units = partial(_first_units, recipe, inputs)
-            stages.append(Stage(name, work, (), units))
+            stages.append(Stage(name, work, (), units, resources(step for _, step in batch_steps)))
         own = (*(judge.label for judge in judged), *(label for label, _ in batch_steps))
         infos.append(PassInfo(name, own, {label: only[label] for label in own if label in only}))
         judged = []
@@ -139,11 +140,14 @@ def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
 def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
     """The steps of each pass that see a batch, and the corpus steps that follow it.
 
-    Corpus steps have their keys from one pass, up to the first that changes texts: what is cut must be cut first.
+    Corpus steps have their keys from one pass, up to the first that changes texts: what is cut must be cut first. A
+    step that wants a pass of its own begins one: reading, and documents that verdicts drop, are left to the one before.
     """
+    begun = True  # the pass has something to do before its steps
     while True:
-        batch = list(takewhile(lambda named: not isinstance(named[1], CorpusStep), steps))
-        steps = steps[len(batch) :]
+        batch: list[Named] = []
+        while steps and not isinstance(steps[0][1], CorpusStep) and not _begins_pass(steps[0][1], batch, begun):
+            batch.append(steps.pop(0))
         corpus: list[Named] = []
         while steps and isinstance(steps[0][1], CorpusStep):
             corpus.append(steps.pop(0))
@@ -152,6 +156,20 @@ def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
         yield batch, corpus
         if not corpus and not steps:
             return
+        begun = bool(corpus)
+
+
+def _begins_pass(step: Any, batch: Sequence[Named], begun: bool) -> bool:
+    """Whether a step begins a pass, behind these steps of the one before."""
+    if own_pass(step) is None or (not batch and not begun):
+        return False
+    joins = bool(batch) and own_pass(batch[0][1]) is not None
+    return not joins or any(isinstance(before, Transform | Filter) for _, before in batch)
+
+
+def own_pass(step: Any) -> Resources | None:
+    """What a step needs that wants a pass of its own; None of others."""
+    return step.own_pass if isinstance(step, OwnPass) else None
 
 
 def _texts_in_place(passes: list[tuple[list[Named], list[Named]]]) -> bool:
@@ -190,7 +208,20 @@ def _later_pass(name: str, work: Pass) -> Stage:
         for number in range(len(docs)):
             yield Planned(UnitOfPass(number), (docs.checksum(number), *(content(number) for content in contents)))
 
-    return Stage(name, work, (work.before, *verdicts), units)
+    return Stage(name, work, (work.before, *verdicts), units, resources(step for _, step in work.steps))
+
+
+def resources(steps: Iterable[Any]) -> Resources:
+    """What a unit of a pass with these steps needs."""
+    needs = [own for step in steps if (own := own_pass(step)) is not None]
+    if not needs:
+        return Resources()
+    return Resources(
+        cpus=max(own.cpus for own in needs),
+        accelerators=max(own.accelerators for own in needs),
+        workers=min((own.workers for own in needs if own.workers is not None), default=None),
+        keeps=any(own.keeps for own in needs),
+    )
 
 
 def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], str]:

@@ -79,6 +79,7 @@ class Pass:
                 so that a step sees all of a batch or nothing of it
     in_place         this is the last pass, and leaves its texts in the files of the pass before
     next_in_place    the next pass leaves its texts in the files of this one
+    another          another pass follows, whether or not there are verdicts between
     encodes          writes the token ids of its documents
     split_at         where packing may cut documents: that is written beside the ids
     limited          which documents the first pass takes; None for all
@@ -96,6 +97,7 @@ class Pass:
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
     in_place: bool = False
     next_in_place: bool = False
+    another: bool = False
     encodes: bool = False
     split_at: SplitAt | None = None
     limited: Limited | None = None
@@ -193,7 +195,7 @@ class Pass:
 
     def _text_facts(self) -> dict[str, TextFacts]:
         """The sides that this pass sees: "input" if it is the first, "output" if it is the last."""
-        sides = (("input", bool(self.readers)), ("output", not self.requests))
+        sides = (("input", bool(self.readers)), ("output", not self.another))
         return {side: TextFacts(side) for side, seen in sides if seen}
 
     def _pass_facts(self) -> PassFacts:
@@ -342,7 +344,7 @@ class Pass:
     @property
     def _writes_last(self) -> bool:
         """Whether no later pass changes the texts, and this one writes them."""
-        return self.next_in_place or (not self.requests and not self.in_place)
+        return self.next_in_place or (not self.another and not self.in_place)
 
     def _count(self, batch: Batch, ids: TokenIds | None = None) -> pa.Array:
         """(documents,) tokens of `counted_texts`. Those that are as the pass before left them were counted there.

@@ -112,6 +112,8 @@ class Processes:
         self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit, on_aside: OnAside = ignored
     ) -> list[Failure]:
         self._import_script_for(task)
+        at_a_time = task.needs.at_a_time(self.workers)
+        self._keep_workers(at_a_time)
         todo: list[Unit | Attempts] = [*reversed(units)]
         failures: list[Failure] = []
         pulses = self.on_pulse is not None
@@ -136,7 +138,7 @@ class Processes:
         try:
             for worker in list(self._workers.values()):
                 assign(worker)
-            while todo and len(self._workers) < self.workers:
+            while todo and len(self._workers) < at_a_time:
                 assign(self._spawn())
             while busy := [pipe for pipe, worker in self._workers.items() if worker.job]:
                 if pulses and now() >= next_pulse:
@@ -170,12 +172,20 @@ class Processes:
                             self._retire(worker)
                     if pipe in self._workers:
                         assign(worker)
-                    if todo and len(self._workers) < self.workers:
+                    if todo and len(self._workers) < at_a_time:
                         assign(self._spawn())
         except BaseException:
             self.close()
             raise
+        if task.needs.keeps:
+            self._keep_workers(0)
         return failures
+
+    def _keep_workers(self, most: int) -> None:
+        """End workers that have nothing to do, until there are at most so many."""
+        for worker in list(self._workers.values())[most:]:
+            worker.pipe.close()
+            self._retire(worker)
 
     def close(self) -> None:
         """Send the workers home; one that is in the middle of a unit is stopped, and the unit is not committed."""

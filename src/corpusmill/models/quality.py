@@ -1,7 +1,8 @@
 """Quality classifiers: our own linear models, and fastText models.
 
-A file of our own holds arrays (`units.write_arrays`): `weights` float16, `lengths` and `bias` float32, and `card`, JSON
-in UTF-8 with the model's training data and evaluation, and a checksum of the other three.
+A file of our own holds arrays (`units.write_arrays`): `weights` float16, `lengths`, `bias` and `shape` float32, and
+`card`, JSON in UTF-8 with the model's training data and evaluation, and a checksum of the others. Files of format 1
+have no `shape`, and are read as ever.
 """
 
 from collections.abc import Mapping
@@ -15,19 +16,21 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.arrays import MAGIC
+from corpusmill.arrays import MAGIC, map_arrays
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
+from corpusmill.models.quality_shape import FEATURES
 from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
 
 QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
-FORMAT = 1  # changes if the same file would give other scores
-PARTS = ("weights", "lengths", "bias")
+FORMAT = 2  # changes if the same file would give other scores
+FIRST = 1  # the format without a shape
+PARTS = ("weights", "lengths", "bias", "shape")
 ADVICE = "`corpusmill train quality` makes them; a fastText classifier is a .bin or .ftz."
 BITS = (10, 26)  # minimum and maximum of log2(weights)
 
@@ -46,13 +49,16 @@ class QualityModel:
     def load(cls, path: Path) -> "QualityModel":
         """Raises AssetError if the file is not a quality model, is damaged, or has a format that this version cannot
         read."""
-        card, arrays = read_model(path, "quality", FORMAT, PARTS, ADVICE)
-        weights, lengths, bias = (arrays[part] for part in PARTS)
+        first = _is_of_the_first_format(path)
+        card, arrays = read_model(path, "quality", FIRST if first else FORMAT, PARTS[: 3 if first else 4], ADVICE)
+        weights, lengths, bias = (arrays[part] for part in PARTS[:3])
+        shape = arrays.get("shape", NO_SHAPE)
         bits = len(weights).bit_length() - 1
         shapes = weights.shape == (1 << bits,) and lengths.shape == (LENGTHS,) and bias.shape == (1,)
+        shapes = shapes and shape.shape == NO_SHAPE.shape
         if not shapes or not BITS[0] <= bits <= BITS[1] or checksum(arrays) != card.get("checksum"):
             raise AssetError(f"{path}: the weights are not those that were written: damaged. Get or train it again.")
-        return cls(card, linear(weights, lengths, bias))
+        return cls(card, linear(weights, lengths, bias, shape))
 
     def save(self, path: Path) -> None:
         """Write the model atomically."""
@@ -60,6 +66,7 @@ class QualityModel:
             "weights": self.linear.weights.astype(np.float16),
             "lengths": self.linear.lengths,
             "bias": np.array([self.linear.bias], np.float32),
+            "shape": self.linear.shape,
         }
         write_model(path, FORMAT, {**self.card, "checksum": checksum(arrays)}, arrays)
 
@@ -70,19 +77,36 @@ class QualityModel:
         return scores
 
 
-def linear(weights: NDArray[Any], lengths: NDArray[np.float32], bias: NDArray[np.float32]) -> Linear:
+NO_SHAPE = np.zeros((FEATURES, 3), np.float32)
+
+
+def linear(
+    weights: NDArray[Any],
+    lengths: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    shape: NDArray[np.float32] = NO_SHAPE,
+) -> Linear:
     """A model as the kernels take it. Weights are rounded to float16, as in files."""
     rounded = weights.astype(np.float16).astype(np.float32)
-    own = np.array(lengths, np.float32)
-    for array in (rounded, own):
+    own, looks = np.array(lengths, np.float32), np.array(shape, np.float32)
+    for array in (rounded, own, looks):
         array.flags.writeable = False
-    return Linear(rounded, own, np.float32(bias[0]), np.uint64(65 - len(weights).bit_length()))
+    return Linear(rounded, own, np.float32(bias[0]), np.uint64(65 - len(weights).bit_length()), looks)
+
+
+def _is_of_the_first_format(path: Path) -> bool:
+    """Whether a file has all parts but the shape; what is wrong with others, their reader says."""
+    try:
+        return set(map_arrays(path)) == {"card", *PARTS[:3]}
+    except Exception:
+        return False
 
 
 def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
     digest = xxhash.xxh3_128()
     for part in PARTS:
-        digest.update(np.ascontiguousarray(arrays[part]).tobytes())
+        if part in arrays:
+            digest.update(np.ascontiguousarray(arrays[part]).tobytes())
     return digest.hexdigest()
 
 

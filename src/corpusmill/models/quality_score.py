@@ -4,11 +4,11 @@ The features of a document are its tokens (those of `text.plain_tokens`, and one
 of neighbours. Each is hashed to a row of a table of weights. With T the sum of these weights and n tokens, the log odds
 of "good" are
 
-    bias + T / sqrt(n) + length(n)
+    bias + T / sqrt(n) + length(n) + shape
 
 With a mean, a word and a book of the same word would be equally certain; with a sum, length alone would decide; the
 root is between. `length` interpolates linearly between a weight for each power of two, so that a model can learn that
-pages of ten words are rarely good.
+pages of ten words are rarely good. `shape` is a weighted sum of what the text looks like, see `quality_shape`.
 """
 
 from typing import Any, NamedTuple
@@ -17,6 +17,43 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.models.quality_shape import (
+    ALONE,
+    AT_END,
+    BYTES,
+    CAPITAL,
+    CAPITALISED,
+    CLOSES,
+    COMMA,
+    COMMAS,
+    COUNTS,
+    DIGIT,
+    DIGITS,
+    END,
+    ENDS,
+    FEATURES,
+    IN_LINE,
+    KINDS,
+    LINES,
+    LONG,
+    MIXED,
+    REPEATED,
+    SHORT,
+    SINGLE,
+    SLOTS,
+    SYMBOL,
+    SYMBOLS,
+    TOKENS,
+    UPPER,
+    WORD,
+    WORDS,
+    Tally,
+    begin,
+    count_line,
+    features_of,
+    recurs,
+    weigh,
+)  # fmt: skip
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash
@@ -38,25 +75,32 @@ class Linear(NamedTuple):
     weights   (2**bits,) float32, by the highest bits of a feature's hash
     lengths   (LENGTHS,) float32: for documents of 2**i tokens
     shift     64 - bits
+    shape     (FEATURES, 3) float32: weight, low, high of each
     """
 
     weights: NDArray[np.float32]
     lengths: NDArray[np.float32]
     bias: np.float32
     shift: np.uint64
+    shape: NDArray[np.float32]
 
 
 @kernel
 def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.float32]) -> None:
     """Write the probability of "good" of each document, (documents,); NaN for one without tokens."""
     rows = np.empty(BLOCK, np.int32)
+    looks = np.empty(FEATURES, np.float32)
+    tally = new_tally()
     for d in range(len(scores)):
         at: Any = text.offsets[d]
         before = NO_WORD
         tokens = 0
         total = 0.0
+        begin(tally)
         while True:
-            at, before, features = find_features(text.data, at, text.offsets[d + 1], before, model.shift, classes, rows)
+            at, before, features = find_features(
+                text.data, at, text.offsets[d + 1], before, model.shift, classes, rows, tally
+            )
             if features == 0:
                 break
             for f in range(features):
@@ -64,20 +108,60 @@ def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.
             tokens += features >> 1
         scores[d] = np.nan
         if tokens > 0:
-            scores[d] = probability(model.bias + total / np.sqrt(tokens) + length_weight(model.lengths, tokens))
+            count_line(tally)
+            features_of(tally, looks)
+            odds = model.bias + total / np.sqrt(tokens) + length_weight(model.lengths, tokens)
+            scores[d] = probability(odds + weigh(model.shape, looks))
+
+
+@kernel
+def new_tally() -> Tally:
+    return Tally(np.zeros(COUNTS, np.int64), np.zeros(SLOTS, np.uint64))
+
+
+@kernel
+def measure_shapes(
+    text: Text, shift: Bits, classes: Classes, rows: NDArray[np.int32], shapes: NDArray[np.float32]
+) -> None:
+    """Write what each document looks like, (documents, FEATURES); zeros for one without tokens.
+
+    rows   scratch, room for the features of the longest document
+    """
+    tally = new_tally()
+    for d in range(len(shapes)):
+        begin(tally)
+        find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows, tally)
+        shapes[d] = 0
+        if tally.counts[0] > 0:
+            count_line(tally)
+            features_of(tally, shapes[d])
 
 
 @kernel
 def find_features(
-    data: NDArray[np.uint8], at: int, hi: int, before: Bits, shift: Bits, classes: Classes, rows: NDArray[np.int32]
+    data: NDArray[np.uint8],
+    at: int,
+    hi: int,
+    before: Bits,
+    shift: Bits,
+    classes: Classes,
+    rows: NDArray[np.int32],
+    tally: Tally,
 ) -> Any:
     """Write the rows of the next features of data[at:hi], two per token; returns (at, before, features) for the next
     call.
 
     before   the hash of the token that ends at `at`; NO_WORD at the beginning of a document
     rows     filled as far as there is room, which is at least 4, and tokens are left
+    tally    counts the tokens, and the lines that have ended
     """
+    counts, recent = tally.counts, tally.recent
     features = 0
+    words, size_of_words, capitals, upper, mixed = counts[WORDS], 0, 0, 0, 0
+    digits, ends, commas, symbols, single, long, short, repeated = 0, 0, 0, 0, 0, 0, 0, 0
+    counted = 0  # of the features, that are of tokens which are in counts[IN_LINE]
+    lines = counts[LINES]
+    kind = CLOSES * counts[AT_END]
     while features + 4 <= len(rows):
         start, end = next_token(data, at, hi, classes)
         if start == end:
@@ -85,7 +169,11 @@ def find_features(
         if before != NO_WORD and ends_line(data, at, start):
             rows[features] = LINE_END >> shift
             rows[features + 1] = pair(before, LINE_END) >> shift
+            counts[IN_LINE] += (features - counted) >> 1
+            counts[AT_END] = kind & CLOSES != 0
+            count_line(tally)
             features += 2
+            counted = features
             before = LINE_END
         h = word_hash(data, start, end)
         rows[features] = h >> shift
@@ -93,6 +181,40 @@ def find_features(
         features += 2
         before = h
         at = end
+        size = end - start
+        kind = KINDS[load8(data, start)]
+        word, capital = kind & WORD, (kind & CAPITAL) // CAPITAL
+        second = (KINDS[load8(data, start + 1)] & CAPITAL) // CAPITAL & (size > 1)
+        words += word
+        size_of_words += size * word
+        capitals += capital
+        upper += capital & second
+        mixed += word & ~capital & second
+        digits += (kind & DIGIT) // DIGIT
+        ends += (kind & END) // END
+        commas += (kind & COMMA) // COMMA
+        symbols += (kind & SYMBOL) // SYMBOL
+        single += word & (size == 1) & ~((kind & ALONE) // ALONE)
+        long += word & (size >= 8)
+        short += word & (size <= 3)
+        if word:
+            repeated += recurs(h, words, recent)
+    counts[IN_LINE] += (features - counted) >> 1
+    counts[AT_END] = kind & CLOSES != 0
+    counts[WORDS] = words
+    counts[BYTES] += size_of_words
+    counts[CAPITALISED] += capitals
+    counts[UPPER] += upper
+    counts[MIXED] += mixed
+    counts[DIGITS] += digits
+    counts[ENDS] += ends
+    counts[COMMAS] += commas
+    counts[SYMBOLS] += symbols
+    counts[SINGLE] += single
+    counts[LONG] += long
+    counts[SHORT] += short
+    counts[REPEATED] += repeated
+    counts[TOKENS] += (features >> 1) - (counts[LINES] - lines)
     return at, before, features
 
 
@@ -145,6 +267,7 @@ def train_epoch(
     order: NDArray[np.int64],
     good: NDArray[np.bool_],
     importance: NDArray[np.float32],
+    offset: NDArray[np.float32],
     shift: Bits,
     rate: float,
     decay: float,
@@ -159,7 +282,7 @@ def train_epoch(
     """One epoch over documents in `order`, updating the model after each; returns the mean loss.
 
     order        numbers of documents
-    good         (documents,); importance (documents,) the weight of each
+    good         (documents,); importance (documents,) the weight of each; offset (documents,) log odds by its shape
     rate         AdaGrad's step (Duchi et al. 2011); `decay` pulls a weight towards 0 whenever it is used
     weights …    the model, `lengths` (LENGTHS,), `bias` (1,); changed
     squares      (weights + LENGTHS + 1,) sums of squared gradients of these three in turn; changed
@@ -167,10 +290,13 @@ def train_epoch(
     """
     loss = 0.0
     counted = 0.0
+    tally = new_tally()
     of_lengths = len(weights)
     of_bias = len(weights) + len(lengths)
     for d in order:
-        _, _, features = find_features(text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows)
+        _, _, features = find_features(
+            text.data, text.offsets[d], text.offsets[d + 1], NO_WORD, shift, classes, rows, tally
+        )
         tokens = features >> 1
         if tokens == 0:
             continue
@@ -179,7 +305,7 @@ def train_epoch(
         for f in range(features):
             total += weights[rows[f]]
         power, share = length_place(tokens)
-        odds = bias[0] + total * scale + (1.0 - share) * lengths[power] + share * lengths[power + 1]
+        odds = offset[d] + bias[0] + total * scale + (1.0 - share) * lengths[power] + share * lengths[power + 1]
         p = probability(odds)
         loss -= importance[d] * np.log(max(p if good[d] else 1.0 - p, 1e-12))
         counted += importance[d]
@@ -205,8 +331,13 @@ def warm_up() -> None:
     weights, lengths, bias = np.zeros(1 << 10, np.float32), np.zeros(LENGTHS, np.float32), np.zeros(1, np.float32)
     squares, rows = np.ones(len(weights) + LENGTHS + 1, np.float32), np.empty(room_for(3), np.int32)
     order, good, importance = np.zeros(1, np.int64), np.ones(1, np.bool_), np.ones(1, np.float32)
-    shift = U(54)
-    train_epoch(text, order, good, importance, shift, 0.1, 0.0, True, classes(), weights, lengths, bias, squares, rows)
-    for array in (weights, lengths):
+    shift, offset = U(54), np.zeros(1, np.float32)
+    train_epoch(
+        text, order, good, importance, offset, shift,
+        0.1, 0.0, True, classes(), weights, lengths, bias, squares, rows,
+    )  # fmt: skip
+    measure_shapes(text, shift, classes(), rows, np.empty((1, FEATURES), np.float32))
+    shape = np.zeros((FEATURES, 3), np.float32)
+    for array in (weights, lengths, shape):
         array.flags.writeable = False
-    score_texts(text, Linear(weights, lengths, bias[0], shift), classes(), np.empty(1, np.float32))
+    score_texts(text, Linear(weights, lengths, bias[0], shift, shape), classes(), np.empty(1, np.float32))

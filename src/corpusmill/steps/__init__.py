@@ -28,7 +28,7 @@ from corpusmill import registry
 from corpusmill.keys import Keys, KeyStage
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
-from corpusmill.units import Stage
+from corpusmill.units import Resources, Stage
 
 Columns = Mapping[str, pa.Array]
 
@@ -173,6 +173,18 @@ class UsesLibraries(Protocol):
 
     @property
     def libraries(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class OwnPass(Protocol):
+    """A step that sees a batch, and takes so much longer than others that it begins a pass: it sees only what earlier
+    steps have kept, and the pass has workers as it needs them. Another one joins it if only annotations are between.
+
+    own_pass   what a unit of that pass needs; None: the step is as any other
+    """
+
+    @property
+    def own_pass(self) -> Resources | None: ...
 
 
 @runtime_checkable

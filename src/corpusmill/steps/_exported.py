@@ -3,6 +3,8 @@
 Written by docs/make_reference.py.
 """
 
+from corpusmill.steps.annotate.bucket import Bucket
+from corpusmill.steps.annotate.classifier import Classifier
 from corpusmill.steps.annotate.language import Language as AnnotateLanguage
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.pii import Pii as AnnotatePii
@@ -60,6 +62,8 @@ __all__ = [
     "BestFit",
     "Bpe",
     "BrokenText",
+    "Bucket",
+    "Classifier",
     "Code",
     "Concat",
     "DedupUrl",

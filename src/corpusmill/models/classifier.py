@@ -1,0 +1,226 @@
+"""Classifiers of any kind that this package reads, by one name: ONNX folders, fastText models, and models of our own.
+
+What a name stands for is decided by what is there: a folder or a repository of the hub has an ONNX model; a file is a
+fastText model, or one of `corpusmill train quality`, or of scripts/make_toxicity.py.
+"""
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill import assets, hub
+from corpusmill.arrays import MAGIC, map_arrays
+from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.models import onnx_classifier
+from corpusmill.models.fasttext import FastText
+from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
+from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.onnx_classifier import Config, Files, Settings
+from corpusmill.models.quality import QualityModel, some
+from corpusmill.models.tokenizer_name import is_hub_name
+from corpusmill.models.toxicity import TOXICITY_EN, ToxicityModel
+
+Kind = Literal["onnx", "fasttext", "quality", "toxicity"]
+MODELS = ("model.onnx", "onnx/model.onnx")  # in a folder, in order of preference
+BESIDE = ("tokenizer.json", "config.json")
+DATA = ("model.onnx_data", "model.onnx.data")  # weights outside of a large model
+TORCH = ("model.safetensors", "pytorch_model.bin")
+EXPORT = "optimum-cli export onnx --model {0} --task text-classification {1}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classifier:
+    """Scores texts with a model.
+
+    model      see `steps.annotate.classifier`
+    labels     those whose scores have columns of their own
+    settings   how an ONNX model is run
+
+    Raises AssetError if the model is not there or incomplete; RecipeError for labels that it does not have, and for
+    settings that are of ONNX models alone.
+    """
+
+    model: str
+    labels: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        if self.kind != "onnx":
+            self._refuse_settings()
+        known = self.known
+        if self.labels and len(known) < 2:
+            raise RecipeError(f"labels: {self.model} has one output, the score; leave them out")
+        for label in self.labels:
+            if label not in known:
+                near = did_you_mean(label, known) or "."
+                raise RecipeError(f'labels: "{label}" is not a label of {self.model}{near} It has {some(known)}.')
+        names = [column_of(label) for label in self.labels]
+        twice = [name for name in names if names.count(name) > 1 or name in ("label", "score", "")]
+        if twice:
+            raise RecipeError(f'labels: the column of a label would be "{twice[0]}", which is another one')
+
+    def _refuse_settings(self) -> None:
+        for one in fields(Settings):
+            if getattr(self.settings, one.name) != one.default:
+                raise RecipeError(
+                    f"{one.name} is for ONNX models; {self.model} reads whole documents on one core. Leave it out."
+                )
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.model)
+
+    @property
+    def known(self) -> list[str]:
+        """The labels of the model; of one with a single output, one or none."""
+        if self.kind == "onnx":
+            return list(_config(self.model).labels)
+        return list(assets.load(self.model, read_labels)) if self.kind == "fasttext" else []
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        """The files of the model."""
+        return files_of(self.model) if self.kind == "onnx" else (self.model,)
+
+    def columns(self, texts: pa.LargeStringArray) -> dict[str, pa.Array]:
+        """`score`, float32; of a model with several labels `label`, the best one, whose score that is, and a column for
+        each of `labels`. Null for a text without words."""
+        if self.kind == "quality":
+            quality = assets.load(self.model, QualityModel.load).scores(texts)
+            return {"score": pa.array(quality, mask=np.isnan(quality))}
+        if self.kind == "toxicity":
+            toxic = assets.load(self.model, ToxicityModel.load).score(texts).documents
+            return {"score": pa.array(toxic, mask=np.isnan(toxic))}
+        scores = self._scores(texts)
+        none = np.isnan(scores[:, 0])
+        if scores.shape[1] == 1:
+            return {"score": pa.array(scores[:, 0], mask=none)}
+        known = self.known
+        best = np.nan_to_num(scores).argmax(axis=1)
+        columns = {
+            "label": pa.array(known, pa.string()).take(pa.array(best, mask=none)),
+            "score": pa.array(scores[np.arange(len(scores)), best], mask=none),
+        }
+        for label in self.labels:
+            columns[column_of(label)] = pa.array(np.ascontiguousarray(scores[:, known.index(label)]), mask=none)
+        return columns
+
+    def _scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
+        """(documents, labels), NaN for a text without words."""
+        if self.kind == "onnx":
+            return onnx_classifier.load(_located(self.model), self.settings).scores(texts)
+        model = assets.load(self.model, FastText.load)
+        labels, found = model.predict(texts, len(model.labels))
+        scores = np.zeros((len(texts), len(model.labels)), np.float32)
+        rows, places = np.nonzero(labels >= 0)
+        scores[rows, labels[rows, places]] = np.minimum(found[rows, places], np.float32(1))
+        scores[labels[:, 0] < 0] = np.nan
+        return scores
+
+
+def column_of(label: str) -> str:
+    """The name of the column of a label.
+
+    >>> column_of("Severe toxic"), column_of("LABEL_1"), column_of("Arts & Entertainment")
+    ('severe_toxic', 'label_1', 'arts_entertainment')
+    """
+    return re.sub(r"\W+", "_", label.lower()).strip("_")
+
+
+@cache
+def kind_of(model: str) -> Kind:
+    """Raises AssetError if there is no such model, or it is of no known kind."""
+    if model == TOXICITY_EN:
+        return "toxicity"
+    if _is_repository(model) or model.endswith(".onnx"):
+        return "onnx"
+    path = assets.locate(model)
+    if path.is_dir():
+        return "onnx"
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if start[:4] == FASTTEXT.to_bytes(4, "little"):
+        return "fasttext"
+    if start == MAGIC:
+        return "toxicity" if _parts(path) >= {"words", "idf"} else "quality"
+    raise AssetError(
+        f"{path}: not a classifier. One is a folder with {', '.join((MODELS[0], *BESIDE))}; a fastText .bin or .ftz; "
+        f"or a model of `corpusmill train quality`. (It begins {start!r}.)"
+    )
+
+
+def _parts(path: Path) -> set[str]:
+    try:
+        return set(map_arrays(path))
+    except (ValueError, KeyError, TypeError, OverflowError, MemoryError, OSError, json.JSONDecodeError):
+        return set()  # damaged; its reader says so
+
+
+def _is_repository(model: str) -> bool:
+    """Whether this names a repository of the hub, and not a file in it or on this machine."""
+    if model.startswith(hub.SCHEME):
+        return not hub.parse(model)[1]
+    there = model in assets.manifest() or os.path.exists(os.path.expanduser(model))  # noqa: PTH110, PTH111
+    return not there and is_hub_name(model)
+
+
+@cache
+def files_of(model: str) -> tuple[str, ...]:
+    """The assets of an ONNX model: its file, tokenizer.json, config.json, and the weights beside it if there are some.
+
+    Raises AssetError, with what to do about it, if one is missing.
+    """
+    if model.startswith(hub.SCHEME) or _is_repository(model):
+        repo, path = hub.parse(model if model.startswith(hub.SCHEME) else hub.SCHEME + model)
+        beside = [name for folder in ("", "onnx/") for name in (folder + data for data in DATA)]
+        snapshot, name = hub.locate(repo, [path] if path else MODELS, (*BESIDE, *beside, f"{path}_data"))
+        root, first = snapshot.folder, f"{hub.SCHEME}{repo}/"
+        for part in BESIDE:
+            hub.locate(repo, [part])
+    else:
+        located = assets.locate(model)
+        root, first, name = _folder_of(located)
+    if missing := [part for part in (name, *BESIDE) if not (root / part).is_file()]:
+        raise AssetError(f"{model}: has no {missing[0]}{_advice(model, root, missing[0])}")
+    weights = (str(Path(name).with_name(data).as_posix()) for data in (*DATA, f"{Path(name).name}_data"))
+    held = dict.fromkeys((name, *BESIDE, *(data for data in weights if (root / data).is_file())))
+    return tuple(f"{first}{part}" for part in held)
+
+
+def _folder_of(located: Path) -> tuple[Path, str, str]:
+    """The folder of a model on this machine, the beginning of its paths as assets, and the model's file in it."""
+    if located.is_dir():
+        name = next((name for name in MODELS if (located / name).is_file()), MODELS[0])
+        return located, f"{located.as_posix()}/", name
+    root = located.parent if (located.parent / BESIDE[0]).is_file() else located.parent.parent
+    return root, f"{root.as_posix()}/", located.relative_to(root).as_posix()
+
+
+def _advice(model: str, root: Path, missing: str) -> str:
+    if missing in MODELS and any((root / name).is_file() for name in TORCH):
+        return f". It has a model of PyTorch; export it: {EXPORT.format(model, 'FOLDER')}"
+    if missing == BESIDE[0] and (root / "vocab.txt").is_file():
+        return (
+            '. It has the tokenizer in an older form; write the newer one: python -c "from transformers import '
+            f"AutoTokenizer; AutoTokenizer.from_pretrained('{model}').save_pretrained('{model}')\""
+        )
+    there = ", ".join(sorted(path.name for path in root.iterdir())[:10]) if root.is_dir() else ""
+    return f"; it has {there or 'nothing'}. A classifier is a folder with {', '.join((MODELS[0], *BESIDE))}."
+
+
+def _located(model: str) -> Files:
+    paths: Sequence[Path] = [assets.locate(name) for name in files_of(model)[:3]]
+    return Files(*paths)
+
+
+def _config(model: str) -> Config:
+    return assets.load(files_of(model)[2], Config.read)

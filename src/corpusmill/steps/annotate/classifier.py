@@ -1,0 +1,109 @@
+"""What does a classifier of your choice say of a document?"""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from corpusmill.assets import digest
+from corpusmill.errors import RecipeError
+from corpusmill.models.classifier import Classifier as Scorer
+from corpusmill.models.onnx_classifier import ACCELERATORS, Settings
+from corpusmill.steps import Columns
+from corpusmill.units import Resources
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classifier:
+    """Score each document with a classifier: a transformer in ONNX, a fastText model, or one of this package.
+
+    `model` is a folder with `model.onnx`, `tokenizer.json` and `config.json`, as `optimum-cli export onnx --task
+    text-classification` writes it; a repository of the Hugging Face hub with these, org/name; the path of an .onnx file
+    beside them; or a fastText .bin or .ftz, a .quality or a .toxicity file. ONNX models need the extra `onnx`.
+
+    Signals, null for a text without words: `score`, of a model with one output (a regression, such as FineWeb-Edu's,
+    as the model gives it); of one with several labels `label`, the best, and `score`, its score; and one signal for
+    each of `labels`, by its name in lower case with _ for all but letters and digits: `labels: [Severe toxic]` gives
+    `classifier.severe_toxic`. By default scores are what the model's config.json says: a softmax over the labels, a
+    sigmoid of each (`problem_type: multi_label_classification`), or the outputs themselves (one output).
+
+    An ONNX model reads `windows` windows of `window` tokens, special ones included: the first alone, as FineWeb-Edu and
+    most others do; of several, evenly spread over the document, or all (`windows: null`), the `combine` of their
+    scores. It runs in a pass of its own, which sees the documents that earlier steps have kept: in the workers of the
+    run, each with a model of its own and `threads` threads. `workers` bounds how many, where memory does. On an
+    accelerator there is one, unless it says more. Steps that judge by its signals follow it in the same pass; so does
+    another classifier, if nothing but annotations is between them.
+
+    The scores of a document depend on its text alone. With `batch: 1`, the default on processors, each window is
+    computed by itself without padding; larger batches have fixed shapes, and scores are rounded to 4 digits. Other
+    processors, accelerators and versions of onnxruntime may differ in the last one.
+
+    Source: as used by Penedo et al. 2024 (FineWeb-Edu), arXiv:2406.17557, section 4
+    """
+
+    model: str  # a folder, a repository of the Hugging Face hub, or a file
+    labels: tuple[str, ...] = ()  # those whose scores are signals, too
+    activation: Literal["auto", "none", "softmax", "sigmoid"] = "auto"  # of a model's outputs
+    window: int = 512  # tokens
+    overlap: int = 0  # tokens that a window shares with the next; Hugging Face calls this stride
+    windows: int | None = 1  # of a longer document that are read; null: all
+    combine: Literal["mean", "max"] = "mean"  # of the scores of several windows
+    batch: int | None = None  # windows at a time; null: 1 on processors, 32 on accelerators
+    provider: str = "auto"  # of onnxruntime: cpu, cuda, …; auto: an accelerator, where the installed build has one
+    threads: int = 1  # of each worker
+    workers: int | None = None  # at a time, at most; null: as many as cores allow
+
+    def __post_init__(self) -> None:
+        for name in ("window", "windows", "batch", "threads", "workers"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise RecipeError(f"need {name} >= 1, got {value}")
+        if not 0 <= self.overlap < self.window:
+            raise RecipeError(f"need 0 <= overlap < window, got {self.overlap} and {self.window}")
+        if self.workers is not None and self._scorer().kind != "onnx":
+            raise RecipeError(f"workers is for ONNX models; {self.model} runs in all workers. Leave it out.")
+        self._scorer()
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return self._scorer().columns(docs["text"])
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return self._scorer().assets
+
+    @property
+    def own_pass(self) -> Resources | None:
+        if self._scorer().kind != "onnx":
+            return None
+        fast = _has_accelerator() if self.provider == "auto" else not self.provider.lower().startswith("cpu")
+        return Resources(
+            cpus=self.threads, accelerators=float(fast), workers=self.workers or (1 if fast else None), keeps=True
+        )
+
+    def identity(self) -> Any:
+        """What of it matters for results: not on how many cores it runs."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        rest = {name: value for name, value in values.items() if name not in ("workers", "threads")}
+        return {"class": "annotate/classifier", **rest, "assets": [digest(name) for name in self.assets]}
+
+    def _scorer(self) -> Scorer:
+        settings = Settings(
+            window=self.window,
+            overlap=self.overlap,
+            windows=self.windows,
+            combine=self.combine,
+            activation=self.activation,
+            batch=self.batch,
+            provider=self.provider,
+            threads=self.threads,
+        )
+        return Scorer(model=self.model, labels=self.labels, settings=settings)
+
+
+def _has_accelerator() -> bool:
+    """Whether the installed onnxruntime may use one."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return False
+    return bool(set(ACCELERATORS) & set(onnxruntime.get_available_providers()))
