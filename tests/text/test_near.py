@@ -44,7 +44,7 @@ def found(text, *items, shortest=SHORTEST, common=10):
         ("which of the planets that you people know has the largest number of moons", 13),
         ("which of the planets the people know has the largest number of moons", 12),
         ("which of the planets that people know has the city number of moons", None),  # a telling word is another
-        ("which of the planets that people know have the fewest sorts of moons", None),
+        ("which xqa the planets xqb people know xqc the largest xqd of moons", None),  # 4 of 13
     ],
 )
 def test_a_question_with_wrong_words_is_found_where_what_is_left_is_telling(text, covered):
@@ -91,8 +91,8 @@ def edits(one, two):
 
 
 def misspelt(one, two):
-    most = min(len(one) // 4, 2)
-    return most > 0 and abs(len(one) - len(two)) <= most and edits(one, two) <= most
+    most = 1 if len(one) < 8 else 2
+    return len(one) > 1 and abs(len(one) - len(two)) <= most and edits(one, two) <= most
 
 
 def outwards(item, weights, a, text, d, step, known):

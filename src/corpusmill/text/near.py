@@ -24,11 +24,12 @@ from corpusmill.text.shingles import word_places
 from corpusmill.text.spans import longest
 
 SHORTEST, LONGEST = 6, 24  # words of an item that is searched for in this way
+DISTINCT = 5  # words of an item, at least: numbers are all 0, and formulae have few words
 SEED = 3  # words
-PLACES = 16  # of a run among the items; one that is in more is no seed
+PLACES = 64  # of a run among the items; one that is in more is no seed
 SCALE = 8  # of the weights, which are whole numbers
 LOST = 0.1  # share of an item's weight that words may have which are missing or another word
-GARBLED = 0.4  # and with those that are no word
+GARBLED = 0.5  # and with those that are no word
 KNOWN = 2  # items with a word, from which on it is a word
 WIDE = 32  # bytes of the longest word that may be misspelt
 
@@ -119,7 +120,7 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     wanted = np.flatnonzero(short)
     table = np.zeros(slots_for(max(len(wanted), 1)), np.uint64)
     _holding(every, starts, wanted, table, holding)
-    short &= (holding <= common) & _telling_items(every, starts, size)
+    short &= (holding <= common) & _telling_items(every, size)
     chosen = np.flatnonzero(short)
     begin = np.concatenate([[0], np.cumsum(np.where(short, size, 0))]).astype(np.int64)
     of_short = np.repeat(short, size)
@@ -165,12 +166,13 @@ def _weights(
     return weight, ordered[begins][frequency >= KNOWN]
 
 
-def _telling_items(words: NDArray[np.uint64], starts: NDArray[np.int64], size: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which items have at least half as many distinct words as words, as `overlap` asks of an n-gram."""
+def _telling_items(words: NDArray[np.uint64], size: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which items have enough distinct words: DISTINCT, and at least half of all, as `overlap` asks of an n-gram."""
     item = np.repeat(np.arange(len(size)), size)
     order = np.lexsort((words, item))
     new = np.append(True, (words[order][1:] != words[order][:-1]) | (item[order][1:] != item[order][:-1]))[: len(words)]
-    telling: NDArray[np.bool_] = 2 * np.bincount(item[order], new, len(size)) >= size
+    distinct = np.bincount(item[order], new, len(size))
+    telling: NDArray[np.bool_] = (distinct >= DISTINCT) & (2 * distinct >= size)
     return telling
 
 
@@ -481,14 +483,14 @@ def _misspelt(near: Near, k: int, words: Words, d: int) -> Any:
     """Whether a word of the document is word k of the items with a letter wrong, or two in one of 8 and more.
 
     Wrong is a letter that is missing, additional or another, or two that are exchanged (optimal string alignment,
-    Damerau 1964, doi:10.1145/363958.363994), in bytes. A word of fewer than 4 has none.
+    Damerau 1964, doi:10.1145/363958.363994), in bytes. A word of one letter has none.
     """
     lo, hi = near.place[k], near.place[k + 1]
     start, end = words.start[d], words.end[d]
     size = hi - lo
     other = end - start
-    most = min(size // 4, 2)
-    if abs(size - other) > most or size > WIDE or most == 0:
+    most = 1 if size < 8 else 2
+    if abs(size - other) > most or size > WIDE or size < 2:
         return False
     return _edits(near.letters, lo, size, words.data, start, other) <= most
 
