@@ -45,11 +45,10 @@ class Near(NamedTuple):
     weight      (words,) SCALE * log2(items / items with the word), and 1 at least
     place       (words + 1,) first byte of each word in `letters`
     letters     the bytes of the words
-    known_shift, known   filter of the words of KNOWN items and more
+    known       hash table of the words of KNOWN items and more
     """
 
     shift: int
-    known_shift: int
     filter: NDArray[np.uint64]
     keys: NDArray[np.uint64]
     entry: NDArray[np.int32]
@@ -64,7 +63,7 @@ class Near(NamedTuple):
     known: NDArray[np.uint64]
 
 
-ARRAYS = Near._fields[2:]
+ARRAYS = Near._fields[1:]
 
 
 def _empty(kind: type[np.generic], size: int = 0) -> NDArray[Any]:
@@ -75,7 +74,6 @@ def _empty(kind: type[np.generic], size: int = 0) -> NDArray[Any]:
 
 # Leads to no item.
 NOTHING = Near(
-    58,
     58,
     filter=_empty(np.uint64, 1),
     keys=_empty(np.uint64, 1),
@@ -113,7 +111,8 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     ends = np.empty((len(every), 2), np.int64)
     _hash(text, every, ends)
     weight, words = _weights(every, np.repeat(np.arange(len(items)), size), len(items))
-    known_shift, known = filter_of(words)
+    known = np.zeros(slots_for(max(len(words), 1)), np.uint64)
+    _insert(words, known, np.zeros(len(known), np.int32))
 
     short = (size >= max(shortest, SHORTEST)) & (size <= LONGEST)
     holding = np.zeros(len(items), np.int32)
@@ -148,7 +147,7 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     arrays = (filter_, keys, entry, first, item, at, begin, every[of_short], weight[of_short], bounds, letters, known)
     for array in arrays:
         array.setflags(write=False)
-    return Near(shift, known_shift, *arrays)
+    return Near(shift, *arrays)
 
 
 def _weights(
@@ -454,7 +453,8 @@ def _outwards(near: Near, begin: int, size: int, a: int, words: Words, count: in
             gone, lost, a = gone + 1, lost + weight, a + step
         else:
             gone += 1
-            if may_have(near.known, near.known_shift, _hash_at(words, d)):
+            word = never_zero(_hash_at(words, d))
+            if near.known[find(near.known, len(near.known) - 1, word)] == word:
                 lost += weight
             else:
                 garbled += weight

@@ -57,6 +57,7 @@ class Index(NamedTuple):
     first        (runs + 1,) the first place of each run in `item` and `at`
     item, at     (places,) an item with the run, and the first word of the run in it
     words        (items,) of each item
+    telling      (items,) of these, words that are in indexed n-grams
     """
 
     n: int
@@ -70,6 +71,7 @@ class Index(NamedTuple):
     item: NDArray[np.int32]
     at: NDArray[np.int32]
     words: NDArray[np.int32]
+    telling: NDArray[np.int32]
 
 
 ARRAYS = Index._fields[3:]
@@ -109,7 +111,7 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int, longes
     keys = np.zeros(slots_for(len(known)), np.uint64)
     entry = np.zeros(len(keys), np.int32)
     _insert(known, keys, entry)
-    arrays = (filter_, keys, entry, lengths, first, item, at, words)
+    arrays = (filter_, keys, entry, lengths, first, item, at, words, _telling(item, at, words, n))
     for array in arrays:  # one type to numba, whether mapped from files or not
         array.setflags(write=False)
     return Index(n, shortest if len(phrases) else n, shift, *arrays)
@@ -122,6 +124,17 @@ def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int)
     another = begins | np.append(True, item[1:] != item[:-1])[: len(runs)]
     boilerplate: NDArray[np.bool_] = np.bincount(run, another)[run] > common
     return boilerplate
+
+
+def _telling(item: NDArray[np.int32], at: NDArray[np.int32], words: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+    """How many words of each item are in the runs that begin at these places of it."""
+    order = np.lexsort((at, item))
+    item, at = item[order], at[order]
+    end = at + np.minimum(n, words[item])
+    same = np.append(False, item[1:] == item[:-1])[: len(item)]
+    new = end - np.maximum(at, np.where(same, np.append(0, end[:-1])[: len(item)], 0))
+    telling: NDArray[np.int32] = np.bincount(item, new, len(words)).astype(np.int32)
+    return telling
 
 
 def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = None) -> NDArray[Any]:

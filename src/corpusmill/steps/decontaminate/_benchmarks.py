@@ -24,7 +24,7 @@ from corpusmill.text.near import NOTHING, Near
 from corpusmill.text.overlap import ARRAYS, WIDEST, Index, build
 from corpusmill.text.sets import shift_of
 
-FORMAT = 2  # of the files, and of how items are indexed: a change rebuilds every index
+FORMAT = 3  # of the files, and of how items are indexed: a change rebuilds every index
 WORDS = re.compile(r"\w+")
 
 
@@ -45,6 +45,14 @@ class Benchmarks:
     material: NDArray[np.bool_]
     index: Index
     near: Near
+
+    def overlap(self, passages: NDArray[Any]) -> NDArray[np.float64]:
+        """(passages,) the share of the words that are there: of all words of the item, or, where n-grams were found, of
+        those in n-grams that are not boilerplate."""
+        item = passages["item"]
+        of = np.where(passages["grams"], self.index.telling[item], self.index.words[item])
+        share: NDArray[np.float64] = passages["covered"] / of
+        return share
 
     def answered(self, item: int, text: str) -> bool:
         """Whether one of the answers of an item occurs in a text; true for an item without an answer.
@@ -142,7 +150,7 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
     benchmark, name, question, answers = (_one(items[each]) for each in ("benchmark", "id", "question", "answers"))
     index = Index(n, phrase, shift_of(arrays["filter"]), **arrays)
-    leading = Near(shift_of(short["filter"]), shift_of(short["known"]), **short)
+    leading = Near(shift_of(short["filter"]), **short)
     return Benchmarks(benchmark, name, question, answers, _material(items, public), index, leading)
 
 

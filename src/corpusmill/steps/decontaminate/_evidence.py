@@ -36,7 +36,7 @@ def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any]
     public = items.material[passages["item"]]
     material = _best(passages[public], items)
     passages = _best(passages[~public], items)
-    overlap = _overlap(passages, items)
+    overlap = items.overlap(passages)
     documents, best = np.unique(passages["document"], return_index=True)
     shown = passages[best]
     first, end = shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)
@@ -63,18 +63,13 @@ def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any]
         "overlap": pa.array(score),
         **{name: found[name].take(at) for name in SIGNALS if name in found},
         "hits": _listed(passages[overlap >= least], items, len(text)),
-        "material": _listed(material[_overlap(material, items) >= least], items, len(text)),
+        "material": _listed(material[items.overlap(material) >= least], items, len(text)),
     }
-
-
-def _overlap(passages: NDArray[Any], items: Benchmarks) -> NDArray[np.float64]:
-    overlap: NDArray[np.float64] = passages["covered"] / items.index.words[passages["item"]]
-    return overlap
 
 
 def _best(passages: NDArray[Any], items: Benchmarks) -> NDArray[Any]:
     """The best passage of each item in each document, by document, the best first."""
-    document, item, overlap = passages["document"], passages["item"], _overlap(passages, items)
+    document, item, overlap = passages["document"], passages["item"], items.overlap(passages)
     order = np.lexsort((passages["first"], -passages["grams"], item, -passages["covered"], -overlap, document))
     pairs = np.stack([document[order], item[order]])
     _, first_of_pair = np.unique(pairs, axis=1, return_index=True) if len(passages) else (None, np.arange(0))
@@ -85,7 +80,7 @@ def _best(passages: NDArray[Any], items: Benchmarks) -> NDArray[Any]:
 def _listed(passages: NDArray[Any], items: Benchmarks, documents: int) -> pa.Array:
     """(documents,) list of HIT; null without any."""
     named = pa.array(passages["item"], pa.int32())
-    values = [items.benchmark.take(named), items.id.take(named), pa.array(_overlap(passages, items))]
+    values = [items.benchmark.take(named), items.id.take(named), pa.array(items.overlap(passages))]
     hits = pa.StructArray.from_arrays([*values, pa.array(passages["grams"])], fields=list(HIT))
     ends = np.searchsorted(passages["document"], np.arange(documents + 1))
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), hits, mask=pa.array(ends[1:] == ends[:-1]))

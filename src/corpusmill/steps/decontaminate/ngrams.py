@@ -1,6 +1,7 @@
 """Does a document contain the question of a benchmark?"""
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -8,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError
+from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
 from corpusmill.steps.decontaminate._evidence import columns, merged, nothing_found, places, texts_at
-from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles
+from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.fold import fold
 from corpusmill.text.overlap import WIDEST, find_items
@@ -27,29 +28,38 @@ class Ngrams:
     """Find documents that contain questions of benchmarks, and drop them, cut the passages out, or only mark them.
 
     Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by their
-    n-grams of words. `overlap` is the share of the question's words that are in n-grams found in one passage of the
-    document; a document is dropped if that is at least `min_overlap` for any question. A question of fewer than `ngram`
-    words matches only where all of it occurs, word for word. One of fewer than `shortest` words is searched for only
-    together with the beginning of its answer.
+    n-grams of words. `overlap` is the share of the question's words (not those that are in boilerplate alone) that are
+    in n-grams found in one passage of the document; a document is dropped if that is at least `min_overlap` for any
+    question. One of fewer than `shortest` words is searched for only together with the beginning of its answer.
 
-    N-grams that occur in more than `common` items are boilerplate ("which of the following statements is true"), and so
-    are those with more repeated words than distinct ones; they count for no item. How frequent an n-gram is in the
-    corpus makes no difference, so the result for a document depends on that document alone.
+    With `misspelt`, a question of W words, 6 to 24, is also found where W // 3 - 1 of its words are wrong: misspelt
+    (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words that are missing or
+    replaced by another word may have a tenth of the question's weight, log2(items / items with the word); with those
+    replaced by what is no word of two items, half of it. `overlap` is then the share of the words that are there,
+    misspelt ones included. Shorter questions than `ngram` match only in this way or, without `misspelt`, word for word.
+
+    N-grams and questions that occur in more than `common` items are boilerplate ("which of the following statements is
+    true"), and so are those with more repeated words than distinct ones; they count for no item. How frequent an n-gram
+    is in the corpus makes no difference, so the result for a document depends on that document alone.
 
     `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side;
-    a document of which nothing is left is dropped. With `require_answer`, a question counts only where its answer
-    occurs in the passage or within 100 words of it; a question without an answer counts by itself.
+    a document of which nothing is left is dropped. With `require_answer`, a question counts only where one of its
+    answers occurs in the passage or within 100 words of it; a question without an answer counts by itself.
 
-    Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, and the `passage`
-    as the document has it, its first 60 words; `hits`: benchmark, item, overlap and number of n-grams found, for every
-    question with `min_overlap`, the best first, null without any.
+    Text of `context` fields, and of what `corpus_material` names, is ordinary public text that a benchmark is made of
+    (an article of an encyclopedia, a page of a novel). It is found and recorded, and no reason to drop or cut.
+
+    Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, what is `asked`
+    (its first 60 words), and the `passage` as the document has it, its first 60 words, with the 20 words `before` and
+    `after`; `hits`: benchmark, item, overlap and number of n-grams found (0 of one found by `misspelt`), for every
+    question with `min_overlap`, the best first, null without any; `material`: the same of corpus material.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
     characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
     words that are in n-grams found
     """
 
-    benchmarks: tuple[str, ...] | str  # JSON Lines files, compressed or not, folders of them, or patterns
+    benchmarks: tuple[str, ...] | str  # JSON Lines or Parquet files, folders of them, or patterns
     ngram: int = 8  # words
     min_overlap: float | None = 0.5  # share of the question's words
     shortest: int = 6  # words of a question that is searched for without its answer
@@ -59,9 +69,7 @@ class Ngrams:
     action: Literal["drop", "cut", "mark"] = "drop"  # drop the document, cut the passage out, or only record it
     margin: int = 30  # words cut on either side
     question: str = "question"  # the field of a line or row that holds it; a dot leads into a field: `question.text`
-    answer: tuple[str, ...] | str | None = (
-        "answer"  # a text, a list of which any is right, or with `choices` a letter or number
-    )
+    answer: tuple[str, ...] | str | None = "answer"  # a text, a number, or a list of which any is right; fields of such
     choices: str | None = None  # the field with the texts that `answer` chooses from
     id: str | None = "id"  # null: the number of the line or row
     context: str | None = None  # the field of the text that questions are about, to search for it too
@@ -92,7 +100,7 @@ class Ngrams:
             raise RecipeError(
                 "decontaminate/ngrams: require_answer needs the field of the answer; name it with answer: …"
             )
-        files(named)
+        self._check_names([name_of(path) for path in files(named)])
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -114,7 +122,7 @@ class Ngrams:
         found = columns(text, items, passages, least) if len(passages) else nothing_found(len(docs))
         changed = docs
         if self.action == "cut" and len(passages):
-            enough = passages["covered"] / items.index.words[passages["item"]] >= least
+            enough = items.overlap(passages) >= least
             changed = with_text(docs, self._cut(text, passages[enough & ~items.material[passages["item"]]]))
         for name, column in found.items():
             changed = changed.append_column(name, column)
@@ -136,6 +144,19 @@ class Ngrams:
             self.misspelt,
             self.corpus_material,
         )
+
+    def _check_names(self, known: list[str]) -> None:
+        """Raises RecipeError if fields or corpus_material name a benchmark that no file is of."""
+        for parameter, patterns in (
+            ("fields", [name for name, _ in self.fields]),
+            ("corpus_material", self.corpus_material),
+        ):
+            for pattern in patterns:
+                if not any(fnmatchcase(name, pattern) or fnmatchcase(pattern, f"{name}/*") for name in known):
+                    raise RecipeError(
+                        f'decontaminate/ngrams: {parameter} names "{pattern}", which is none of the benchmarks'
+                        f"{did_you_mean(pattern, known) or '.'} They are: {', '.join(known)}."
+                    )
 
     def _cut(self, text: pa.LargeStringArray, passages: NDArray[Any]) -> pa.LargeStringArray:
         """The texts without the passages; null where no words are left."""
