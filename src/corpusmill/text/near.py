@@ -19,7 +19,7 @@ from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits
-from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
+from corpusmill.text.sets import filter_of, find, never_zero, slots_for
 from corpusmill.text.shingles import word_places
 from corpusmill.text.spans import longest
 
@@ -338,28 +338,26 @@ def _hash_at(words: Words, i: int) -> Bits:
 
 
 @inlined
-def seeded(near: Near, key: Bits) -> Any:
-    """The number of a seed, -1 if there is none of this hash."""
-    if not may_have(near.filter, near.shift, key):
-        return -1
-    at = find(near.keys, len(near.keys) - 1, key)
-    return np.intp(near.entry[at]) if near.keys[at] == key else -1
+def is_close(
+    word: NDArray[np.uint64], begin: int, size: int, at: int, prefix: NDArray[np.uint64], count: int, i: int
+) -> bool:
+    """Whether at most the words that may be wrong are not within one word of where the seed at word i puts them.
 
+    word    of all items; this one has word[begin : begin + size]
+    prefix  of the words of the document, `count` of them
 
-@kernel
-def is_close(near: Near, item: int, at: int, words: Words, count: int, i: int) -> bool:
-    """Whether at most the words that may be wrong are not within one word of where the seed at word i puts them."""
-    begin, size = near.begin[item], near.begin[item + 1] - near.begin[item]
+    Nearly all places that seeds lead to end here, so it takes arrays alone: of a tuple, each array costs a reference.
+    """
     left = wrong_words(size)
     for a in range(size):
         if at <= a < at + SEED:
             continue
-        wanted, d = near.word[begin + a], i + a - at
-        if 0 <= d < count and _hash_at(words, d) == wanted:
+        wanted, d = word[begin + a], i + a - at
+        if 0 <= d < count and prefix[d + 1] - prefix[d] * P1 == wanted:
             continue
-        if 0 < d <= count and _hash_at(words, d - 1) == wanted:
+        if 0 < d <= count and prefix[d] - prefix[d - 1] * P1 == wanted:
             continue
-        if -1 <= d < count - 1 and _hash_at(words, d + 1) == wanted:
+        if -1 <= d < count - 1 and prefix[d + 2] - prefix[d + 1] * P1 == wanted:
             continue
         left -= 1
         if left < 0:

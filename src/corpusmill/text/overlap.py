@@ -19,7 +19,7 @@ from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
-from corpusmill.text.near import NOTHING, SEED, Near, Words, held_beside, is_close, seeded, wrong_words
+from corpusmill.text.near import NOTHING, SEED, Near, Words, held_beside, is_close, wrong_words
 from corpusmill.text.near import build as build_near
 from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
 from corpusmill.text.shingles import word_places
@@ -280,7 +280,9 @@ def _find(text: Text, index: Index, near: Near, document: int, matches: Any, bes
     found = Words(text.data, prefix, start, end)
     # Taken out of the tuples once: there, each look at an array counts a reference.
     n, shift, runs, near_shift, seeds = index.n, index.shift, index.filter, near.shift, near.filter
-    has_seeds = len(near.item) > 0
+    seed_keys, seed_entry, seed_first, near_item, near_at = near.keys, near.entry, near.first, near.item, near.at
+    item_begin, item_word = near.begin, near.word
+    has_seeds = len(near_item) > 0
     count = close = 0
     for d in range(document, len(text.offsets) - 1):
         before, close_before = count, close
@@ -305,12 +307,14 @@ def _find(text: Text, index: Index, near: Near, document: int, matches: Any, bes
             key = _hash_run(prefix, powers, i, SEED)
             if not may_have(seeds, near_shift, key):
                 continue
-            entry = seeded(near, key)
-            if entry >= 0:
-                for place in range(near.first[entry], near.first[entry + 1]):
-                    item, at = near.item[place], near.at[place]
-                    if is_close(near, item, at, found, words, i):
-                        close = _add_near(near, item, at, found, words, i, index.n, d, beside, close)
+            slot = find(seed_keys, len(seed_keys) - 1, key)
+            if seed_keys[slot] != key:
+                continue
+            for place in range(seed_first[seed_entry[slot]], seed_first[seed_entry[slot] + 1]):
+                item, at = near_item[place], near_at[place]
+                begin, size = item_begin[item], item_begin[item + 1] - item_begin[item]
+                if is_close(item_word, begin, size, at, prefix, words, i):
+                    close = _add_near(near, item, at, found, words, i, n, d, beside, close)
         if count > len(matches) or close > len(beside):
             return d, before, close_before
     return len(text.offsets) - 1, count, close
