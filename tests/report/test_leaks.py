@@ -1,6 +1,7 @@
 """Of every benchmark and question: how many of the documents that reached the step contain it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 import corpusmill
 from corpusmill.cli import app
 from corpusmill.execute.serial import Serial
+from corpusmill.report.figures import leaks as figures
 from corpusmill.report.figures.leaks import Leak, Leaks, leaks
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
@@ -17,6 +19,7 @@ from corpusmill.report.what_if import what_if
 HORSES = "How many horses can drink from the well before it is empty at noon?"
 SMITH = "Where did the smith of the next village buy his iron and coal?"
 HAY = "Why had nobody brought the <hay> in before the long rain began that day?"
+LETTER = "She wrote that the winter had been long and asked whether we had any hay left."
 ROAD = "The road was bad, and nobody came to see us until the spring."
 
 
@@ -31,6 +34,8 @@ def run(tmp_path_factory):
     write(
         "bench/stable.jsonl", [{"id": name, "question": q, "answer": ""} for name, q in (("a", HORSES), ("b", SMITH))]
     )
+    letter = {"id": "c", "question": LETTER, "answer": ""}
+    write("bench/letters.jsonl", [letter])
     write("bench/farm.jsonl", [{"id": "h&y", "question": HAY, "answer": ""}])
     texts = [
         f"{ROAD} {HORSES}",
@@ -40,6 +45,7 @@ def run(tmp_path_factory):
         f"{ROAD}",
         HORSES[:20] + "!",
         f"drop {SMITH}",  # by the step before: it never reaches this one
+        f"{ROAD} {LETTER} {ROAD}",
     ]
     write("in.jsonl", [{"text": text, "url": f"http://a.org/{i}"} for i, text in enumerate(texts)])
     recipe = folder / "recipe.yaml"
@@ -47,7 +53,7 @@ def run(tmp_path_factory):
         f"read: {{jsonl: {folder}/in.jsonl}}\n"
         "steps:\n"
         "  - filter/keep_where: {condition: url != 'http://a.org/6'}\n"
-        f"  - decontaminate/ngrams: {{benchmarks: {folder}/bench, min_overlap: 0.5}}\n"
+        f"  - decontaminate/ngrams: {{benchmarks: {folder}/bench, corpus_material: [letters]}}\n"
         "write: [jsonl]\n",
         "utf-8",
     )
@@ -59,15 +65,37 @@ FOUND = Leaks(
     4,
     {"stable": (3, 2), "farm": (1, 1)},
     (Leak("stable", "a", 3, 1.0), Leak("farm", "h&y", 1, 1.0), Leak("stable", "b", 1, 1.0)),
+    {},
+    {"letters": (1, 1)},
+    (),
 )
 
 
 def test_counts_documents_by_benchmark_and_question(run):
-    assert leaks(RunTables(run)) == [FOUND]
+    (found,) = leaks(RunTables(run))
+    assert replace(found, judged=()) == FOUND
+
+
+def test_shows_what_was_found_in_its_context_beside_the_question(run):
+    (found,) = leaks(RunTables(run))
+    assert len(found.judged) == 4
+    (one,) = (one for one in found.judged if one.url == "http://a.org/1")
+    assert (one.benchmark, one.item, one.overlap, one.asked) == ("stable", "a", 1.0, HORSES)
+    assert one.before == "" and HORSES.startswith(one.passage) and one.after.startswith("Where did the smith")
+    (other,) = (one for one in found.judged if one.url == "http://a.org/0")
+    assert other.before.endswith("until the spring")
+
+
+def test_a_question_of_many_documents_is_counted_apart(run, monkeypatch):
+    monkeypatch.setattr(figures, "MANY", 1)
+    (found,) = leaks(RunTables(run))
+    assert found.many == {"stable": (2, 1)}  # one of the three has another question too
+    assert "Questions in more than" in page(RunTables(run))
 
 
 def test_the_page_and_the_command_say_the_same(run):
     shown = page(RunTables(run))
+    assert "corpus material of" in shown and "to judge" in shown and "<mark>How many horses" in shown
     assert "Benchmark contamination" in shown and "h&amp;y" in shown and "<hay>" not in shown
     said = CliRunner().invoke(app, ["report", str(run)]).output
     assert "ngrams: 3 documents contain 2 questions of stable\n" in said
@@ -78,7 +106,7 @@ def test_the_page_and_the_command_say_the_same(run):
 
 def test_another_bound_can_be_tried_without_the_texts(run):
     before, after = what_if(run, ["ngrams.min_overlap=0.6"]).kept
-    assert (before.documents, after.documents) == (2, 3)
+    assert (before.documents, after.documents) == (3, 4)
 
 
 def test_a_run_without_decontamination_has_none(tmp_path):

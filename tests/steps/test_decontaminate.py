@@ -13,7 +13,7 @@ from conftest import docs
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps.decontaminate import _benchmarks
 from corpusmill.steps.decontaminate._benchmarks import benchmarks
-from corpusmill.steps.decontaminate._items import Fields
+from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.verdict import rules_of
 from corpusmill.text.overlap import ARRAYS
@@ -64,7 +64,7 @@ def one(step, text):
         ("«How\u00a0many horses – can drink\n from the WELL, before it’s empty", 10 / 14),  # "it s empty"
         ("how many horses can drink from the well before", 9 / 14),
         ("how many horses can drink from the well", 8 / 14),
-        ("many cows can drink from the well before it is empty at noon", 11 / 14),
+        ("many cows can drink from the well before it is empty at noon", 12 / 14),  # "many" too
         ("drink from the well before it is", 0.0),  # 7 words
         (LETTER, 0.0),
         ("", 0.0),
@@ -113,8 +113,9 @@ def test_ngrams_of_many_items_count_for_none(tmp_path):
     text = "Which of the following statements is true of the rain?"
     assert one(Ngrams(benchmarks=path, common=3), text)["overlap"] == 0.0
     assert one(Ngrams(benchmarks=path, common=4), text)["overlap"] == 9 / 10
-    # Only the last two of its words are not boilerplate: they are not half of it.
-    assert one(Ngrams(benchmarks=path, common=3, min_overlap=0.9), asked[0])["overlap"] == 0.8
+    # Its first two words are in boilerplate alone, and do not count against it either.
+    hit = one(Ngrams(benchmarks=path, common=3), f"so {asked[0]}")["hits"][0]
+    assert (hit["overlap"], hit["ngrams"]) == (1.0, 1)
 
 
 def test_rows_of_numbers_are_not_questions(tmp_path):
@@ -196,7 +197,7 @@ def without_id(row):
 
 # ------------------------------------------------------------- files of benchmarks
 
-FIELDS = Fields("question", "answer", None, "id")
+FIELDS = FieldsOfFiles(Fields())
 
 
 def test_files_folders_and_patterns_are_read_packed_or_not(tmp_path):
@@ -212,22 +213,23 @@ def test_files_folders_and_patterns_are_read_packed_or_not(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "choices", "text"),
+    ("answer", "choices", "texts"),
     [
-        ("B", ["red", "green"], "green"),
-        (1, ["red", "green"], "green"),
-        ("green", ["red", "green"], "green"),
-        ("2", {"text": ["red", "green"], "label": ["1", "2"]}, "green"),
-        ("B", {"text": ["red", "green"], "label": ["A", "B"]}, "green"),
-        (None, ["red", "green"], None),
-        (48, None, "48"),
-        (["green", "lime"], None, "green"),
+        ("B", ["red", "green"], ["green"]),
+        (1, ["red", "green"], ["green"]),
+        ("green", ["red", "green"], ["green"]),
+        ("2", {"text": ["red", "green"], "label": ["1", "2"]}, ["green"]),
+        ("B", {"text": ["red", "green"], "label": ["A", "B"]}, ["green"]),
+        (None, ["red", "green"], []),
+        (48, None, ["48"]),
+        (["green", "", "lime", None], None, ["green", "lime"]),
+        ([1, "A"], ["red", "green"], ["green", "red"]),
     ],
 )
-def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, choices, text):
+def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, choices, texts):
     path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": answer, "c": choices})
-    read = benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
-    assert (read.answer.to_pylist(), read.id.to_pylist()) == ([text], ["1"])
+    read = benchmarks((path,), FieldsOfFiles(Fields(question="q", answer="a", choices="c", id=None)), 8, 8, 10, True)
+    assert (read.answers.to_pylist(), read.id.to_pylist()) == ([texts], ["1"])
 
 
 @pytest.mark.parametrize(
@@ -236,11 +238,12 @@ def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, cho
         (
             {"id": 1, "questions": HORSES, "answer": ""},
             'b.jsonl:2: no field "question"; did you mean "questions"? It has: id, questions, answer. '
-            "Name the field with question: …",
+            "Write fields: {b: {question: questions, answer: answer, id: id}}",
         ),
         (
             {"id": 1, "question": HORSES, "target": ""},
-            'b.jsonl:2: no field "answer". It has: id, question, target. Name the field with answer: …, or answer: null',
+            'b.jsonl:2: no field "answer". It has: id, question, target. Write fields: {b: {question: question, '
+            "answer: target, id: id}} (answer: null if there is none)",
         ),
         ({"id": 1, "question": None, "answer": ""}, 'b.jsonl:2: "question" is not text, but None'),
         ({"id": 1, "question": HORSES, "answer": {}}, 'b.jsonl:2: "answer" is not text, but {}'),
@@ -250,7 +253,7 @@ def test_an_answer_may_be_the_letter_or_number_of_a_choice(tmp_path, answer, cho
 def test_a_line_that_is_not_an_item_is_reported_with_its_fields(tmp_path, line, message):
     path = write(tmp_path / "b.jsonl", *items((HORSES, "")), line)
     with pytest.raises(AssetError, match=re.escape(message)):
-        benchmarks((path,), FIELDS, 8, 8, 10)
+        benchmarks((path,), FIELDS, 8, 8, 10, True)
 
 
 @pytest.mark.parametrize(
@@ -264,13 +267,13 @@ def test_a_line_that_is_not_an_item_is_reported_with_its_fields(tmp_path, line, 
 def test_a_file_of_which_nothing_can_be_found_is_refused(tmp_path, content, message):
     (tmp_path / "b.jsonl").write_text(content, "utf-8")
     with pytest.raises(AssetError, match=re.escape(message)):
-        benchmarks((str(tmp_path / "b.jsonl"),), FIELDS, 8, 8, 10)
+        benchmarks((str(tmp_path / "b.jsonl"),), FIELDS, 8, 8, 10, True)
 
 
 def test_an_answer_that_is_not_a_choice_is_refused(tmp_path):
     path = write(tmp_path / "b.jsonl", {"q": HORSES, "a": "C", "c": ["red", "green"]})
     with pytest.raises(AssetError, match='"a" is \'C\', which is not a letter, number or text of "c"'):
-        benchmarks((path,), Fields("q", "a", "c", None), 8, 8, 10)
+        benchmarks((path,), FieldsOfFiles(Fields(question="q", answer="a", choices="c", id=None)), 8, 8, 10, True)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +285,14 @@ def test_an_answer_that_is_not_a_choice_is_refused(tmp_path):
         ({"common": 0}, "common is at least 1"),
         ({"margin": -1}, "margin is at least 0"),
         ({"action": "cut", "min_overlap": None}, "action cut needs min_overlap"),
+        (
+            {"fields": (("stabel", Fields()),)},
+            'fields names "stabel", which is none of the benchmarks; did you mean "stable"?',
+        ),
+        (
+            {"corpus_material": ("x/1",)},
+            'corpus_material names "x/1", which is none of the benchmarks. They are: stable.',
+        ),
         ({"require_answer": True, "answer": None}, "require_answer needs the field of the answer"),
     ],
 )
@@ -302,7 +313,7 @@ def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch)
     indexes = []
     for _ in range(2):
         benchmarks.cache_clear()
-        indexes.append(benchmarks((stable,), FIELDS, 8, 8, 10).index)
+        indexes.append(benchmarks((stable,), FIELDS, 8, 8, 10, True).index)
         (folder,) = tmp_path.glob("ngrams-*")
         (folder / "seen").touch(exist_ok=len(indexes) > 1)  # it would be gone from a folder that is made again
     assert (folder / "seen").exists()
@@ -318,5 +329,5 @@ def test_another_file_or_parameter_makes_another_index(stable, tmp_path, monkeyp
     benchmarks.cache_clear()
     other = write(tmp_path / "other.jsonl", *items((HORSES, None)))
     for named, n, shortest, common in ((stable, 8, 8, 1), (stable, 9, 8, 1), (stable, 8, 7, 1), (other, 8, 8, 1)):
-        benchmarks((named,), FIELDS, n, shortest, common)
+        benchmarks((named,), FIELDS, n, shortest, common, True)
     assert len(list(tmp_path.glob("ngrams-*"))) == 4

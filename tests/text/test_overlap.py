@@ -100,3 +100,12 @@ def test_no_items_are_found_nowhere():
 def test_sizes_that_make_no_sense_are_refused(n, shortest):
     with pytest.raises(ValueError, match="need 1 <= shortest <= n <= 63"):
         build(strings("a"), n, shortest, 1)
+
+
+@given(st.lists(folded, min_size=1, max_size=5), st.integers(1, 5), st.integers(1, 2))
+@settings(max_examples=60)
+def test_telling_words_are_those_in_indexed_ngrams(items, n, common):
+    index = build(strings(*items), n, 1, common)
+    for number, item in enumerate(items):
+        places = [at for of, at in zip(index.item, index.at) if of == number]
+        assert index.telling[number] == len({k for at in places for k in range(at, min(at + n, len(item.split())))})

@@ -33,6 +33,10 @@ def print_leaks(steps: Sequence[Leaks]) -> None:
         for name, (documents, questions) in step.benchmarks.items():
             contain = "contains" if documents == 1 else "contain"
             print(f"{step.step}: {plural(documents, 'document')} {contain} {plural(questions, 'question')} of {name}")
+        for name, (documents, items) in step.material.items():
+            contain = "contains" if documents == 1 else "contain"
+            what = f"{plural(items, 'item')} of {name}, which is corpus material"
+            print(f"{step.step}: {plural(documents, 'document')} {contain} {what}")
 
 
 def print_mixes(mixes: Sequence[Mix]) -> None:

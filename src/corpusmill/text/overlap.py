@@ -19,12 +19,13 @@ from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
-from corpusmill.text.sets import find, never_zero, slots_for
+from corpusmill.text.near import NOTHING, SEED, Near, Words, held_beside, is_close, wrong_words
+from corpusmill.text.near import build as build_near
+from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
 from corpusmill.text.shingles import word_places
 from corpusmill.text.spans import longest
 
 WIDEST = 63  # words of an n-gram: the lengths of phrases are the bits of a number
-FILTER = 16  # minimum of filter bits per indexed run: the filter rejects most words of a document
 MATCH = np.dtype([("document", "i4"), ("item", "i4"), ("word", "i4"), ("at", "i4")])
 PASSAGE = np.dtype(
     [
@@ -35,7 +36,10 @@ PASSAGE = np.dtype(
         ("at", "i4"),  # word of the item where that first n-gram begins
         ("left", "i4"),  # words of the item after that last one
         ("covered", "i4"),  # distinct words of the item within the matched n-grams
-        ("grams", "i4"),  # distinct n-grams of the item that matched; 1 for a phrase
+        (
+            "grams",
+            "i4",
+        ),  # distinct n-grams of the item that matched; 1 for a phrase, 0 for words held beside each other
     ]
 )
 
@@ -43,19 +47,21 @@ PASSAGE = np.dtype(
 class Index(NamedTuple):
     """The indexed items; read-only, and shared by all processes if the arrays are mapped from files.
 
-    n, shortest  words of an n-gram, and of the shortest phrase
-    shift        from a hash to its bit in `filter`
-    filter       bit map: a run whose bit is not set is not in the index
+    n            words of an n-gram
+    phrase       words of the shortest phrase, n if there is none
+    shift        of the filter
+    filter       most runs that are not in the index are not in it either, see `sets.filter_of`
     keys         hash table of the indexed runs, see `sets`
     entry        (slots,) number of the run in each slot of `keys`
     lengths      (runs,) of a seed, the lengths of the phrases that begin with it, as bits
     first        (runs + 1,) the first place of each run in `item` and `at`
     item, at     (places,) an item with the run, and the first word of the run in it
     words        (items,) of each item
+    telling      (items,) of these, words that are in indexed n-grams
     """
 
     n: int
-    shortest: int
+    phrase: int
     shift: int
     filter: NDArray[np.uint64]
     keys: NDArray[np.uint64]
@@ -65,29 +71,31 @@ class Index(NamedTuple):
     item: NDArray[np.int32]
     at: NDArray[np.int32]
     words: NDArray[np.int32]
+    telling: NDArray[np.int32]
 
 
 ARRAYS = Index._fields[3:]
 
 
-def build(items: pa.LargeStringArray, n: int, shortest: int, common: int) -> Index:
+def build(items: pa.LargeStringArray, n: int, shortest: int, common: int, longest_phrase: int = WIDEST) -> Index:
     """The index of folded items.
 
-    n          words of an n-gram, at most WIDEST
-    shortest   words of the shortest item that is indexed, at most n
-    common     an n-gram or phrase that occurs in more items is boilerplate, and not indexed
+    n                words of an n-gram, at most WIDEST
+    shortest         words of the shortest item that is indexed, at most n
+    common           an n-gram or phrase that occurs in more items is boilerplate, and not indexed
+    longest_phrase   words of the longest phrase that is indexed: longer ones are left to `near`
     """
     if not 1 <= shortest <= n <= WIDEST:
         raise ValueError(f"need 1 <= shortest <= n <= {WIDEST}, got shortest={shortest}, n={n}")
     text = view(items)
     words = np.zeros(len(items), np.int32)
     _count(text, words)
-    counts = np.where(words >= n, words - n + 1, words >= shortest)
+    counts = np.where(words >= n, words - n + 1, (words >= shortest) & (words <= longest_phrase))
     item = np.repeat(np.arange(len(items), dtype=np.int32), counts)
     at = (np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)).astype(np.int32)
     runs, seeds = np.empty(len(item), np.uint64), np.zeros(len(items), np.uint64)
     telling = np.empty(len(item), np.bool_)
-    _hash_items(text, n, shortest, runs, telling, seeds)
+    _hash_items(text, n, shortest, longest_phrase, runs, telling, seeds)
     order = np.lexsort((at, item, runs))
     order = order[telling[order]]
     order = order[~_boilerplate(runs[order], item[order], common)]
@@ -99,17 +107,14 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int) -> Ind
     np.bitwise_or.at(lengths, np.searchsorted(known, seeds[phrases]), ONE << words[phrases].astype(np.uint64))
     first = np.append(np.searchsorted(runs, known), len(runs))
 
-    bits = max(FILTER * len(known), 64)
-    shift = 64 - (bits - 1).bit_length()
-    filter_ = np.zeros(1 << (58 - shift), np.uint64)
-    np.bitwise_or.at(filter_, known >> U(shift + 6), ONE << (known >> U(shift) & U(63)))
+    shift, filter_ = filter_of(known)
     keys = np.zeros(slots_for(len(known)), np.uint64)
     entry = np.zeros(len(keys), np.int32)
     _insert(known, keys, entry)
-    arrays = (filter_, keys, entry, lengths, first, item, at, words)
+    arrays = (filter_, keys, entry, lengths, first, item, at, words, _telling(item, at, words, n))
     for array in arrays:  # one type to numba, whether mapped from files or not
         array.setflags(write=False)
-    return Index(n, shortest, shift, *arrays)
+    return Index(n, shortest if len(phrases) else n, shift, *arrays)
 
 
 def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int) -> NDArray[np.bool_]:
@@ -121,27 +126,46 @@ def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int)
     return boilerplate
 
 
-def find_items(folded: pa.LargeStringArray, index: Index) -> NDArray[Any]:
-    """The passages of folded documents with n-grams of items: PASSAGE, by document, item and position.
+def _telling(item: NDArray[np.int32], at: NDArray[np.int32], words: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+    """How many words of each item are in the runs that begin at these places of it."""
+    order = np.lexsort((at, item))
+    item, at = item[order], at[order]
+    end = at + np.minimum(n, words[item])
+    same = np.append(False, item[1:] == item[:-1])[: len(item)]
+    new = end - np.maximum(at, np.where(same, np.append(0, end[:-1])[: len(item)], 0))
+    telling: NDArray[np.int32] = np.bincount(item, new, len(words)).astype(np.int32)
+    return telling
+
+
+def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = None) -> NDArray[Any]:
+    """The passages of folded documents with items: PASSAGE, by document, item and position.
 
     N-grams of one item at most the length of the item apart are one passage.
+
+    near   adds the places where a short item stands as a whole, with wrong words. One that is found by its n-grams is
+           added only if some are wrong
     """
     text = view(folded)
-    matches = np.empty(1 << 12, MATCH)
+    matches, beside = np.empty(1 << 12, MATCH), np.empty(1 << 10, PASSAGE)
     parts: list[NDArray[Any]] = []
+    passages: list[NDArray[Any]] = []
     document = 0
     while document < len(folded):
-        document, count = _find(text, index, document, matches)
-        if count:
-            parts.append(matches[:count].copy())
-        else:
-            matches = np.empty(4 * len(matches), MATCH)  # too small for the matches of one document
-    if not parts:
-        return np.empty(0, PASSAGE)
-    rows = np.concatenate(parts)
-    rows = rows[np.lexsort((rows["at"], rows["word"], rows["item"], rows["document"]))]
-    passages = np.empty(len(rows), PASSAGE)
-    return passages[: _join(rows, index.words, index.n, passages)]
+        before = document
+        document, count, close = _find(text, index, near or NOTHING, document, matches, beside)
+        parts.append(matches[:count].copy())
+        passages.append(beside[:close].copy())
+        if document == before:  # too small for the matches of one document
+            matches, beside = np.empty(4 * len(matches), MATCH), np.empty(4 * len(beside), PASSAGE)
+    rows = np.concatenate([*parts, matches[:0]])
+    if len(rows):
+        rows = rows[np.lexsort((rows["at"], rows["word"], rows["item"], rows["document"]))]
+        joined = np.empty(len(rows), PASSAGE)
+        passages.insert(0, joined[: _join(rows, index.words, index.n, joined)])
+    found = np.concatenate([*passages, beside[:0]])
+    if any(map(len, passages[len(rows) > 0 :])):  # what is held beside an item is found by several seeds, and unsorted
+        found = np.unique(found)
+    return found
 
 
 @inlined
@@ -195,6 +219,7 @@ def _hash_items(
     text: Text,
     n: int,
     shortest: int,
+    longest_phrase: int,
     runs: NDArray[np.uint64],
     telling: NDArray[np.bool_],
     seeds: NDArray[np.uint64],
@@ -211,7 +236,7 @@ def _hash_items(
             for i in range(words - n + 1):
                 runs[out], telling[out] = _hash_run(prefix, powers, i, n), _is_telling(prefix, i, n)
                 out += 1
-        elif words >= shortest:
+        elif shortest <= words <= longest_phrase:
             runs[out], telling[out] = _hash_run(prefix, powers, 0, words), _is_telling(prefix, 0, words)
             seeds[d] = _hash_run(prefix, powers, 0, shortest)
             out += 1
@@ -227,8 +252,7 @@ def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[
 @inlined
 def _entry(index: Index, key: Bits) -> Any:
     """The number of a run, -1 if it is not in the index."""
-    bit = key >> U(index.shift)
-    if (index.filter[np.intp(bit >> U(6))] >> (bit & U(63))) & ONE == NO_BITS:
+    if not may_have(index.filter, index.shift, key):
         return -1
     at = find(index.keys, len(index.keys) - 1, key)
     return np.intp(index.entry[at]) if index.keys[at] == key else -1
@@ -247,35 +271,70 @@ def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count
 
 
 @kernel
-def _find(text: Text, index: Index, document: int, matches: Any) -> Any:
-    """Write the matches of documents from `document` on; returns the first document without room, and the matches
-    written."""
+def _find(text: Text, index: Index, near: Near, document: int, matches: Any, beside: Any) -> Any:
+    """Write the matches of documents from `document` on; returns the first document without room, the matches, and the
+    passages that are held beside items, written."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
     prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
-    count = 0
+    found = Words(text.data, prefix, start, end)
+    # Taken out of the tuples once: there, each look at an array counts a reference.
+    n, shift, runs, near_shift, seeds = index.n, index.shift, index.filter, near.shift, near.filter
+    seed_keys, seed_entry, seed_first, near_item, near_at = near.keys, near.entry, near.first, near.item, near.at
+    item_begin, item_word = near.begin, near.word
+    has_seeds = len(near_item) > 0
+    count = close = 0
     for d in range(document, len(text.offsets) - 1):
-        before = count
+        before, close_before = count, close
         words = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
         _hash_words(text.data, words, start, end, prefix)
-        for i in range(words - index.shortest + 1):
-            if i + index.n <= words:
-                entry = _entry(index, _hash_run(prefix, powers, i, index.n))
+        for i in range(words - n + 1):
+            key = _hash_run(prefix, powers, i, n)
+            if may_have(runs, shift, key):
+                entry = _entry(index, key)
                 if entry >= 0:
                     count = _add(index, entry, d, i, matches, count)
-            if index.shortest == index.n:
-                continue
-            seed = _entry(index, _hash_run(prefix, powers, i, index.shortest))
+        for i in range(words - index.phrase + 1 if index.phrase < index.n else 0):
+            seed = _entry(index, _hash_run(prefix, powers, i, index.phrase))
             if seed < 0 or index.lengths[seed] == NO_BITS:
                 continue
-            for length in range(index.shortest, min(index.n, words - i + 1)):
+            for length in range(index.phrase, min(index.n, words - i + 1)):
                 if (index.lengths[seed] >> U(length)) & ONE:
                     entry = _entry(index, _hash_run(prefix, powers, i, length))
                     if entry >= 0:
                         count = _add(index, entry, d, i, matches, count)
-        if count > len(matches):
-            return d, before
-    return len(text.offsets) - 1, count
+        for i in range(words - SEED + 1 if has_seeds else 0):
+            key = _hash_run(prefix, powers, i, SEED)
+            if not may_have(seeds, near_shift, key):
+                continue
+            slot = find(seed_keys, len(seed_keys) - 1, key)
+            if seed_keys[slot] != key:
+                continue
+            for place in range(seed_first[seed_entry[slot]], seed_first[seed_entry[slot] + 1]):
+                item, at = near_item[place], near_at[place]
+                begin, size = item_begin[item], item_begin[item + 1] - item_begin[item]
+                if is_close(item_word, begin, size, at, prefix, words, i):
+                    close = _add_near(near, item, at, found, words, i, n, d, beside, close)
+        if count > len(matches) or close > len(beside):
+            return d, before, close_before
+    return len(text.offsets) - 1, count, close
+
+
+@inlined
+def _add_near(
+    near: Near, item: int, at: int, found: Words, words: int, i: int, n: int, d: int, beside: Any, close: Any
+) -> Any:
+    """Write a passage if an item is there; returns how many there are with unlimited room."""
+    size = near.begin[item + 1] - near.begin[item]
+    first, end, wrong, gone = held_beside(near, item, at, found, words, i)
+    if wrong > wrong_words(size) or (wrong == 0 and size >= n):
+        return close
+    if close < len(beside):
+        row = beside[close]
+        row["document"], row["item"] = d, item
+        row["first"], row["end"], row["at"], row["left"] = first, end, 0, 0
+        row["covered"], row["grams"] = size - gone, 0
+    return close + 1
 
 
 @kernel
@@ -313,4 +372,4 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
 
 def warm_up() -> None:
     folded = pa.array(["a b c d", "a b"], pa.large_string())
-    find_items(folded, build(folded, 3, 2, 10))
+    find_items(folded, build(folded, 3, 2, 10), build_near(folded, 1, 1))

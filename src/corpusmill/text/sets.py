@@ -57,3 +57,31 @@ def seen_before(table: NDArray[np.uint64], mask: int, key: Bits) -> Any:
         return True
     table[at] = key
     return False
+
+
+FILTER = 16  # minimum of filter bits per key
+
+
+def filter_of(keys: NDArray[np.uint64]) -> tuple[int, NDArray[np.uint64]]:
+    """A bit map that rejects nearly all keys that are not among these, one in some 60 excepted: a Bloom filter whose
+    two bits are in one word (Putze et al. 2009, doi:10.1145/1498698.1594230), so that a key costs one load.
+
+    returns   the shift that `may_have` takes, and the map
+    """
+    bits = max(FILTER * len(keys), 64)
+    words = np.zeros(1 << ((bits - 1).bit_length() - 6), np.uint64)
+    shift = shift_of(words)
+    both = (ONE << (keys >> U(shift) & U(63))) | (ONE << (keys & U(63)))
+    np.bitwise_or.at(words, keys >> U(shift + 6), both)
+    return shift, words
+
+
+def shift_of(filter_: NDArray[np.uint64]) -> int:
+    return 58 - (len(filter_) - 1).bit_length()
+
+
+@inlined
+def may_have(filter_: NDArray[np.uint64], shift: int, key: Bits) -> Any:
+    bit = key >> U(shift)
+    both = (ONE << (bit & U(63))) | (ONE << (key & U(63)))
+    return filter_[np.intp(bit >> U(6))] & both == both

@@ -1,8 +1,11 @@
-"""Benchmark contamination: which questions of benchmarks occur in the documents, and in how many."""
+"""Benchmark contamination: which questions of benchmarks occur in the documents, in how many, and some to judge."""
 
 from dataclasses import dataclass
 
 from corpusmill.report.tables import RunTables
+
+MANY = 10  # documents with a question, above which it is probably ordinary public text
+JUDGED = 12  # documents of a step that are shown
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,26 @@ class Leak:
     documents: int
     overlap: float
 
+    @property
+    def is_in_many(self) -> bool:
+        return self.documents > MANY
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A document with a question: the words found, those before and behind them, and the question as the benchmark has
+    it."""
+
+    id: str
+    url: str | None
+    benchmark: str
+    item: str
+    overlap: float
+    before: str
+    passage: str
+    after: str
+    asked: str
+
 
 @dataclass(frozen=True)
 class Leaks:
@@ -26,39 +49,86 @@ class Leaks:
     documents    that contain any question
     benchmarks   benchmark -> documents that contain a question of it, and its questions that were found
     items        the questions, the most frequent first
+    many         benchmark -> documents whose questions of it are all in more than MANY documents, and how many
+                 questions these are
+    material     benchmark -> documents with text of it that the recipe takes for public text, and how many items
+    judged       a random sample of the documents, to judge by eye
     """
 
     step: str
     documents: int
     benchmarks: dict[str, tuple[int, int]]
     items: tuple[Leak, ...]
+    many: dict[str, tuple[int, int]]
+    material: dict[str, tuple[int, int]]
+    judged: tuple[Judged, ...]
 
 
 def leaks(tables: RunTables) -> list[Leaks]:
     """Every decontamination step of a run, in order."""
-    figures = []
-    for at, (_, labels) in enumerate(tables.passes):
-        for step in labels:
-            if not {f"{step}.hits", f"{step}.passage"} <= set(tables.columns(at)):
-                continue
-            before = labels[: labels.index(step)]
-            reached = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"
-            rows = (
-                f'SELECT filename, file_row_number, unnest("{step}.hits") AS hit '
-                f"FROM ({tables.table('signals', at, place=True)}) WHERE {reached}"
-            )
-            document = "count(DISTINCT (filename, file_row_number))"
-            ((documents,),) = tables.tuples(f"SELECT {document} FROM ({rows})", before)
-            benchmarks = tables.tuples(
-                f"SELECT hit.benchmark, {document}, count(DISTINCT hit.item) FROM ({rows}) GROUP BY 1 ORDER BY 2 "
-                f"DESC, 1",
-                before,
-            )
-            items = tables.tuples(
-                f"SELECT hit.benchmark, hit.item, {document}, max(hit.overlap) FROM ({rows}) "
-                "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2",
-                before,
-            )
-            counted = {name: (held, questions) for name, held, questions in benchmarks}
-            figures.append(Leaks(step, documents, counted, tuple(Leak(*row) for row in items)))
-    return figures
+    return [
+        _step(tables, at, step, list(labels[: labels.index(step)]))
+        for at, (_, labels) in enumerate(tables.passes)
+        for step in labels
+        if {f"{step}.hits", f"{step}.passage"} <= set(tables.columns(at))
+    ]
+
+
+def _step(tables: RunTables, at: int, step: str, before: list[str]) -> Leaks:
+    reached = f"dropped_by IS NULL OR dropped_by NOT IN ({', '.join('?' * len(before))})" if before else "true"
+    columns = tables.columns(at)
+
+    def hits(column: str) -> str:
+        rows = f'unnest("{step}.{column}") AS hit FROM ({tables.table("signals", at, place=True)}) WHERE {reached}'
+        return f"SELECT filename, file_row_number, {rows}"
+
+    document = "count(DISTINCT (filename, file_row_number))"
+    by_benchmark = (
+        f"SELECT hit.benchmark, {document}, count(DISTINCT hit.item) FROM ({{}}) GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    ((documents,),) = tables.tuples(f"SELECT {document} FROM ({hits('hits')})", before)
+    items = tables.tuples(
+        f"SELECT hit.benchmark, hit.item, {document}, max(hit.overlap) FROM ({hits('hits')}) "
+        "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2",
+        before,
+    )
+    found = tuple(Leak(*row) for row in items)
+    material = tables.tuples(by_benchmark.format(hits("material")), before) if f"{step}.material" in columns else []
+    return Leaks(
+        step,
+        documents,
+        {name: (held, questions) for name, held, questions in tables.tuples(by_benchmark.format(hits("hits")), before)},
+        found,
+        _in_many(tables, hits("hits"), before) if any(leak.is_in_many for leak in found) else {},
+        {name: (held, questions) for name, held, questions in material},
+        _judged(tables, at, step, reached, before) if f"{step}.asked" in columns else (),
+    )
+
+
+def _in_many(tables: RunTables, hits: str, values: list[str]) -> dict[str, tuple[int, int]]:
+    """Of documents that have several questions of a benchmark, those count whose questions are all in many."""
+    document = "filename, file_row_number"
+    counted = f"SELECT hit.benchmark, hit.item, count(DISTINCT ({document})) AS documents FROM ({hits}) GROUP BY 1, 2"
+    least = (
+        f"SELECT {document}, hits.hit.benchmark AS benchmark, min(documents) AS least FROM ({hits}) AS hits "
+        "JOIN counted ON counted.benchmark = hits.hit.benchmark AND counted.item = hits.hit.item GROUP BY ALL"
+    )
+    rows = tables.tuples(
+        f"WITH counted AS ({counted}), least AS ({least}) "
+        "SELECT benchmark, (SELECT count(*) FROM least WHERE least.benchmark = counted.benchmark AND least > ?), "
+        "count(*) FROM counted WHERE documents > ? GROUP BY 1 ORDER BY 2 DESC, 1",
+        [*values, *values, MANY, MANY],
+    )
+    return {name: (documents, items) for name, documents, items in rows}
+
+
+def _judged(tables: RunTables, at: int, step: str, reached: str, values: list[str]) -> tuple[Judged, ...]:
+    """Those with the smallest ids, which are hashes."""
+    names = ("benchmark", "item", "overlap", "before", "passage", "after", "asked")
+    columns = ", ".join(f'"{step}.{name}"' for name in names)
+    rows = tables.tuples(
+        f"SELECT id, url, {columns} FROM ({tables.table('signals', at)}) "
+        f'WHERE "{step}.hits" IS NOT NULL AND ({reached}) ORDER BY id LIMIT {JUDGED}',
+        values,
+    )
+    return tuple(Judged(*row) for row in rows)

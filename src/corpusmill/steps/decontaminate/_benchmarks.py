@@ -4,7 +4,8 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError
-from corpusmill.steps.decontaminate._items import Fields, files_of, name_of, read_items
+from corpusmill.steps.decontaminate._items import FieldsOfFiles, files_of, name_of, read_items
+from corpusmill.text import near
 from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
-from corpusmill.text.overlap import ARRAYS, Index, build
+from corpusmill.text.near import NOTHING, Near
+from corpusmill.text.overlap import ARRAYS, WIDEST, Index, build
+from corpusmill.text.sets import shift_of
 
-FORMAT = 1  # of the files, and of how items are indexed: a change rebuilds every index
+FORMAT = 3  # of the files, and of how items are indexed: a change rebuilds every index
 WORDS = re.compile(r"\w+")
 
 
@@ -28,24 +32,37 @@ WORDS = re.compile(r"\w+")
 class Benchmarks:
     """The items of benchmarks, and an index that finds them in text.
 
-    benchmark, id, answer   (items,) each; null where an item has no answer
+    benchmark, id, question   (items,) each
+    answers                   (items,) any of them is right; empty where an item has none
+    material                  (items,) whether it is ordinary public text: what is found of it counts apart
+    near                      leads to short items in spite of wrong words; to none if that is not asked for
     """
 
     benchmark: pa.Array
     id: pa.Array
-    answer: pa.Array
+    question: pa.Array
+    answers: pa.Array
+    material: NDArray[np.bool_]
     index: Index
+    near: Near
+
+    def overlap(self, passages: NDArray[Any]) -> NDArray[np.float64]:
+        """(passages,) the share of the words that are there: of all words of the item, or, where n-grams were found, of
+        those in n-grams that are not boilerplate."""
+        item = passages["item"]
+        of = np.where(passages["grams"], self.index.telling[item], self.index.words[item])
+        share: NDArray[np.float64] = passages["covered"] / of
+        return share
 
     def answered(self, item: int, text: str) -> bool:
-        """Whether the answer of an item occurs in a text; true for an item without an answer.
+        """Whether one of the answers of an item occurs in a text; true for an item without an answer.
 
         Only the first n words of a long answer count. Case and the characters between words make no difference; digits
         do.
         """
-        answer = self.answer[item].as_py()
-        wanted = [] if answer is None else WORDS.findall(answer.casefold())[: self.index.n]
-        words = WORDS.findall(text.casefold())
-        return f" {' '.join(wanted)} " in f" {' '.join(words)} " if wanted else True
+        wanted = [WORDS.findall(answer.casefold())[: self.index.n] for answer in self.answers[item].as_py()]
+        words = f" {' '.join(WORDS.findall(text.casefold()))} "
+        return not any(wanted) or any(f" {' '.join(answer)} " in words for answer in wanted if answer)
 
 
 def files(named: Sequence[str]) -> list[Path]:
@@ -58,23 +75,36 @@ def files(named: Sequence[str]) -> list[Path]:
 
 
 @lru_cache(8)
-def benchmarks(named: tuple[str, ...], fields: Fields, n: int, shortest: int, common: int) -> Benchmarks:
+def benchmarks(
+    named: tuple[str, ...],
+    fields: FieldsOfFiles,
+    n: int,
+    shortest: int,
+    common: int,
+    misspelt: bool,
+    public: tuple[str, ...] = (),
+) -> Benchmarks:
     """The index of the items in these files, as `overlap.build` makes it.
 
     An item is searched for by its question. If that has fewer than `shortest` words, the beginning of the answer is
     appended, up to n words in all: both must occur together.
 
+    misspelt   whether short items are found in spite of wrong words
+    public     patterns of benchmarks, or of benchmark/id, that are ordinary public text
+
     Raises AssetError if a file is missing, has no items or not those fields, or if no item can be searched for.
     """
     paths = files(named)
-    about = [FORMAT, fingerprint(build.__module__), vars(fields), n, shortest, common]
+    about = [FORMAT, fingerprint(build.__module__), asdict(fields), n, shortest, common, misspelt]
     about += [[name_of(path), assets.fingerprint(path)] for path in paths]
     digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
     def make(folder: Path) -> None:
         items = read_items(paths, fields)
-        index = build(sought(items, n, shortest), n, shortest, common)
-        if not len(index.first) > 1:
+        texts = sought(items, n, shortest)
+        index = build(texts, n, shortest, common, near.SHORTEST - 1 if misspelt else WIDEST)
+        short = near.build(texts, shortest, common) if misspelt else NOTHING
+        if not (len(index.first) > 1 or len(short.item)):
             raise AssetError(
                 f"{', '.join(named)}: none of the {len(items)} items can be searched for: each has fewer than "
                 f"{shortest} words, few distinct words, or only n-grams of over {common} items. "
@@ -82,16 +112,19 @@ def benchmarks(named: tuple[str, ...], fields: Fields, n: int, shortest: int, co
             )
         for name in ARRAYS:
             np.save(folder / f"{name}.npy", getattr(index, name))
+        for name in near.ARRAYS:
+            np.save(folder / f"near-{name}.npy", getattr(short, name))
         with pa.OSFile(str(folder / "items.arrow"), "wb") as file, pa.ipc.new_file(file, items.schema) as writer:
             writer.write_table(items)
 
-    return _open(assets.derived(cache_folder(), f"ngrams-{digest}", make), n, shortest)
+    return _open(assets.derived(cache_folder(), f"ngrams-{digest}", make), n, shortest, public)
 
 
 def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
     """(items,) the folded text that represents each item."""
     question = fold(_one(items["question"]))
-    answer = fold(_one(items["answer"]))
+    first = [answers[0] if answers else "" for answers in items["answers"].to_pylist()]
+    answer = fold(pa.array(first, pa.large_string()))
     texts = []
     for asked, answered in zip(question.to_pylist(), answer.to_pylist()):
         words = asked.split()
@@ -101,16 +134,34 @@ def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
 
 
-def _open(folder: Path, n: int, shortest: int) -> Benchmarks:
-    arrays: dict[str, NDArray[Any]] = {}
-    for name in ARRAYS:
-        # As plain arrays: np.memmap is another type to numba.
-        arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
-    shift = 58 - (len(arrays["filter"]) - 1).bit_length()
+def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Benchmarks:
+    def mapped(name: str) -> NDArray[Any]:
+        path = folder / f"{name}.npy"
+        # As plain arrays: np.memmap is another type to numba. A file without elements cannot be mapped.
+        array: NDArray[Any] = (
+            np.load(path, mmap_mode="r").view(np.ndarray) if path.stat().st_size > 128 else np.load(path)
+        )
+        array.setflags(write=False)
+        return array
+
+    arrays = {name: mapped(name) for name in ARRAYS}
+    short = {name: mapped(f"near-{name}") for name in near.ARRAYS}
+    phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
-    return Benchmarks(
-        _one(items["benchmark"]), _one(items["id"]), _one(items["answer"]), Index(n, shortest, shift, **arrays)
-    )
+    benchmark, name, question, answers = (_one(items[each]) for each in ("benchmark", "id", "question", "answers"))
+    index = Index(n, phrase, shift_of(arrays["filter"]), **arrays)
+    leading = Near(shift_of(short["filter"]), **short)
+    return Benchmarks(benchmark, name, question, answers, _material(items, public), index, leading)
+
+
+def _material(items: pa.Table, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
+    """(items,) contexts, and those whose benchmark, or benchmark/id, fits a pattern."""
+    material = np.array(items["is_context"], bool)
+    if patterns:
+        names = zip(items["benchmark"].to_pylist(), items["id"].to_pylist())
+        both = ((name, f"{name}/{number}") for name, number in names)
+        material |= [any(fnmatchcase(each, pattern) for pattern in patterns for each in pair) for pair in both]
+    return material
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -1,72 +1,157 @@
-"""Items of benchmarks, read from JSON Lines files."""
+"""Items of benchmarks, read from JSON Lines and Parquet files."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from corpusmill.errors import AssetError, did_you_mean
+from corpusmill.errors import AssetError, did_you_mean, together
+from corpusmill.steps.decontaminate._mapping import MISSING, at_path, suggested
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.bz2", ".ndjson")
+SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.bz2", ".ndjson", ".parquet")
 ITEM = pa.schema(
     [
-        ("benchmark", pa.string()),  # the name of the file, without its suffix
-        ("id", pa.string()),  # the number of the line where the file gives none
+        ("benchmark", pa.string()),  # see `name_of`
+        ("id", pa.string()),  # the number of the line or row where the file gives none
         ("question", pa.large_string()),
-        ("answer", pa.large_string()),  # null if there is none
+        ("answers", pa.list_(pa.large_string())),  # any of them is right; empty if there is none
+        ("is_context", pa.bool_()),  # the text that questions are about, as an item of its own
     ]
 )
+SHARD = re.compile(r"-\d+-of-\d+$")
+SPLITS = ("train", "validation", "valid", "val", "dev", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fields:
+    """Where a record of a file holds what; None where it has no such field. A dot leads into a nested field, through
+    lists too: `answers.text`.
+
+    answer    a text, a number, or a list of them, any of which is right; several fields are one list
+    choices   the texts to choose from, if `answer` is the letter or the number (from 0) of one of them
+    context   the text that the question is about
+    """
+
+    question: str = "question"
+    answer: tuple[str, ...] | str | None = "answer"
+    choices: str | None = None
+    id: str | None = "id"
+    context: str | None = None
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return (self.answer,) if isinstance(self.answer, str) else tuple(self.answer or ())
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """(parameter, path) of the fields that every record must have."""
+        single = [(name, getattr(self, name)) for name in ("question", "choices", "id", "context")]
+        pairs = [*single[:1], *(("answer", path) for path in self.answers), *single[1:]]
+        return [(name, path) for name, path in pairs if path is not None]
 
 
 @dataclass(frozen=True)
-class Fields:
-    """The names of the fields of a line; None where the files have no such field.
+class FieldsOfFiles:
+    """The fields of every file: `named` gives those of the benchmarks whose name fits a pattern, the first that does;
+    `others` those of the others."""
 
-    choices   the texts to choose from, if `answer` is the letter or the number (from 0) of one of them
-    """
+    others: Fields
+    named: tuple[tuple[str, Fields], ...] = ()
 
-    question: str
-    answer: str | None
-    choices: str | None
-    id: str | None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """parameter -> field, for the fields that every line must have."""
-        return {name: field for name, field in vars(self).items() if field is not None}
+    def of(self, benchmark: str) -> Fields:
+        return next((fields for name, fields in self.named if fnmatchcase(benchmark, name)), self.others)
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file, or the files of a folder in the order of their names. Raises AssetError for a folder without any."""
+    """The file, or the files of a folder and the folders in it, in the order of their names. Raises AssetError for a
+    folder without any."""
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.iterdir() if file.name.endswith(SUFFIXES))
+    files = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
     if not files:
         raise AssetError(f"{path}: a folder without benchmarks; they are files named {', '.join(SUFFIXES)}")
     return files
 
 
 def name_of(path: Path) -> str:
-    """`arc_easy` of arc_easy.jsonl.gz"""
-    return next((path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix)), path.stem)
+    """`arc_easy` of arc_easy.jsonl.gz; `squad/validation` of squad/validation-00000-of-00001.parquet.
 
-
-def read_items(paths: Sequence[Path], fields: Fields) -> pa.Table:
-    """The items of the files, ITEM, in order.
-
-    Raises AssetError for a line that is not a JSON object or lacks a field, for a value that is not text where text is
-    needed, and for a file without items.
+    A file that is named for a split alone says nothing, so the folder that it is in does.
     """
-    tables = []
+    suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), path.suffix)
+    name = SHARD.sub("", path.name.removesuffix(suffix))
+    return f"{path.parent.name}/{name}" if name in SPLITS and path.parent.name else name
+
+
+def read_items(paths: Sequence[Path], mapping: FieldsOfFiles) -> pa.Table:
+    """The items of the files, ITEM, in order; each context once, after the items of its file.
+
+    Raises AssetError, with a problem for every file that cannot be read: one with a record that is not a JSON object or
+    lacks a field, with a value that is not text where text is needed, or without items.
+    """
+    tables, errors = [], []
     for path in paths:
-        rows = [_item(path, number, line, fields) for number, line in _lines(path)]
-        if not rows:
-            raise AssetError(f"{path}: it has no items, so nothing could be found")
-        tables.append(pa.Table.from_pylist(rows, schema=ITEM))
+        try:
+            tables.append(_read(path, mapping.of(name_of(path))))
+        except AssetError as error:
+            errors.append(error)
+    if errors:
+        raise together(errors)
     return pa.concat_tables(tables).combine_chunks()
+
+
+def _read(path: Path, fields: Fields) -> pa.Table:
+    rows: list[dict[str, Any]] = []
+    contexts: dict[str, dict[str, Any]] = {}
+    for where, number, record in _records(path, fields):
+        row = _item(path, where, number, record, fields)
+        rows.append(row)
+        if fields.context is not None:
+            text = _text(where, fields.context, _one(at_path(record, fields.context)))
+            contexts.setdefault(text, row | {"question": text, "answers": [], "is_context": True})
+    if not rows:
+        raise AssetError(f"{path}: it has no items, so nothing could be found")
+    return pa.Table.from_pylist([*rows, *contexts.values()], schema=ITEM)
+
+
+def _records(path: Path, fields: Fields) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Where each record is, its number from 1, and what it holds."""
+    if path.name.endswith(".parquet"):
+        yield from _rows(path, fields)
+        return
+    for number, line in _lines(path):
+        where = f"{path}:{number}"
+        try:
+            record = orjson.loads(line)
+        except ValueError as error:
+            raise AssetError(f"{where}: not JSON ({error}); a benchmark has one JSON object per line") from None
+        if not isinstance(record, dict):
+            raise AssetError(f"{where}: not a JSON object, but {type(record).__name__}; a benchmark has one per line")
+        yield where, number, record
+
+
+def _rows(path: Path, fields: Fields) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Of the columns that are needed alone: others hold whole web pages."""
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = file.schema_arrow.names
+            wanted = {name for _, at in fields.named for name in columns if at == name or at.startswith(f"{name}.")}
+            missing = any(
+                not any(at == name or at.startswith(f"{name}.") for name in columns) for _, at in fields.named
+            )
+            for batch in file.iter_batches(1024, columns=columns if missing else sorted(wanted), use_threads=False):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield f"{path}: row {number}", number, record
+    except (pa.ArrowException, OSError) as error:
+        raise AssetError(f"{path}: cannot be read as Parquet: {error}") from error
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -81,52 +166,58 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _item(path: Path, number: int, line: bytes, fields: Fields) -> dict[str, Any]:
-    where = f"{path}:{number}"
-    try:
-        record = orjson.loads(line)
-    except ValueError as error:
-        raise AssetError(f"{where}: not JSON ({error}); a benchmark has one JSON object per line") from None
-    if not isinstance(record, dict):
-        raise AssetError(f"{where}: not a JSON object, but {type(record).__name__}; a benchmark has one per line")
-    for parameter, field in fields.named.items():
-        if field not in record:
+def _item(path: Path, where: str, number: int, record: dict[str, Any], fields: Fields) -> dict[str, Any]:
+    for parameter, field in fields.named:
+        if at_path(record, field) is MISSING:
             near = did_you_mean(field, record) or "."
-            other = "" if parameter == "question" else f", or {parameter}: null if there is none"
-            raise AssetError(
-                f'{where}: no field "{field}"{near} It has: {", ".join(record)}. '
-                f"Name the field with {parameter}: …{other}"
-            )
-    question = record[fields.question]
+            raise AssetError(f'{where}: no field "{field}"{near} {_how_to_read(path, record, fields, parameter)}')
+    question = _one(at_path(record, fields.question))
     if not isinstance(question, str):
-        raise AssetError(f'{where}: "{fields.question}" is not text, but {_shown(question)}')
+        how = _how_to_read(path, record, fields, "question")
+        raise AssetError(f'{where}: "{fields.question}" is not text, but {_shown(question)}. {how}')
     return {
         "benchmark": name_of(path),
-        "id": str(number if fields.id is None else record[fields.id]),
+        "id": str(number if fields.id is None else _one(at_path(record, fields.id))),
         "question": question,
-        "answer": _answer(where, record, fields),
+        "answers": list(dict.fromkeys(_answers(path, where, record, fields))),
+        "is_context": False,
     }
 
 
-def _answer(where: str, record: Mapping[str, Any], fields: Fields) -> str | None:
-    """The answer as text: a number or letter is replaced by its choice; of several answers, the first."""
-    answer = None if fields.answer is None else record[fields.answer]
-    if isinstance(answer, list):
-        answer = answer[0] if answer else None
-    choices = None if fields.choices is None else record[fields.choices]
+def _how_to_read(path: Path, record: Mapping[str, Any], fields: Fields, parameter: str) -> str:
+    """What a record has, and the mapping with which its file can be read."""
+    other = "" if parameter == "question" else f" ({parameter}: null if there is none)"
+    return f"It has: {', '.join(record)}. Write fields: {{{name_of(path)}: {suggested(record, vars(fields))}}}{other}"
+
+
+def _answers(path: Path, where: str, record: Mapping[str, Any], fields: Fields) -> Iterator[str]:
+    """The answers as texts: a number or letter is replaced by its choice, what is empty is left out."""
+    choices = None if fields.choices is None else at_path(record, fields.choices)
+    for field in fields.answers:
+        value = at_path(record, field)
+        for answer in value if isinstance(value, list) else [value]:
+            if answer is None or answer == "":
+                continue
+            text = answer if choices is None else _chosen(where, field, fields.choices, answer, choices)
+            if not isinstance(text, str | int | float):
+                how = _how_to_read(path, record, fields, "answer")
+                raise AssetError(f'{where}: "{field}" is not text, but {_shown(text)}. {how}')
+            yield str(text)
+
+
+def _chosen(where: str, field: str, named: str | None, answer: Any, choices: Any) -> Any:
+    labels = None
     if isinstance(choices, dict):  # as ARC has them: {"text": […], "label": […]}
         labels, choices = choices.get("label"), choices.get("text")
-    else:
-        labels = None
-    if answer is None or choices is None or answer in choices:
-        return None if answer is None else _text(where, fields, answer)
+    if isinstance(choices, list) and answer in choices:
+        return answer
     at = labels.index(answer) if isinstance(labels, list) and answer in labels else _number(answer)
     if not isinstance(choices, list) or at is None or not 0 <= at < len(choices):
         raise AssetError(
-            f'{where}: "{fields.answer}" is {_shown(answer)}, which is not a letter, number or text of '
-            f'"{fields.choices}": {_shown(choices)}'
+            f'{where}: "{field}" is {_shown(answer)}, which is not a letter, number or text of '
+            f'"{named}": {_shown(choices)}'
         )
-    return _text(where, fields, choices[at])
+    return choices[at]
 
 
 def _number(answer: Any) -> int | None:
@@ -138,10 +229,15 @@ def _number(answer: Any) -> int | None:
     return answer if isinstance(answer, int) else None
 
 
-def _text(where: str, fields: Fields, value: Any) -> str:
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise AssetError(f'{where}: "{fields.answer}" is not text, but {_shown(value)}')
+def _one(value: Any) -> Any:
+    """The only element of a list, as a path through a list gives it; any other value as it is."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _text(where: str, field: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise AssetError(f'{where}: "{field}" is not text, but {_shown(value)}')
 
 
 def _shown(value: Any) -> str:

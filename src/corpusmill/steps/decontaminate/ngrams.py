@@ -1,6 +1,7 @@
 """Does a document contain the question of a benchmark?"""
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -8,20 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError
+from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
-from corpusmill.steps.decontaminate._items import Fields
+from corpusmill.steps.decontaminate._evidence import columns, merged, nothing_found, places, texts_at
+from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
 from corpusmill.steps.verdict import Rule, failing
-from corpusmill.text.buffers import view
 from corpusmill.text.fold import fold
-from corpusmill.text.folded_words import folded_words
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import masked, with_text
 
-HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
-SHOWN = 60  # words of the passage, kept as evidence
 REACH = 100  # words before and after a question that are searched for its answer
 
 
@@ -30,40 +28,53 @@ class Ngrams:
     """Find documents that contain questions of benchmarks, and drop them, cut the passages out, or only mark them.
 
     Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by their
-    n-grams of words. `overlap` is the share of the question's words that are in n-grams found in one passage of the
-    document; a document is dropped if that is at least `min_overlap` for any question. A question of fewer than `ngram`
-    words matches only where all of it occurs, word for word. One of fewer than `shortest` words is searched for only
-    together with the beginning of its answer.
+    n-grams of words. `overlap` is the share of the question's words (not those that are in boilerplate alone) that are
+    in n-grams found in one passage of the document; a document is dropped if that is at least `min_overlap` for any
+    question. One of fewer than `shortest` words is searched for only together with the beginning of its answer.
 
-    N-grams that occur in more than `common` items are boilerplate ("which of the following statements is true"), and so
-    are those with more repeated words than distinct ones; they count for no item. How frequent an n-gram is in the
-    corpus makes no difference, so the result for a document depends on that document alone.
+    With `misspelt`, a question of W words, 6 to 24, is also found where W // 3 - 1 of its words are wrong: misspelt
+    (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words that are missing or
+    replaced by another word may have a tenth of the question's weight, log2(items / items with the word); with those
+    replaced by what is no word of two items, half of it. `overlap` is then the share of the words that are there,
+    misspelt ones included. Shorter questions than `ngram` match only in this way or, without `misspelt`, word for word.
+
+    N-grams and questions that occur in more than `common` items are boilerplate ("which of the following statements is
+    true"), and so are those with more repeated words than distinct ones; they count for no item. How frequent an n-gram
+    is in the corpus makes no difference, so the result for a document depends on that document alone.
 
     `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side;
-    a document of which nothing is left is dropped. With `require_answer`, a question counts only where its answer
-    occurs in the passage or within 100 words of it; a question without an answer counts by itself.
+    a document of which nothing is left is dropped. With `require_answer`, a question counts only where one of its
+    answers occurs in the passage or within 100 words of it; a question without an answer counts by itself.
 
-    Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, and the `passage`
-    as the document has it, its first 60 words; `hits`: benchmark, item, overlap and number of n-grams found, for every
-    question with `min_overlap`, the best first, null without any.
+    Text of `context` fields, and of what `corpus_material` names, is ordinary public text that a benchmark is made of
+    (an article of an encyclopedia, a page of a novel). It is found and recorded, and no reason to drop or cut.
+
+    Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, what is `asked`
+    (its first 60 words), and the `passage` as the document has it, its first 60 words, with the 20 words `before` and
+    `after`; `hits`: benchmark, item, overlap and number of n-grams found (0 of one found by `misspelt`), for every
+    question with `min_overlap`, the best first, null without any; `material`: the same of corpus material.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
     characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
     words that are in n-grams found
     """
 
-    benchmarks: tuple[str, ...] | str  # JSON Lines files, compressed or not, folders of them, or patterns
+    benchmarks: tuple[str, ...] | str  # JSON Lines or Parquet files, folders of them, or patterns
     ngram: int = 8  # words
     min_overlap: float | None = 0.5  # share of the question's words
-    shortest: int = 8  # words of a question that is searched for without its answer
+    shortest: int = 6  # words of a question that is searched for without its answer
+    misspelt: bool = True  # find questions of 6 to 24 words with a few words misspelt or replaced
     common: int = 10  # items that an n-gram may occur in
     require_answer: bool = False  # count a question only where its answer is near
     action: Literal["drop", "cut", "mark"] = "drop"  # drop the document, cut the passage out, or only record it
     margin: int = 30  # words cut on either side
-    question: str = "question"  # the field of a line that holds it
-    answer: str | None = "answer"  # a text, or with `choices` a letter or number; null if the files have none
+    question: str = "question"  # the field of a line or row that holds it; a dot leads into a field: `question.text`
+    answer: tuple[str, ...] | str | None = "answer"  # a text, a number, or a list of which any is right; fields of such
     choices: str | None = None  # the field with the texts that `answer` chooses from
-    id: str | None = "id"  # null: the number of the line
+    id: str | None = "id"  # null: the number of the line or row
+    context: str | None = None  # the field of the text that questions are about, to search for it too
+    fields: tuple[tuple[str, Fields], ...] = ()  # by the name of a benchmark, or a pattern: its fields instead of those
+    corpus_material: tuple[str, ...] = ()  # benchmarks, or benchmark/id, that are public text: found, and kept
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -89,7 +100,7 @@ class Ngrams:
             raise RecipeError(
                 "decontaminate/ngrams: require_answer needs the field of the answer; name it with answer: …"
             )
-        files(named)
+        self._check_names([name_of(path) for path in files(named)])
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -102,16 +113,18 @@ class Ngrams:
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text, items = docs["text"], self._items()
-        passages = find_items(fold(text), items.index)
-        if self.require_answer:
+        passages = find_items(fold(text), items.index, items.near)
+        if self.require_answer and len(passages):
             near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
             answered = [items.answered(item, around) for item, around in zip(passages["item"], texts_at(text, near))]
             passages = passages[np.array(answered, bool)]
-        overlap = passages["covered"] / items.index.words[passages["item"]]
+        least = self.min_overlap or 0.0
+        found = columns(text, items, passages, least) if len(passages) else nothing_found(len(docs))
         changed = docs
-        if self.action == "cut" and self.min_overlap is not None:
-            changed = with_text(docs, self._cut(text, passages[overlap >= self.min_overlap]))
-        for name, column in columns(text, items, passages, overlap, self.min_overlap).items():
+        if self.action == "cut" and len(passages):
+            enough = items.overlap(passages) >= least
+            changed = with_text(docs, self._cut(text, passages[enough & ~items.material[passages["item"]]]))
+        for name, column in found.items():
             changed = changed.append_column(name, column)
         return changed
 
@@ -119,8 +132,31 @@ class Ngrams:
         return failing(self, self.rules, signals)
 
     def _items(self) -> Benchmarks:
-        fields = Fields(self.question, self.answer, self.choices, self.id)
-        return benchmarks(tuple(self.benchmarks), fields, self.ngram, self.shortest, self.common)
+        others = Fields(
+            question=self.question, answer=self.answer, choices=self.choices, id=self.id, context=self.context
+        )
+        return benchmarks(
+            tuple(self.benchmarks),
+            FieldsOfFiles(others, self.fields),
+            self.ngram,
+            self.shortest,
+            self.common,
+            self.misspelt,
+            self.corpus_material,
+        )
+
+    def _check_names(self, known: list[str]) -> None:
+        """Raises RecipeError if fields or corpus_material name a benchmark that no file is of."""
+        for parameter, patterns in (
+            ("fields", [name for name, _ in self.fields]),
+            ("corpus_material", self.corpus_material),
+        ):
+            for pattern in patterns:
+                if not any(fnmatchcase(name, pattern) or fnmatchcase(pattern, f"{name}/*") for name in known):
+                    raise RecipeError(
+                        f'decontaminate/ngrams: {parameter} names "{pattern}", which is none of the benchmarks'
+                        f"{did_you_mean(pattern, known) or '.'} They are: {', '.join(known)}."
+                    )
 
     def _cut(self, text: pa.LargeStringArray, passages: NDArray[Any]) -> pa.LargeStringArray:
         """The texts without the passages; null where no words are left."""
@@ -131,69 +167,3 @@ class Ngrams:
         shorter = np.zeros(len(text), bool)
         shorter[spans[:, 0]] = True
         return masked(rest, pa.array(shorter), lambda cut: pc.if_else(pc.equal(fold(cut), ""), None, cut))
-
-
-def columns(
-    text: pa.LargeStringArray,
-    items: Benchmarks,
-    passages: NDArray[Any],
-    overlap: NDArray[np.float64],
-    least: float | None,
-) -> dict[str, pa.Array]:
-    """The signals of a batch from the passages in it; `least` is the overlap of a hit."""
-    document, item = passages["document"], passages["item"]
-    order = np.lexsort((passages["first"], item, -passages["covered"], -overlap, document))
-    _, first_of_pair = np.unique(np.stack([document[order], item[order]]), axis=1, return_index=True)
-    order = order[np.sort(first_of_pair)]
-    passages, overlap, document, item = passages[order], overlap[order], document[order], item[order]
-
-    named, share = pa.array(item, pa.int32()), pa.array(overlap)
-    benchmark, name = items.benchmark.take(named), items.id.take(named)
-    hits = pa.StructArray.from_arrays([benchmark, name, share, pa.array(passages["grams"])], fields=list(HIT))
-    hits = hits.filter(pa.array(overlap >= (least or 0.0)))
-    ends = np.searchsorted(document[overlap >= (least or 0.0)], np.arange(len(text) + 1))
-
-    documents, best = np.unique(document, return_index=True)
-    shown = passages[best]
-    evidence = texts_at(text, places(text, shown, shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)))
-    row = np.full(len(text), -1)  # of each document in the arrays of best matches; -1 becomes null
-    row[documents] = np.arange(len(documents))
-    at = pa.array(row, mask=row < 0)
-    chosen = pa.array(best)
-    return {
-        "overlap": pc.fill_null(share.take(chosen).take(at), 0.0),
-        "benchmark": benchmark.take(chosen).take(at),
-        "item": name.take(chosen).take(at),
-        "passage": pa.array(evidence, pa.string()).take(at),
-        "hits": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), hits, mask=pa.array(ends[1:] == ends[:-1])),
-    }
-
-
-def places(
-    text: pa.LargeStringArray, passages: NDArray[Any], first: NDArray[np.int32], end: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """(passages, 3) document, first byte and end of the words [first, end) of each, within the bounds of the
-    document."""
-    documents, row = np.unique(passages["document"], return_inverse=True)
-    words, offsets = folded_words(text.take(pa.array(documents)))
-    base, count = offsets[row], np.diff(offsets)[row]
-    start = words[base + np.maximum(first, 0), 0]
-    stop = words[base + np.minimum(end, count) - 1, 1]
-    return np.stack([passages["document"].astype(np.int64), start, stop], axis=1)
-
-
-def texts_at(text: pa.LargeStringArray, spans: NDArray[np.int64]) -> list[str]:
-    """The text of each of the spans: document, first byte, end."""
-    data, offsets = view(text)
-    return [data[offsets[d] + start : offsets[d] + stop].tobytes().decode() for d, start, stop in spans.tolist()]
-
-
-def merged(spans: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The spans in order, as `replace_spans` takes them; those that touch or overlap are merged."""
-    disjoint: list[list[int]] = []
-    for document, start, stop in sorted(spans.tolist()):
-        if disjoint and disjoint[-1][0] == document and start <= disjoint[-1][2]:
-            disjoint[-1][2] = max(disjoint[-1][2], stop)
-        else:
-            disjoint.append([document, start, stop])
-    return np.array(disjoint, np.int64).reshape(-1, 3)

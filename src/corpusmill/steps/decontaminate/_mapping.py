@@ -1,0 +1,95 @@
+"""Paths into records of benchmarks, and a guess which fields of an unknown file hold what."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+MISSING = object()
+# Names that published benchmarks give these fields, the most telling first.
+QUESTIONS = ("question", "query", "prompt", "problem", "instruction", "goal", "input", "sentence", "ctx", "text")
+ANSWERS = ("answer", "answers", "answers_spans", "answerKey", "answer_key", "correct_answer", "best_answer", "target",
+           "label", "solution", "canonical_solution", "short_answers", "annotations", "output", "response")  # fmt: skip
+WITHIN = ("aliases", "spans", "text", "value", "short_answers", "number")  # an answer that has fields of its own
+CHOICES = ("choices", "options", "endings")
+IDS = ("id", "query_id", "question_id", "qid", "task_id", "example_id", "idx", "ind", "_id")
+
+
+def at_path(record: Any, path: str) -> Any:
+    """What is at a dotted path; through a list, the list of what is at it in each element, lists in it joined.
+
+    returns   MISSING if it is not there, or only in elements of an empty list or below null: then an empty list
+
+    >>> at_path({"answers": {"text": ["a", "b"]}}, "answers.text")
+    ['a', 'b']
+    >>> at_path({"found": [{"short": {"text": ["a"]}}, {"short": {"text": ["b", "c"]}}]}, "found.short.text")
+    ['a', 'b', 'c']
+    """
+    if isinstance(record, Mapping) and path in record:
+        return record[path]
+    if isinstance(record, list):
+        found = [value for value in (at_path(each, path) for each in record) if value is not MISSING]
+        if record and not found:
+            return MISSING
+        return [one for value in found for one in (value if isinstance(value, list) else [value])]
+    if record is None:
+        return []
+    name, _, rest = path.partition(".")
+    if not rest or not isinstance(record, Mapping) or name not in record:
+        return MISSING
+    return at_path(record[name], rest)
+
+
+def suggested(record: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """A mapping for files of such records, as a recipe says it. What is given and there stays as it is.
+
+    >>> suggested({"query_id": "7", "passage": "", "question": "", "answers_spans": {"spans": [], "types": []}}, {})
+    '{question: question, answer: answers_spans.spans, id: query_id}'
+    """
+    question = _kept(record, given.get("question")) or _named(record, QUESTIONS, ("text",))
+    question = question or next(iter(get_close_matches("question", record)), "…")
+    answer = _kept(record, given.get("answer")) or _named(record, ANSWERS, WITHIN) or "null"
+    number = answer.removesuffix("spans") + "number"
+    if answer.endswith(".spans") and at_path(record, number) is not MISSING:
+        answer = f"[{answer}, {number}]"
+    options = next((name for name in CHOICES if name in record), None)
+    choices = f", choices: {options}" if options and "." not in answer and answer != "null" else ""
+    return f"{{question: {question}, answer: {answer}{choices}, id: {_named(record, IDS, ()) or 'null'}}}"
+
+
+def _kept(record: Mapping[str, Any], path: Any) -> str | None:
+    value = at_path(record, path) if isinstance(path, str) else MISSING
+    return path if value is not MISSING and _is_plain(value) else None
+
+
+def _named(record: Mapping[str, Any], names: Sequence[str], within: Sequence[str]) -> str | None:
+    """The path of the first of these fields that holds text, a number or a list of them, or one of `within` that does.
+
+    Lower and upper case make no difference, and the fields of TriviaQA's `answer` that hold text beside the aliases are
+    passed by.
+    """
+    lower = {field.lower(): field for field in record}
+    for name in names:
+        field = lower.get(name.lower())
+        if field is None:
+            continue
+        if _is_plain(record[field]):
+            return field
+        for path in _paths(field, within):
+            value = at_path(record, path)
+            if value is not MISSING and _is_plain(value):
+                return path
+    return None
+
+
+def _paths(field: str, within: Sequence[str]) -> Iterator[str]:
+    for name in within:
+        yield f"{field}.{name}"
+    for outer in within:
+        for inner in within:
+            yield f"{field}.{outer}.{inner}"
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is text or a number, or a list of them. An empty list may be one."""
+    values = value if isinstance(value, list) else [value]
+    return all(isinstance(one, str | int | float) for one in values)

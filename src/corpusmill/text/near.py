@@ -1,0 +1,510 @@
+"""Short items in spite of misspelt, replaced, missing and additional words: a few of three words in a row lead to them.
+
+A misspelt word in the middle of a question of twelve words leaves no eight in a row. So an item of SHORTEST to LONGEST
+words is also held beside the text word by word, wherever one of its seeds occurs. Its seeds are as many runs of three
+words without a word in common as it has room for, W // 3 of W words: wherever W // 3 - 1 words are wrong, a seed is
+whole (Jokinen and Ukkonen 1991, doi:10.1007/3-540-54345-7_67, on q-grams). Those runs are taken that
+are rarest by the frequency of their words among the items, so that few places of ordinary text are looked at.
+
+Words are weighted by log2(items / items with the word): a question is that question while its telling words are there.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.hashing import P1, quick_hash
+from corpusmill.text.lowlevel import NO_BITS, Bits
+from corpusmill.text.sets import filter_of, find, never_zero, slots_for
+from corpusmill.text.shingles import word_places
+from corpusmill.text.spans import longest
+
+SHORTEST, LONGEST = 6, 24  # words of an item that is searched for in this way
+DISTINCT = 5  # words of an item, at least: numbers are all 0, and formulae have few words
+SEED = 3  # words
+PLACES = 64  # of a run among the items; one that is in more is no seed
+SCALE = 8  # of the weights, which are whole numbers
+LOST = 0.1  # share of an item's weight that words may have which are missing or another word
+GARBLED = 0.5  # and with those that are no word
+KNOWN = 2  # items with a word, from which on it is a word
+WIDE = 32  # bytes of the longest word that may be misspelt
+
+
+class Near(NamedTuple):
+    """The seeds of short items, and their words; read-only, and shared by all processes if mapped from files.
+
+    shift, filter, keys, entry   the seeds, as the runs of `overlap.Index`
+    first       (seeds + 1,) the first place of each seed in `item` and `at`
+    item, at    (places,) an item with the seed, and the first word of the seed in it
+    begin       (items + 1,) the first word of each item in `word`; items that are not searched for have none
+    word        (words,) hash
+    weight      (words,) SCALE * log2(items / items with the word), and 1 at least
+    place       (words + 1,) first byte of each word in `letters`
+    letters     the bytes of the words
+    known       hash table of the words of KNOWN items and more
+    """
+
+    shift: int
+    filter: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    entry: NDArray[np.int32]
+    first: NDArray[np.int64]
+    item: NDArray[np.int32]
+    at: NDArray[np.int32]
+    begin: NDArray[np.int64]
+    word: NDArray[np.uint64]
+    weight: NDArray[np.int32]
+    place: NDArray[np.int64]
+    letters: NDArray[np.uint8]
+    known: NDArray[np.uint64]
+
+
+ARRAYS = Near._fields[1:]
+
+
+def _empty(kind: type[np.generic], size: int = 0) -> NDArray[Any]:
+    array = np.zeros(size, kind)
+    array.setflags(write=False)
+    return array
+
+
+# Leads to no item.
+NOTHING = Near(
+    58,
+    filter=_empty(np.uint64, 1),
+    keys=_empty(np.uint64, 1),
+    entry=_empty(np.int32, 1),
+    first=_empty(np.int64, 1),
+    item=_empty(np.int32),
+    at=_empty(np.int32),
+    begin=_empty(np.int64, 1),
+    word=_empty(np.uint64),
+    weight=_empty(np.int32),
+    place=_empty(np.int64, 1),
+    letters=_empty(np.uint8),
+    known=_empty(np.uint64, 1),
+)
+
+
+@inlined
+def wrong_words(words: int) -> int:
+    """How many words of an item may be wrong: of 6 one, of 9 two, of 12 three."""
+    return words // SEED - 1
+
+
+def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
+    """The seeds of folded items.
+
+    shortest   words of the shortest item that is searched for, and SHORTEST at least
+    common     an item whose words occur in a row in more items is boilerplate ("which of the following is true"), and
+               not searched for
+    """
+    text = view(items)
+    size = np.zeros(len(items), np.int32)
+    _count(text, size)
+    every = np.empty(int(size.sum()), np.uint64)
+    starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    ends = np.empty((len(every), 2), np.int64)
+    _hash(text, every, ends)
+    weight, words = _weights(every, np.repeat(np.arange(len(items)), size), len(items))
+    known = np.zeros(slots_for(max(len(words), 1)), np.uint64)
+    _insert(words, known, np.zeros(len(known), np.int32))
+
+    short = (size >= max(shortest, SHORTEST)) & (size <= LONGEST)
+    holding = np.zeros(len(items), np.int32)
+    wanted = np.flatnonzero(short)
+    table = np.zeros(slots_for(max(len(wanted), 1)), np.uint64)
+    _holding(every, starts, wanted, table, holding)
+    short &= (holding <= common) & _telling_items(every, size)
+    chosen = np.flatnonzero(short)
+    begin = np.concatenate([[0], np.cumsum(np.where(short, size, 0))]).astype(np.int64)
+    of_short = np.repeat(short, size)
+
+    rooms = size[chosen] // SEED
+    item = np.repeat(chosen, rooms).astype(np.int32)
+    at = np.empty(len(item), np.int32)
+    runs = np.empty(len(item), np.uint64)
+    _seeds(every, weight, _shared(every), starts, chosen, at, runs)
+    order = np.lexsort((at, item, runs))
+    order = order[runs[order] != NO_BITS]
+    runs, item, at = runs[order], item[order], at[order]
+    seeds = np.unique(runs)
+    first = np.append(np.searchsorted(runs, seeds), len(runs)).astype(np.int64)
+    shift, filter_ = filter_of(seeds)
+    keys = np.zeros(slots_for(max(len(seeds), 1)), np.uint64)
+    entry = np.zeros(len(keys), np.int32)
+    _insert(seeds, keys, entry)
+
+    spans = ends[of_short]
+    lengths = spans[:, 1] - spans[:, 0]
+    bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    letters = np.zeros(int(bounds[-1]) + 8, np.uint8)
+    _letters(text, spans, bounds, letters)
+    arrays = (filter_, keys, entry, first, item, at, begin, every[of_short], weight[of_short], bounds, letters, known)
+    for array in arrays:
+        array.setflags(write=False)
+    return Near(shift, *arrays)
+
+
+def _weights(
+    words: NDArray[np.uint64], item: NDArray[np.int64], items: int
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """The weight of each word of the items, and the distinct words of KNOWN items and more."""
+    order = np.lexsort((item, words))
+    ordered, of = words[order], item[order]
+    begins = np.append(True, ordered[1:] != ordered[:-1])[: len(words)]
+    another = begins | np.append(True, of[1:] != of[:-1])[: len(words)]
+    number = np.cumsum(begins) - 1
+    frequency = np.bincount(number, another)
+    weight = np.empty(len(words), np.int32)
+    weight[order] = np.maximum(np.rint(SCALE * np.log2(items / frequency)), 1)[number]
+    return weight, ordered[begins][frequency >= KNOWN]
+
+
+def _telling_items(words: NDArray[np.uint64], size: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which items have enough distinct words: DISTINCT, and at least half of all, as `overlap` asks of an n-gram."""
+    item = np.repeat(np.arange(len(size)), size)
+    order = np.lexsort((words, item))
+    new = np.append(True, (words[order][1:] != words[order][:-1]) | (item[order][1:] != item[order][:-1]))[: len(words)]
+    distinct = np.bincount(item[order], new, len(size))
+    telling: NDArray[np.bool_] = (distinct >= DISTINCT) & (2 * distinct >= size)
+    return telling
+
+
+@kernel
+def _count(text: Text, words: NDArray[np.int32]) -> None:
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    for d in range(len(words)):
+        words[d] = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
+
+
+@kernel
+def _hash(text: Text, every: NDArray[np.uint64], ends: NDArray[np.int64]) -> None:
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    out = 0
+    for d in range(len(text.offsets) - 1):
+        for i in range(word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)):
+            every[out] = quick_hash(text.data, start[i], end[i] - start[i])
+            ends[out, 0], ends[out, 1] = start[i], end[i]
+            out += 1
+
+
+@kernel
+def _letters(text: Text, spans: NDArray[np.int64], bounds: NDArray[np.int64], letters: NDArray[np.uint8]) -> None:
+    for i in range(len(spans)):
+        for k in range(spans[i, 1] - spans[i, 0]):
+            letters[bounds[i] + k] = text.data[spans[i, 0] + k]
+
+
+@inlined
+def _run(words: NDArray[np.uint64], i: int, length: int) -> Bits:
+    """The hash of a run of words, as `overlap` makes it from prefixes."""
+    h = NO_BITS
+    for k in range(i, i + length):
+        h = h * P1 + words[k]
+    return never_zero(h)
+
+
+@kernel
+def _holding(
+    every: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    table: NDArray[np.uint64],
+    holding: NDArray[np.int32],
+) -> None:
+    """Write to holding[item] how many items have all words of that item in a row, for each that is wanted."""
+    mask = len(table) - 1
+    count, last = np.zeros(len(table), np.int32), np.full(len(table), -1, np.int64)
+    lengths = np.zeros(LONGEST + 1, np.bool_)
+    for item in wanted:
+        size = starts[item + 1] - starts[item]
+        key = _run(every, starts[item], size)
+        table[find(table, mask, key)] = key
+        lengths[size] = True
+    for item in range(len(starts) - 1):
+        for length in range(1, LONGEST + 1):
+            if not lengths[length]:
+                continue
+            top = NO_BITS + np.uint64(1)
+            for _ in range(length):
+                top *= P1
+            h = NO_BITS
+            for i in range(starts[item], starts[item + 1]):
+                h = h * P1 + every[i]
+                if i >= starts[item] + length:
+                    h -= every[i - length] * top
+                if i + 1 >= starts[item] + length:
+                    slot = find(table, mask, never_zero(h))
+                    if table[slot] != NO_BITS and last[slot] != item:
+                        last[slot] = item
+                        count[slot] += 1
+    for item in wanted:
+        key = _run(every, starts[item], starts[item + 1] - starts[item])
+        holding[item] = count[find(table, mask, key)]
+
+
+def _shared(every: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """(words,) whether the run that begins at a word is in more than PLACES places; runs go on into the next item."""
+    runs = np.zeros(len(every), np.uint64)
+    if len(every) >= SEED:
+        _runs(every, runs)
+    _, number, count = np.unique(runs, return_inverse=True, return_counts=True)
+    shared: NDArray[np.bool_] = (count > PLACES)[number]
+    return shared
+
+
+@kernel
+def _runs(every: NDArray[np.uint64], runs: NDArray[np.uint64]) -> None:
+    for i in range(len(every) - SEED + 1):
+        runs[i] = _run(every, i, SEED)
+
+
+@kernel
+def _seeds(
+    every: NDArray[np.uint64],
+    weight: NDArray[np.int32],
+    shared: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    at: NDArray[np.int32],
+    runs: NDArray[np.uint64],
+) -> None:
+    """The seeds of each item: W // SEED runs that share no word, with the least sum of costs. The run of one that too
+    many items share is 0."""
+    cost = np.empty((LONGEST // SEED + 1, LONGEST + 1), np.int64)
+    out = 0
+    for item in chosen:
+        begin = starts[item]
+        size = starts[item + 1] - begin
+        rooms = size // SEED
+        cost[:] = 1 << 62
+        cost[0, :] = 0
+        for n in range(1, rooms + 1):  # cost[n, w]: of n seeds among the first w words
+            for w in range(n * SEED, size + 1):
+                cost[n, w] = min(cost[n, w - 1], cost[n - 1, w - SEED] + _cost(weight, shared, begin + w - SEED))
+        w = size
+        for n in range(rooms, 0, -1):
+            while cost[n, w] == cost[n, w - 1]:
+                w -= 1
+            w -= SEED
+            at[out + n - 1] = w
+            runs[out + n - 1] = NO_BITS if shared[begin + w] else _run(every, begin + w, SEED)
+        out += rooms
+
+
+@inlined
+def _cost(weight: NDArray[np.int32], shared: NDArray[np.bool_], i: int) -> Any:
+    """How frequent a seed is: 2**40 if each of its words is in every item, half of that per bit of weight; 2**50 if
+    too many items share it."""
+    bits = 0
+    for k in range(i, i + SEED):
+        bits += weight[k]
+    return np.int64(1) << np.int64(50 if shared[i] else 40 - min(bits // SCALE, 40))
+
+
+@kernel
+def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[np.int32]) -> None:
+    for i in range(len(known)):
+        at = find(keys, len(keys) - 1, known[i])
+        keys[at], entry[at] = known[i], i
+
+
+# ------------------------------------------------------------------------------ in a document
+
+
+class Words(NamedTuple):
+    """The words of a document.
+
+    prefix       (words + 1,) the hash of the first i words
+    start, end   (words,) their bytes in `data`
+    """
+
+    data: NDArray[np.uint8]
+    prefix: NDArray[np.uint64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+@inlined
+def _hash_at(words: Words, i: int) -> Bits:
+    return words.prefix[i + 1] - words.prefix[i] * P1
+
+
+@inlined
+def is_close(
+    word: NDArray[np.uint64], begin: int, size: int, at: int, prefix: NDArray[np.uint64], count: int, i: int
+) -> bool:
+    """Whether at most the words that may be wrong are not within one word of where the seed at word i puts them.
+
+    word    of all items; this one has word[begin : begin + size]
+    prefix  of the words of the document, `count` of them
+
+    Nearly all places that seeds lead to end here, so it takes arrays alone: of a tuple, each array costs a reference.
+    """
+    left = wrong_words(size)
+    for a in range(size):
+        if at <= a < at + SEED:
+            continue
+        wanted, d = word[begin + a], i + a - at
+        if 0 <= d < count and prefix[d + 1] - prefix[d] * P1 == wanted:
+            continue
+        if 0 < d <= count and prefix[d] - prefix[d - 1] * P1 == wanted:
+            continue
+        if -1 <= d < count - 1 and prefix[d + 2] - prefix[d + 1] * P1 == wanted:
+            continue
+        left -= 1
+        if left < 0:
+            return False
+    return True
+
+
+@kernel
+def held_beside(near: Near, item: int, at: int, words: Words, count: int, i: int) -> Any:
+    """An item beside the words of a document, outwards from a seed: word `at` of the one, `i` of the other.
+
+    returns   the words [first, end) of the document, the wrong words, and the words of the item that are not there; or
+              more wrong words than may be. See `_outwards` for what counts as wrong
+    """
+    begin, size = near.begin[item], near.begin[item + 1] - near.begin[item]
+    most = wrong_words(size)
+    total = 0
+    for k in range(begin, begin + size):
+        total += near.weight[k]
+    end, wrong, gone, lost, garbled = _outwards(near, begin, size, at + SEED, words, count, i + SEED, 1, most)
+    if wrong > most:
+        return i, end, wrong, gone
+    first, more, missed, less, bad = _outwards(near, begin, size, at - 1, words, count, i - 1, -1, most - wrong)
+    lost += less
+    if lost > LOST * total or lost + garbled + bad > GARBLED * total:
+        more = most + 1
+    return first + 1, end, wrong + more, gone + missed
+
+
+@inlined
+def _outwards(near: Near, begin: int, size: int, a: int, words: Words, count: int, d: int, step: int, most: int) -> Any:
+    """Hold the words of an item from `a` on beside those of a document from `d` on, forwards (step 1) or backwards.
+
+    Each pair of words is the first of these that it can be:
+    - the same
+    - misspelt: 1 wrong
+    - one word of the item that is two of the document, 1 wrong; two that are one, 2 wrong
+    - another word, behind which the two go on alike: 1 wrong, and not there
+    - an additional word of the document, or a missing one of the item: 1 wrong, and the missing one is not there
+    - another word: 1 wrong, and not there
+
+    returns   where it ends in the document; wrong words, words that are not there, and the weight of these. It ends
+              once there are more wrong words than `most`
+    """
+    wrong = gone = lost = garbled = 0
+    while 0 <= a < size and wrong <= most:
+        wanted, weight = near.word[begin + a], near.weight[begin + a]
+        if not 0 <= d < count:
+            wrong, gone, lost, a = wrong + 1, gone + 1, lost + weight, a + step
+            continue
+        if _hash_at(words, d) == wanted:
+            a, d = a + step, d + step
+            continue
+        further, behind = 0 <= d + step < count, 0 <= a + step < size
+        wrong += 1
+        if _misspelt(near, begin + a, words, d):
+            a, d = a + step, d + step
+        elif further and _is_two(
+            near.letters,
+            near.place[begin + a],
+            near.place[begin + a + 1],
+            words.data,
+            words.start[min(d, d + step)],
+            words.end[min(d, d + step)],
+            words.start[max(d, d + step)],
+            words.end[max(d, d + step)],
+        ):
+            a, d = a + step, d + 2 * step
+        elif behind and _is_two(
+            words.data,
+            words.start[d],
+            words.end[d],
+            near.letters,
+            near.place[begin + min(a, a + step)],
+            near.place[begin + min(a, a + step) + 1],
+            near.place[begin + max(a, a + step)],
+            near.place[begin + max(a, a + step) + 1],
+        ):
+            wrong, a, d = wrong + 1, a + 2 * step, d + step
+        elif (
+            further
+            and not (behind and _hash_at(words, d + step) == near.word[begin + a + step])
+            and (_hash_at(words, d + step) == wanted)
+        ):
+            lost, d = lost + weight, d + step
+        elif (
+            behind
+            and not (further and _hash_at(words, d + step) == near.word[begin + a + step])
+            and (_hash_at(words, d) == near.word[begin + a + step])
+        ):
+            gone, lost, a = gone + 1, lost + weight, a + step
+        else:
+            gone += 1
+            word = never_zero(_hash_at(words, d))
+            if near.known[find(near.known, len(near.known) - 1, word)] == word:
+                lost += weight
+            else:
+                garbled += weight
+            a, d = a + step, d + step
+    return d, wrong, gone, lost, garbled
+
+
+@inlined
+def _is_two(
+    one: NDArray[np.uint8], lo: int, hi: int, two: NDArray[np.uint8], start: int, end: int, start2: int, end2: int
+) -> bool:
+    """Whether a word is two others, written together."""
+    if hi - lo != end - start + end2 - start2:
+        return False
+    for k in range(end - start):
+        if one[lo + k] != two[start + k]:
+            return False
+    for k in range(end2 - start2):
+        if one[lo + end - start + k] != two[start2 + k]:
+            return False
+    return True
+
+
+@inlined
+def _misspelt(near: Near, k: int, words: Words, d: int) -> Any:
+    """Whether a word of the document is word k of the items with a letter wrong, or two in one of 8 and more.
+
+    Wrong is a letter that is missing, additional or another, or two that are exchanged (optimal string alignment,
+    Damerau 1964, doi:10.1145/363958.363994), in bytes. A word of one letter has none.
+    """
+    lo, hi = near.place[k], near.place[k + 1]
+    start, end = words.start[d], words.end[d]
+    size = hi - lo
+    other = end - start
+    most = 1 if size < 8 else 2
+    if abs(size - other) > most or size > WIDE or size < 2:
+        return False
+    return _edits(near.letters, lo, size, words.data, start, other) <= most
+
+
+@kernel
+def _edits(one: NDArray[np.uint8], lo: int, size: int, other: NDArray[np.uint8], start: int, width: int) -> Any:
+    before, row, after = np.zeros(WIDE + 4, np.int64), np.zeros(WIDE + 4, np.int64), np.zeros(WIDE + 4, np.int64)
+    for j in range(width + 1):
+        row[j] = j
+    for i in range(1, size + 1):
+        after[0] = i
+        for j in range(1, width + 1):
+            same = one[lo + i - 1] == other[start + j - 1]
+            least = min(row[j] + 1, after[j - 1] + 1, row[j - 1] + (0 if same else 1))
+            if i > 1 and j > 1 and one[lo + i - 1] == other[start + j - 2] and one[lo + i - 2] == other[start + j - 1]:
+                least = min(least, before[j - 2] + 1)
+            after[j] = least
+        before, row, after = row, after, before
+    return row[width]
