@@ -2,7 +2,7 @@
 
 classifier    the quality model against human labels
 dedup         exact and MinHash deduplication against the exact similarity of all pairs
-language      lid.176 on documents and sentences
+language      lid.wide and lid.176 on documents, sentences, short pieces and unknown languages
 perplexity    clean prose against garbled text and spam
 pii           labelled and made sentences, names in the news
 decontam      benchmark items put into real pages

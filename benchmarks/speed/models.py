@@ -14,8 +14,9 @@ from benchmarks import samples
 from benchmarks.common import Figure, Workload, row, table, thread_seconds
 from corpusmill import assets
 from corpusmill.models.fasttext import FastText
-from corpusmill.models.language import LID_176, Identifier
+from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import TOXICITY_EN, WORDS_EN, ToxicityModel
+from corpusmill.models.wide import LID_176
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.quality import Quality
 from corpusmill.steps.annotate.toxicity import Toxicity
@@ -50,7 +51,7 @@ def language(texts: list[str], runs: int) -> list[Figure]:
     library = fasttext.load_model(str(assets.locate(LID_176)))
     lines = [text.replace("\n", " ") for text in texts]  # it takes no others
     ours = len(texts) / thread_seconds(lambda: model.predict(column, 1), runs)
-    whole = len(texts) / thread_seconds(lambda: Identifier().columns(column), runs)
+    whole = len(texts) / thread_seconds(lambda: Identifier(model=LID_176).columns(column), runs)
     theirs = len(texts) / thread_seconds(lambda: [library.predict(line) for line in lines], 1)
     label, score = (part[:, 0] for part in model.predict(column, 1))
     expected = [library.predict(line) for line in lines]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.models.fasttext import FastText
 from corpusmill.models.language import Identifier, average, cut_windows
+from corpusmill.models.language_groups import GROUPS
+from corpusmill.models.wide import LID_176, LID_WIDE, WideModel
 from corpusmill.steps import Annotate, Filter
 from corpusmill.steps.annotate.language import Language as AnnotateLanguage
 from corpusmill.steps.filter.language import Language
@@ -50,10 +51,10 @@ def test_a_document_without_a_word_has_no_language():
 
 def test_drops_other_languages_and_uncertain_ones():
     unsure = "12:30 - 14:00 ok"
-    label, score = (columns(AnnotateLanguage(), unsure)[name][0] for name in ("label", "score"))
+    label, score = (columns(AnnotateLanguage(model=LID_176), unsure)[name][0] for name in ("label", "score"))
     assert label == "en" and 0 < score < 0.65  # what makes it a case of min_score
-    assert reasons(Language(), ENGLISH, GERMAN, unsure) == [None, "language", "min_score"]
-    assert reasons(Language(languages=("de", "el")), ENGLISH, GERMAN, GREEK, unsure) == [
+    assert reasons(Language(model=LID_176), ENGLISH, GERMAN, unsure) == [None, "language", "min_score"]
+    assert reasons(Language(languages=("de", "el"), model=LID_176), ENGLISH, GERMAN, GREEK, unsure) == [
         "language",
         None,
         None,
@@ -85,8 +86,8 @@ def test_filter_and_annotation_measure_the_same():
 def test_a_long_document_is_read_in_the_middle_and_at_its_end_too():
     # The beginning alone is English; two of three windows are German.
     text = ENGLISH * 20 + GERMAN * 100
-    assert columns(AnnotateLanguage(windows=1), text)["label"] == ["en"]
-    signals = columns(AnnotateLanguage(), text)
+    assert columns(AnnotateLanguage(windows=1, model=LID_176), text)["label"] == ["en"]
+    signals = columns(AnnotateLanguage(model=LID_176), text)
     assert signals["label"] == ["de"] and signals["runner_up"] == ["en"]
     assert signals["score"][0] == pytest.approx(2 / 3, abs=0.02)
     assert signals["runner_up_score"][0] == pytest.approx(1 / 3, abs=0.02)
@@ -94,8 +95,8 @@ def test_a_long_document_is_read_in_the_middle_and_at_its_end_too():
 
 def test_a_window_can_leave_out_the_head_of_a_document():
     text = "Home About us Contact Privacy policy Search this site. " * 20 + GERMAN * 100
-    assert columns(AnnotateLanguage(windows=1), text)["label"] == ["en"]
-    assert columns(AnnotateLanguage(windows=1, offset=0.25), text)["label"] == ["de"]
+    assert columns(AnnotateLanguage(windows=1, model=LID_176), text)["label"] == ["en"]
+    assert columns(AnnotateLanguage(windows=1, offset=0.25, model=LID_176), text)["label"] == ["de"]
     with pytest.raises(RecipeError, match="offset is a share of the document, from 0 to 1, got 25"):
         AnnotateLanguage(offset=25)
 
@@ -204,10 +205,10 @@ def test_wrong_parameters_are_reported_when_it_is_made():
     with pytest.raises(RecipeError) as error:
         Language(languages=("en", "cebb"))
     assert str(error.value) == (
-        'languages has "cebb", which lid.176.ftz does not know; did you mean "ceb"? '
-        "It knows en, ru, de, fr, it, ja, es, ceb, tr, pt, uk, eo and 164 more."
+        'languages has "cebb", which lid.wide does not know; did you mean "ceb"? '
+        "It knows af, am, ar, as, az, be, bg, bn, br, bs, ca, cs and 215 more."
     )
-    with pytest.raises(RecipeError, match=r'min_scores has "Ω", which lid\.176\.ftz does not know\. It knows'):
+    with pytest.raises(RecipeError, match=r'min_scores has "Ω", which lid\.wide does not know\. It knows'):
         Language(min_scores=(("Ω", 0.5),))
     with pytest.raises(RecipeError, match="languages is empty"):
         Language(languages=())
@@ -228,5 +229,50 @@ def test_is_a_value():
 def test_the_model_is_read_once_a_process():
     AnnotateLanguage().signals(docs(ENGLISH))
     Language().signals(docs(ENGLISH))
-    assert assets.load("lid.176.ftz", FastText.load) is assets.load("lid.176.ftz", FastText.load)
+    assert assets.load(LID_WIDE, WideModel.load) is assets.load(LID_WIDE, WideModel.load)
     assert Identifier().labels() is Identifier().labels()
+
+
+def test_lid_176_by_name_is_the_model_of_the_published_recipes():
+    old, new = AnnotateLanguage(model=LID_176), AnnotateLanguage()
+    pidgin = (
+        "Di goment don tok say dem go pay workers dia salary before di month end, but pipol no gree believe dem. " * 3
+    )
+    assert columns(old, pidgin)["label"] == ["en"] and columns(new, pidgin)["label"] == ["pcm"]
+    assert old.assets == (LID_176,)
+    assert new.assets == (LID_WIDE, LID_176)  # which is asked about short texts
+
+
+# Basque with its letters in another order: in no language, in letters that many have.
+INVENTED = "zorlak mubrine tavushi krelo pandivu shomek ruldani faxo benktil, gohari sindok walpeti yuram. " * 5
+
+
+def test_a_text_in_none_of_the_languages_is_unknown():
+    signals = columns(AnnotateLanguage(), INVENTED, ENGLISH * 5)
+    assert signals["label"] == ["unknown", "en"]
+    assert signals["score"][0] == 0 and signals["runner_up"][0] in Identifier().labels()
+    assert reasons(Language(), INVENTED) == ["language"]
+    assert reasons(Language(languages=("en", "unknown")), INVENTED, ENGLISH * 5, "") == [None, None, "language"]
+
+
+def test_a_group_keeps_all_its_languages_by_the_sum_of_their_scores():
+    signals = {
+        "label": pa.array(["hr", "hr", "sl", "unknown", None]),
+        "score": pa.array([0.5, 0.5, 0.9, 0.0, 0.0], pa.float32()),
+        "runner_up": pa.array(["bs", "sl", "hr", "hr", None]),
+        "runner_up_score": pa.array([0.4, 0.4, 0.1, 0.9, 0.0], pa.float32()),
+    }
+    blank = docs(*[None] * 5)
+    together = Language(languages=("serbo-croatian",), min_score=0.65)
+    assert together.reasons(blank, signals).to_pylist() == [None, "min_score", "language", "language", "language"]
+    alone = Language(languages=("hr", "bs", "sr"), min_score=0.65)
+    assert alone.reasons(blank, signals).to_pylist()[0] == "min_score"
+    assert Language(languages=("scandinavian",), model=LID_176).languages == ("scandinavian",)
+    with pytest.raises(RecipeError, match='did you mean "serbo-croatian"'):
+        Language(languages=("serbo-croat",))
+
+
+def test_the_groups_are_of_labels_that_exist():
+    known = {*Identifier().labels(), *Identifier(model=LID_176).labels(), "nb"}
+    assert all(group <= known for group in GROUPS.values())
+    assert all(f"{name}" in " ".join((Language.__doc__ or "").split()) for name in GROUPS)

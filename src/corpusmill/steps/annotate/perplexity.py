@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.models.kenlm import SUFFIXES, KenLM
-from corpusmill.models.language import LID_176, Identifier
+from corpusmill.models.language import Identifier
 from corpusmill.models.ngram import NgramModel, Scores
+from corpusmill.models.wide import LID_176
 from corpusmill.steps import Columns
 from corpusmill.text.fold import fold
 
@@ -42,7 +43,7 @@ class Perplexity:
     finds them, or filter/top keeps exactly the share with the lowest values.
 
     `models` gives languages models of their own, and `low` and `high` cutoffs of their own; the language of a document
-    is identified as annotate/language does. Documents in other languages are scored by `model`; without it their
+    is identified by lid.176, as in CCNet. Documents in other languages are scored by `model`; without it their
     signals are null.
 
     `corpusmill train lm` makes models. KenLM files (.arpa, .klm, .binary) need the extra `kenlm`; their words are
@@ -64,7 +65,7 @@ class Perplexity:
     def __post_init__(self) -> None:
         for name in ("models", "low", "high"):
             object.__setattr__(self, name, tuple(sorted(dict(getattr(self, name)).items())))
-        known = Identifier().labels()
+        known = Identifier(model=LID_176).labels()
         for name in ("models", "low", "high"):
             for language, _ in getattr(self, name):
                 if language not in known:
@@ -84,7 +85,7 @@ class Perplexity:
         texts = docs["text"]
         if not self.models:
             return self._scored(texts, self.model or PROSE_EN, self.cutoffs)
-        label = Identifier().columns(texts)["label"]
+        label = Identifier(model=LID_176).columns(texts)["label"]
         language = pc.fill_null(
             pc.index_in(label, value_set=pa.array(dict(self.models), pa.string())), len(self.models)
         )

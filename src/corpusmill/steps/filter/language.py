@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.models.language import LID_176, Identifier
+from corpusmill.models.language import Identifier
+from corpusmill.models.language_groups import GROUPS, members
+from corpusmill.models.wide import LID_WIDE, UNKNOWN
 from corpusmill.steps import Columns
 from corpusmill.steps.verdict import join_reasons
 
@@ -22,15 +24,23 @@ class Language:
     is identified as annotate/language does, and its signals are kept too, so other thresholds can be tried without the
     text.
 
+    Languages that no model distinguishes well have a name together, which keeps all of them: `languages:
+    [scandinavian]`. A document whose label and runner-up are in one group of `languages` has the sum of both scores.
+    The groups: arabic, azerbaijani, chinese, ethiopic, hindi, hmong, kurdish, malay, nguni, norwegian, persian,
+    punjabi, rwanda-rundi, scandinavian, serbo-croatian, sotho-tswana, tajik-persian.
+
+    `unknown` in `languages` keeps the texts that fit no language of lid.wide; they have no score, and `min_score` does
+    not drop them.
+
     Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, section 3.3, keeps English at 0.65
     """
 
-    languages: tuple[str, ...] = ("en",)  # as the model calls them
+    languages: tuple[str, ...] = ("en",)  # as the model calls them, or groups
     min_score: float = 0.65
     min_scores: tuple[tuple[str, float], ...] = ()  # by language, instead of min_score
-    model: str = LID_176  # an asset's name, or the path of a .bin or .ftz
+    model: str = LID_WIDE  # an asset's name, or the path of a .bin or .ftz
     windows: int = 3  # that are read of a longer document
-    window_chars: int = 1000
+    window_chars: int | None = None  # null: 200 for lid.wide, 1,000 for fastText models
     offset: float = 0.0  # share of a longer document before the first window: 0.25 leaves out headers and menus
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -41,13 +51,17 @@ class Language:
         object.__setattr__(self, "min_scores", tuple(sorted(dict(self.min_scores).items())))
         if not self.languages:
             raise RecipeError('languages is empty, so every document would be dropped; name one, such as ["en"]')
-        known = self._identifier().labels()
-        for parameter, named in (("languages", self.languages), ("min_scores", tuple(dict(self.min_scores)))):
+        labels = self._identifier().labels()
+        groups = [name for name, members in GROUPS.items() if not members.isdisjoint(labels)]
+        for parameter, named, known in (
+            ("languages", self.languages, [*labels, *groups]),
+            ("min_scores", tuple(dict(self.min_scores)), labels),
+        ):
             for language in named:
                 if language not in known:
                     near = did_you_mean(language, known) or "."
                     raise RecipeError(
-                        f'{parameter} has "{language}", which {self.model} does not know{near} It knows {some(known)}.'
+                        f'{parameter} has "{language}", which {self.model} does not know{near} It knows {some(labels)}.'
                     )
         for score in (self.min_score, *dict(self.min_scores).values()):
             if not 0 <= score <= 1:
@@ -57,18 +71,29 @@ class Language:
         return self._identifier().columns(docs["text"])
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        label, score = signals["label"], signals["score"]
+        label, score = signals["label"], self._scores(signals)
         at = pc.index_in(label, value_set=pa.array([language for language, _ in self.min_scores], pa.string()))
         thresholds = np.array([*(minimum for _, minimum in self.min_scores), self.min_score])
         least = pa.array(thresholds[pc.fill_null(at, -1).to_numpy()])
+        judged = pc.and_(pc.is_valid(label), pc.not_equal(pc.fill_null(label, UNKNOWN), UNKNOWN))
         return join_reasons(
-            language=pc.invert(pc.is_in(label, value_set=pa.array(self.languages, pa.string()))),
-            min_score=pc.and_(pc.less(score, least), pc.is_valid(label)),
+            language=pc.invert(pc.is_in(label, value_set=pa.array(sorted(members(self.languages)), pa.string()))),
+            min_score=pc.and_(pc.less(score, least), judged),
         )
+
+    def _scores(self, signals: Columns) -> pa.Array:
+        """The score, with that of the runner-up where both are in one group of `languages`."""
+        score = signals["score"]
+        for name in self.languages:
+            if name in GROUPS:
+                group = pa.array(sorted(GROUPS[name]), pa.string())
+                both = pc.and_(pc.is_in(signals["label"], group), pc.is_in(signals["runner_up"], group))
+                score = pc.if_else(both, pc.add(signals["score"], signals["runner_up_score"]), score)
+        return score
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (self.model,)
+        return self._identifier().assets()
 
     def _identifier(self) -> Identifier:
         return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars, offset=self.offset)

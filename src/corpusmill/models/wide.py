@@ -1,0 +1,234 @@
+"""lid.wide: naive Bayes for 200 languages, with lid.176 beside it where a text is short.
+
+Made by scripts/make_lid_wide.py from the model of py3langid 0.4 and small free texts; docs/decisions/0015-lid-wide.md
+has the reasons and figures.
+"""
+
+import io
+import json
+import lzma
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill import assets
+from corpusmill.errors import AssetError
+from corpusmill.models.close_pairs import Pair, compare, make_pair
+from corpusmill.models.fasttext import FastText
+from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.wide_score import COUNTS, NO_NAME, UNIT, Wide, gather, name_texts, score
+from corpusmill.text.buffers import PAD
+
+LID_WIDE = "lid.wide"
+LID_176 = "lid.176.ftz"  # Joulin et al. 2016, arXiv:1612.03651: 176 languages, the model of CCNet and FineWeb
+MAGIC = b"CMWIDE1 "
+FORMAT = 1
+UNKNOWN = "unknown"
+NOTHING = "zxx"  # py3langid's class of what is no language: never a name
+ALIASES = {"als": "gsw"}  # lid.176's code for Alemannic is ISO 639-3's for Tosk Albanian
+SHORT = 200  # bytes below which lid.176 has a say
+ROW = 64  # bytes of a cache line
+BLENDED = 10  # its labels that count
+# Chosen on development parts, see benchmarks/RESULTS.md.
+SHARE = 0.7  # of naive Bayes in the blend
+HEAT_SHORT, HEAT = 2.0, 3.0  # of a blend, and alone
+SHARPER = 2.0  # a blend to this power is calibrated
+# Misfit above which a text is in none of the languages: if lid.176 names the same one too, if it lacks that language,
+# and otherwise.
+MISFIT_AGREED, MISFIT_ALONE, MISFIT = 3.0, 2.2, 1.7
+AGREED = 0.2  # score of lid.176
+MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
+
+
+class Scored(NamedTuple):
+    """What `score` says of texts; see there."""
+
+    offsets: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    weights: NDArray[np.int64]
+    best: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class WideModel:
+    """names   of languages: of naive Bayes, then those that only lid.176 has; `unknown` is none of them"""
+
+    names: list[str]
+    pairs: list[tuple[int, int, Pair]]
+    _known_to_lid_176: NDArray[np.int64]  # (labels of lid.176,) their places in `names`
+    _model: Wide
+
+    @classmethod
+    def load(cls, path: Path) -> "WideModel":
+        """Raises AssetError if the file is not such a model."""
+        card = read_card(path)
+        try:
+            content = path.read_bytes()
+            arrays = dict(np.load(io.BytesIO(lzma.decompress(content[content.index(b"\n") + 1 :]))))
+            return cls._made(card, arrays)
+        except (lzma.LZMAError, KeyError, ValueError, EOFError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise AssetError(f"{path}: not a language model of corpusmill, or a damaged one ({why})") from error
+
+    @classmethod
+    def _made(cls, card: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "WideModel":
+        classes: list[str] = card["classes"]
+        names = all_names(classes)
+        also = [ALIASES.get(label, label) for label in lid_176().labels]
+        place = {name: i for i, name in enumerate(names)}
+        pairs = [
+            (place[first], place[second], make_pair(arrays[f"{first}-{second}"], arrays[f"{first}-{second}-weights"]))
+            for first, second in card["pairs"]
+        ]
+        moves, states = arrays["moves"].ravel(), arrays["states"]
+        model = Wide(
+            moves=moves,
+            states=np.stack([states[:, 0].astype(np.int32) << 8, states[:, 1]], 1).astype(np.int32),
+            table=aligned(arrays["table"]),
+            ceiling=arrays["table"][:, [name != NOTHING for name in classes]].max(axis=1),
+            prior=arrays["prior"],
+            name=np.array([NO_NAME if name == NOTHING else place[name] for name in classes], np.int32),
+            logs=np.rint(np.log1p(np.arange(COUNTS)) * UNIT).astype(np.int32),
+            step=card["step"],
+            depth=card["depth"],
+        )
+        return cls(names, pairs, np.array([place[label] for label in also]), model)
+
+    def share(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """(texts, names) the share of each language, all 0 for a text without words; and whether the text is in none.
+
+        data   readable for PAD bytes after the last text
+        """
+        texts = len(offsets) - 1
+        shares, misfit = np.empty((texts, len(self.names)), np.float32), np.empty(texts, np.float32)
+        scored = Scored(
+            offsets,
+            np.empty((texts, self._model.table.shape[1]), np.float32),
+            np.empty(texts, np.int64),
+            np.empty(texts, np.float32),
+        )
+        score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
+        name_texts(*scored, self._model, HEAT, shares, misfit)
+        short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
+        self._look_twice(data, offsets, short, shares)
+        asked = np.flatnonzero(short | (misfit > MISFIT))
+        theirs = self._by_lid_176(data, offsets[:-1][asked], offsets[1:][asked])
+        self._blend(asked[short[asked]], theirs[short[asked]], scored, shares)
+        top = shares[asked].argmax(axis=1) if len(asked) else np.empty(0, np.int64)
+        agreed = theirs[np.arange(len(asked)), top] >= AGREED
+        alone = ~np.isin(top, self._known_to_lid_176)
+        limit = np.where(agreed, MISFIT_AGREED, np.where(alone, MISFIT_ALONE, MISFIT))
+        unknown = np.zeros(texts, np.bool_)
+        unknown[asked] = misfit[asked] > limit + np.where(short[asked], MISFIT_SHORT, 0)
+        return shares, unknown
+
+    def _look_twice(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        short: NDArray[np.bool_],
+        shares: NDArray[np.float32],
+    ) -> None:
+        """Give the sum of the shares of a close pair to the one that fits better."""
+        best = shares.argmax(axis=1)
+        for first, second, pair in self.pairs:
+            rows = np.flatnonzero(np.isin(best, (first, second)) & ~short)
+            if len(rows):
+                is_first = compare(data, offsets, rows, pair)
+                both = shares[rows, first] + shares[rows, second]
+                shares[rows, first], shares[rows, second] = np.where(is_first, both, 0), np.where(is_first, 0, both)
+
+    def _blend(
+        self, rows: NDArray[np.int64], theirs: NDArray[np.float32], scored: Scored, shares: NDArray[np.float32]
+    ) -> None:
+        """Replace the shares of short texts by those of naive Bayes, less sharp, and of lid.176 together."""
+        sizes = np.diff(scored.offsets)[rows]
+        own, misfit = np.empty((len(rows), shares.shape[1]), np.float32), np.empty(len(rows), np.float32)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        weights = scored.weights[rows]
+        name_texts(offsets, scored.scores[rows], weights, scored.best[rows], self._model, HEAT_SHORT, own, misfit)
+        share = np.where(weights > 0, np.float32(SHARE), np.float32(0))[:, None]
+        share = np.where(theirs.any(axis=1, keepdims=True), share, np.float32(1))
+        blended = (share * own + (1 - share) * theirs) ** SHARPER
+        shares[rows] = blended / np.maximum(blended.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+    def _by_lid_176(
+        self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """(texts, names) the scores of lid.176 for data[first:last]."""
+        labels, given = lid_176().predict_spans(data, first, last, BLENDED)
+        theirs = np.zeros((len(first), len(self.names)), np.float32)
+        row, column = np.nonzero(labels >= 0)
+        np.add.at(theirs, (row, self._known_to_lid_176[labels[row, column]]), given[row, column])
+        return theirs
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """The first line of the file: its classes, and how it was quantised. Raises AssetError if it is no such file."""
+    with path.open("rb") as file:
+        line = file.readline()
+    try:
+        card = json.loads(line.removeprefix(MAGIC))
+        assert isinstance(card, dict) and card["format"] == FORMAT
+    except (ValueError, KeyError, AssertionError) as error:
+        raise AssetError(f"{path}: not a language model of corpusmill, or one of another version") from error
+    return card
+
+
+def read_names(path: Path) -> list[str]:
+    """What a text can be called. Reads no weights."""
+    return [*all_names(read_card(path)["classes"]), UNKNOWN]
+
+
+def all_names(classes: list[str]) -> list[str]:
+    """The languages of the classes, then those that lid.176 alone has."""
+    also = [ALIASES.get(label, label) for label in assets.load(LID_176, read_labels)]
+    return list(dict.fromkeys([name for name in classes if name != NOTHING] + also))
+
+
+def lid_176() -> FastText:
+    return assets.load(LID_176, FastText.load)
+
+
+def aligned(table: NDArray[np.int8]) -> NDArray[np.int8]:
+    """The table in rows of whole cache lines, columns of 0 behind: a quarter faster."""
+    rows, columns = table.shape
+    width = -(-columns // ROW) * ROW
+    room = np.zeros(rows * width + ROW, np.int8)
+    begin = -room.ctypes.data % ROW
+    whole = room[begin : begin + rows * width].reshape(rows, width)
+    whole[:, :columns] = table
+    return whole
+
+
+def prepare(
+    data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The windows of each text, joined by spaces: in NFC, and in lower case if all letters are capitals."""
+    texts = len(first) // windows
+    room = int((last - first).sum()) + len(first)
+    out, offsets, odd = np.zeros(room + PAD, np.uint8), np.empty(texts + 1, np.int64), np.empty(texts, np.bool_)
+    gather(data, first, last, windows, out, offsets, odd)
+    changed = {int(i): plain(out[offsets[i] : offsets[i + 1]].tobytes()) for i in np.flatnonzero(odd)}
+    changed = {i: new for i, new in changed.items() if new != out[offsets[i] : offsets[i + 1]].tobytes()}
+    if not changed:
+        return out, offsets
+    pieces, at = [], 0
+    for i, new in changed.items():
+        pieces += [out[at : offsets[i]], np.frombuffer(new, np.uint8)]
+        at = int(offsets[i + 1])
+    lengths = np.diff(offsets)
+    lengths[list(changed)] = [len(new) for new in changed.values()]
+    joined = np.concatenate([*pieces, out[at : offsets[-1]], np.zeros(PAD, np.uint8)])
+    return joined, np.concatenate([[0], np.cumsum(lengths)])
+
+
+def plain(text: bytes) -> bytes:
+    decoded = text.decode("utf-8", "replace")
+    return unicodedata.normalize("NFC", decoded.lower() if decoded.isupper() else decoded).encode()

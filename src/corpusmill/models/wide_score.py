@@ -1,0 +1,259 @@
+"""Naive Bayes over the n-grams of bytes that an automaton finds: every class's score, and the best names.
+
+    score(class) = log prior + sum over the distinct n-grams f of log(1 + count of f) * log(P(f|class) / P(f))
+
+An automaton reads one byte at a time and names at most one n-gram per position: the longest of the model's that ends
+there. Source: Lui and Baldwin 2011 (langid.py), ACL I11-1062, whose model py3langid 0.4 trains with these counts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import Bits, load8
+
+UNIT = 1024  # log(1 + count) is an integer in these parts, so that sums do not depend on their order
+COUNTS = 1024  # further occurrences of one n-gram in one text do not count
+BLOCK = 256  # n-grams summed in 32 bits: 256 * 7098 * 127 < 2**31
+NO_NAME = -1
+LEAST = -20  # log of the smallest share that is counted
+FIRST_CAPITALS, LAST_CAPITALS = 0xC3, 0xD6  # lead bytes of Latin, Greek, Cyrillic and Armenian letters
+STARTS = 4  # places of a text that are read at once: one byte waits for the one before, and the memory is slow
+
+
+class Wide(NamedTuple):
+    """The model as the kernels take it.
+
+    moves     (rows * 256,) uint32: row and byte -> state
+    states    (states, 2) int32: first position of its row in `moves`; the n-gram that ends here, 0 for none
+    table     (n-grams + 1, classes) int8: log of P(n-gram|class) / P(n-gram|any class) in `step`s; row 0 is 0
+    ceiling   (n-grams + 1,) int8: the largest of the row that belongs to a language
+    prior     (classes,) float32
+    name      (classes,) int32: which name a class has; NO_NAME for the class of what is no language
+    logs      (COUNTS,) int32: log(1 + count) in UNITs
+    step      what 1 in `table` is
+    depth     bytes of the longest n-gram
+    """
+
+    moves: NDArray[np.uint32]
+    states: NDArray[np.int32]
+    table: NDArray[np.int8]
+    ceiling: NDArray[np.int8]
+    prior: NDArray[np.float32]
+    name: NDArray[np.int32]
+    logs: NDArray[np.int32]
+    step: float
+    depth: int
+
+
+@kernel
+def gather(
+    data: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    windows: int,
+    out: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    odd: NDArray[np.bool_],
+) -> None:
+    """Write the windows of each text after each other, a space between them.
+
+    first, last   (texts * windows,) spans of `data`; empty ones are left out
+    out           written; has room for all spans and a byte for each
+    offsets       (texts + 1,) written: text i is out[offsets[i]:offsets[i + 1]]
+    odd           (texts,) written: may have decomposed letters, or be in capitals
+    """
+    at = 0
+    offsets[0] = 0
+    for i in range(len(odd)):
+        begin = at
+        for w in range(i * windows, (i + 1) * windows):
+            if last[w] == first[w]:
+                continue
+            if at > begin:
+                out[at] = 32
+                at += 1
+            size = last[w] - first[w]
+            out[at : at + size] = data[first[w] : last[w]]
+            at += size
+        offsets[i + 1] = at
+        odd[i] = has_marks(out[begin:at]) or may_be_capitals(out[begin:at])
+
+
+@inlined
+def has_marks(text: NDArray[np.uint8]) -> bool:
+    """Whether there are combining diacritics (U+0300 to U+036F) or conjoining letters of Korean."""
+    found = 0
+    for at in range(len(text)):
+        byte = text[at]
+        found += (byte == 0xCC) | (byte == 0xCD) | (byte == 0xE1)
+    if found == 0:
+        return False
+    for at in range(len(text) - 1):
+        if text[at] == 0xCC or (text[at] == 0xCD and text[at + 1] < 0xB0):
+            return True
+        if text[at] == 0xE1 and 0x84 <= text[at + 1] <= 0x87:
+            return True
+    return False
+
+
+@inlined
+def may_be_capitals(text: NDArray[np.uint8]) -> bool:
+    """Whether there may be capitals and no other letters that have them; a False is certain."""
+    capitals = False
+    for at in range(len(text)):
+        byte = text[at]
+        if 97 <= byte <= 122:
+            return False
+        if byte in (0xCE, 0xCF) and at + 1 < len(text) and (byte == 0xCF or text[at + 1] >= 0xB1):  # Greek
+            return False
+        if byte in (0xD0, 0xD1) and at + 1 < len(text) and (byte == 0xD1 or text[at + 1] >= 0xB0):  # Cyrillic
+            return False
+        capitals |= 65 <= byte <= 90 or FIRST_CAPITALS <= byte <= LAST_CAPITALS
+    return capitals
+
+
+@kernel
+def score(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    model: Wide,
+    scores: NDArray[np.float32],
+    weights: NDArray[np.int64],
+    best: NDArray[np.float32],
+) -> None:
+    """The score of every class for each text.
+
+    scores    (texts, classes) written: without the prior
+    weights   (texts,) written: the sum of log(1 + count) in UNITs; 0 for a text without a known n-gram
+    best      (texts,) written: the score of a language that has each n-gram as often as the one that has it most
+    """
+    table, logs, ceiling = model.table, model.logs, model.ceiling
+    classes = table.shape[1]
+    counts = np.zeros(len(table), np.int32)
+    seen = np.empty(len(table) + STARTS, np.int32)
+    block = np.empty(classes, np.int32)
+    total = np.empty(classes, np.int64)
+    for i in range(len(offsets) - 1):
+        found = count(data, offsets[i], offsets[i + 1], model, counts, seen)
+        total[:] = 0
+        weight = np.int64(0)
+        most = np.int64(0)
+        for begin in range(0, found, BLOCK):
+            block[:] = 0
+            for j in range(begin, min(begin + BLOCK, found)):
+                ngram = seen[j]
+                times = logs[min(counts[ngram], COUNTS - 1)]
+                counts[ngram] = 0
+                weight += times
+                most += times * np.int64(ceiling[ngram])
+                for c in range(classes):
+                    block[c] += times * np.int32(table[ngram, c])
+            for c in range(classes):
+                total[c] += block[c]
+        counts[0] = 0
+        for c in range(classes):
+            scores[i, c] = np.float32(np.float64(total[c]) * model.step / UNIT)
+        weights[i] = weight
+        best[i] = np.float32(np.float64(most) * model.step / UNIT)
+
+
+@inlined
+def count(
+    data: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    model: Wide,
+    counts: NDArray[np.int32],
+    seen: NDArray[np.int32],
+) -> int:
+    """Count the n-grams of data[begin:end] in `counts`, and write the distinct ones to `seen`; returns how many.
+
+    counts   (n-grams + 1,) 0 on entry; at 0 it is of no use afterwards
+    """
+    moves, states = model.moves, model.states
+    n = 0
+    quarter = (end - begin) // STARTS
+    state = np.int64(0)
+    at = begin
+    if quarter > 4 * model.depth:
+        s1, s2, s3 = np.int64(0), np.int64(0), np.int64(0)
+        a1, a2, a3 = begin + quarter, begin + 2 * quarter, begin + 3 * quarter
+        # A state depends on the last `depth` bytes alone, so the bytes before a place lead to the state there.
+        for k in range(model.depth, 0, -1):
+            s1 = step(moves, states, s1, load8(data, a1 - k))
+            s2 = step(moves, states, s2, load8(data, a2 - k))
+            s3 = step(moves, states, s3, load8(data, a3 - k))
+        for k in range(quarter):
+            state = step(moves, states, state, load8(data, begin + k))
+            s1 = step(moves, states, s1, load8(data, a1 + k))
+            s2 = step(moves, states, s2, load8(data, a2 + k))
+            s3 = step(moves, states, s3, load8(data, a3 + k))
+            n = note(states[state, 1], counts, seen, n)
+            n = note(states[s1, 1], counts, seen, n)
+            n = note(states[s2, 1], counts, seen, n)
+            n = note(states[s3, 1], counts, seen, n)
+        at = a3 + quarter
+        state = s3
+    while at < end:
+        state = step(moves, states, state, load8(data, at))
+        n = note(states[state, 1], counts, seen, n)
+        at += 1
+    return n
+
+
+@inlined
+def step(moves: NDArray[np.uint32], states: NDArray[np.int32], state: Bits, byte: Bits) -> Bits:
+    return np.int64(moves[np.int64(states[state, 0]) + np.int64(byte)])
+
+
+@inlined
+def note(ngram: int, counts: NDArray[np.int32], seen: NDArray[np.int32], n: int) -> int:
+    """Written in any case, and kept if it is new: a branch would be mispredicted too often."""
+    seen[n] = ngram
+    n += (counts[ngram] == 0) & (ngram != 0)
+    counts[ngram] += 1
+    return n
+
+
+@kernel
+def name_texts(
+    offsets: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    weights: NDArray[np.int64],
+    best: NDArray[np.float32],
+    model: Wide,
+    heat: float,
+    shares: NDArray[np.float32],
+    misfit: NDArray[np.float32],
+) -> None:
+    """The share of each name, and how badly the likeliest class fits each text.
+
+    shares   (texts, names) written: the softmax of score * heat / sqrt(bytes), summed over the classes of a name. The
+             n-grams of a text are not independent: without that factor nearly every share is 0 or 1.
+    misfit   (texts,) written: how far the likeliest class's score is below `best`, per weight
+    """
+    classes = len(model.prior)
+    full = np.empty(classes, np.float64)
+    for i in range(len(weights)):
+        top = -1
+        for c in range(classes):
+            full[c] = np.float64(scores[i, c]) + model.prior[c]
+            if model.name[c] != NO_NAME and (top < 0 or full[c] > full[top]):
+                top = c
+        shares[i, :] = 0
+        misfit[i] = 0
+        if weights[i] == 0:
+            continue
+        misfit[i] = np.float32((best[i] - scores[i, top]) * UNIT / weights[i])
+        factor = heat / np.sqrt(offsets[i + 1] - offsets[i] + 1.0)
+        total = 0.0
+        for c in range(classes):
+            if model.name[c] != NO_NAME and (full[c] - full[top]) * factor > LEAST:
+                share = np.exp((full[c] - full[top]) * factor)
+                shares[i, model.name[c]] += np.float32(share)
+                total += share
+        for j in range(shares.shape[1]):
+            shares[i, j] = np.float32(shares[i, j] / total)
