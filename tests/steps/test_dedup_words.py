@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.text.addresses import parse, site_keys
 from dedup_runs import dedup, folders, grams, jaccard, named, some
 
-STEP = {"ngram": 1, "bands": 64, "rows": 1, "threshold": 0.5}
+STEP: dict[str, Any] = {"ngram": 1, "bands": 64, "rows": 1, "threshold": 0.5}
 PIECES = [
     "alder",
     "Alder",
@@ -64,7 +65,7 @@ def at_space(text):
     ],
 )
 def test_what_is_folded_makes_no_difference_and_all_else_does(tmp_path, one, other, folds):
-    strict = {"numbers": "keep", "case": "keep", "punctuation": "keep"}
+    strict: dict[str, Any] = {"numbers": "keep", "case": "keep", "punctuation": "keep"}
     documents = {"one": one, "other": other}
     assert dedup(tmp_path / "strict", documents, Minhash(threshold=1.0, **strict)).kept == ["one", "other"]
     assert dedup(tmp_path / "folded", documents, Minhash(threshold=1.0, **strict | folds)).kept == ["one"]
@@ -83,21 +84,23 @@ def test_a_pair_must_be_alike_by_words_and_by_white_space_and_what_is_lost_is_th
     )
     def check(texts, contained):
         documents = named(texts)
-        rule = {"rule": "contained", "most_lost": 0.2} if contained else {}
+        rule: dict[str, Any] = {"rule": "contained", "most_lost": 0.2} if contained else {}
         found = dedup(next(place), documents, Minhash(**STEP, **rule))
-        kept, twins, lost = [], {}, {}
+        kept: list[str] = []
+        twins, lost = {}, {}
         for name, text in documents.items():
-            best = (0.0, None, 0.0)
-            for other in kept:
+            passed = []
+            for place_, other in enumerate(kept):
                 sets = [(kind(text), kind(documents[other])) for kind in (plain, at_space)]
                 alike = min(jaccard(*both) if both[0] and both[1] else 0.0 for both in sets)
                 gone = max(len(mine - theirs) / len(mine) if mine else 0.0 for mine, theirs in sets)
-                if alike >= 0.5 and alike > best[0] and gone <= (0.2 if contained else 1):
-                    best = alike, other, gone
-            if best[1] is None:
-                kept.append(name)
+                if alike >= 0.5 and gone <= (0.2 if contained else 1):
+                    passed.append((-alike, place_, other, gone))
+            if passed:
+                alike, _, other, lost[name] = min(passed)
+                twins[name] = other, -alike
             else:
-                twins[name], lost[name] = best[1::-1], best[2]
+                kept.append(name)
         assert found.twins("minhash") == twins and found.kept == kept
         assert {name: found.rows[name]["minhash.lost"] for name in documents} == {
             name: lost.get(name) for name in documents
