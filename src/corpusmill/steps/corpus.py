@@ -23,6 +23,7 @@ from corpusmill.units import Files, Planned, Planner, Stage
 
 RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
 ROWS = 1 << 14  # verdicts that are made ready at a time
+EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
 # ------------------------------------------------------------- inputs of units

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from corpusmill.report.numbers import number, share
 from corpusmill.report.tables import RunTables
-from corpusmill.steps.dedup._emptied import LEAST, SHARE
+from corpusmill.steps.corpus import EMPTIED, EMPTIED_LEAST
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def emptied(tables: RunTables) -> list[Emptied]:
         for name, flow in row.sources.items():
             came = flow["documents_in"] - flow.get("passed_through", 0)
             dropped = flow["documents_in"] - flow["documents_out"]
-            if dropped >= LEAST and dropped > SHARE * came:
+            if dropped >= EMPTIED_LEAST and dropped > EMPTIED * came:
                 found.append(Emptied(row.step, "source", name, came, dropped))
         domains = sorted(facts["emptied"].items(), key=lambda item: (-item[1][1], item[0]))
         found += [Emptied(row.step, "domain", name, *counts) for name, counts in domains]

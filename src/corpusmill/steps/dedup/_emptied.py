@@ -5,12 +5,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.facts import Facts
-from corpusmill.steps.corpus import KeyFiles, dropped_documents
+from corpusmill.steps.corpus import EMPTIED, EMPTIED_LEAST, KeyFiles, dropped_documents
 from corpusmill.text.addresses import parse, site_keys, sites
 from corpusmill.unit_io import UnitIO
 
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`
-SHARE, LEAST = 0.9, 10  # more than this share of a domain's documents, and so many at least, are dropped
 MOST = 20  # domains that are named
 
 
@@ -20,14 +19,14 @@ def site_array(urls: pa.Array) -> dict[str, NDArray[np.uint64]]:
 
 def emptied(io: UnitIO, files: KeyFiles, dropped: NDArray[np.int64]) -> Facts:
     """name of a domain -> [documents that came to the step, those that it dropped], of the domains that lost more than
-    SHARE of them: of many the MOST that lost most documents.
+    EMPTIED of them: of many the MOST that lost most documents.
 
     dropped   documents of this run, rising. In memory are numbers of these, and of one file of keys
     """
     own = list(zip(files.keys, files.starts.tolist(), files.starts[1:].tolist()))[files.earlier :]
     lost = np.concatenate([np.empty(0, np.uint64), *(_sites(io, path, _part(dropped, a, b) - a) for path, a, b in own)])
     names, counts = np.unique(lost, return_counts=True)
-    enough = (counts >= LEAST) & (names != 0)
+    enough = (counts >= EMPTIED_LEAST) & (names != 0)
     names, counts = names[enough], counts[enough]
     if not len(names):
         return {}
@@ -39,7 +38,7 @@ def emptied(io: UnitIO, files: KeyFiles, dropped: NDArray[np.int64]) -> Facts:
         at = np.searchsorted(names, found)
         at[at == len(names)] = 0
         came += np.bincount(at[names[at] == found], minlength=len(names))
-    which = np.flatnonzero(counts > SHARE * came)
+    which = np.flatnonzero(counts > EMPTIED * came)
     which = which[np.lexsort((names[which], -counts[which]))][:MOST]
     first = dropped[[int(np.flatnonzero(lost == name)[0]) for name in names[which]]] if len(which) else dropped[:0]
     called = [_name(io, files, document) for document in first.tolist()]

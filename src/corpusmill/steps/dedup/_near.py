@@ -57,7 +57,6 @@ from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Resources, Stage
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
-EMPTIED = "emptied"
 SKETCHES = 1 << 17  # records of a partition whose sketches are in memory at a time
 FULL = 64  # documents of a bucket, its first, that are compared with all leaders that they meet, kept or not
 
@@ -286,7 +285,7 @@ class MinhashVerdicts:
         write_duplicates(io, files, dropped, kept, alike, "near_copy", self.mark, lost)
         write_rejected(io, files, comparison, decisions.rejected)
         if not self.mark:
-            io.facts[EMPTIED] = emptied(io, files, dropped)
+            io.facts["emptied"] = emptied(io, files, dropped)
 
     def decide(self, io: UnitIO, files: KeyFiles, comparison: Comparison) -> Decisions:
         documents = comparison.sets[0].documents
