@@ -141,7 +141,7 @@ class Truth:
             folded = fold(pa.array(texts, pa.large_string()))
         sets = distinct(*shingle_hashes(folded, 5))
         at = at.reshape(-1, 2)
-        return jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)
+        return jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)[0]
 
 
 def run(workload: Workload, runs: int, scratch: Path, peer: Path | None = None) -> list[Figure]:

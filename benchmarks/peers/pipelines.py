@@ -72,7 +72,7 @@ FINEWEB = """
   - filter/gopher_quality
   - filter/c4: {{{c4}}}
   - filter/fineweb
-  - dedup/minhash: {{ngram: 5, bands: 14, rows: 8, threshold: 0.75}}
+  - dedup/minhash: {{ngram: 5, bands: 14, rows: 8, threshold: 0.75, numbers: fold, punctuation: drop}}
   - redact/pii: {{kinds: [email, ip], forms: plain, placeholders: {{email: email@example.com, ip: 22.214.171.124}}}}
   - tokenize/bpe: {{tokenizer: gpt2}}
   - pack/concat: {{length: 2048}}

@@ -26,12 +26,13 @@ Pairs = list[tuple[int, int]]
 @dataclass(frozen=True)
 class Copies:
     """Documents in order; `labelled` are pairs of them that somebody calls copies, by who says so. Of what is `large`
-    no other pairs are looked at, and no other thresholds."""
+    no other pairs are looked at, and no other thresholds. `given` are the similarities that the set gives to pairs."""
 
     name: str
     texts: list[str]
     labelled: Mapping[str, Pairs] = field(default_factory=dict)
     large: bool = False
+    given: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,20 @@ def crawl(folder: Path) -> Copies:
         pages = [*at[one]] if one == other else [*at[one], *at[other]]
         return [(pages[0], pages[1])] if len(pages) == 2 else []
 
-    records = pq.read_table(folder / "records.parquet", columns=["url", "kind", "dup_of"]).to_pylist()
+    columns = ["url", "kind", "dup_of", "jaccard5"]
+    records = pq.read_table(folder / "records.parquet", columns=columns).to_pylist()
+    given: dict[tuple[int, int], float] = {}
     labelled: dict[str, Pairs] = {"exact_dup": [], "near_dup": [], "natural": []}
     for record in records:
         if record["dup_of"]:
-            labelled[record["kind"]] += pair(record["dup_of"], record["url"])
+            found = pair(record["dup_of"], record["url"])
+            labelled[record["kind"]] += found
+            given |= {both: record["jaccard5"] for both in found if record["kind"] == "near_dup"}
     for row in rows(folder / "natural_near_dups.jsonl.gz"):
-        labelled["natural"] += pair(row["url_a"], row["url_b"])
-    return Copies("crawled pages (WET)", texts, labelled)
+        found = pair(row["url_a"], row["url_b"])
+        labelled["natural"] += found
+        given |= dict.fromkeys(found, row["jaccard5"])
+    return Copies("crawled pages (WET)", texts, labelled, given=given)
 
 
 def boost(folder: Path) -> Copies:

@@ -54,7 +54,6 @@ from corpusmill.steps.redact.pii import Pii
 from corpusmill.tables import TableWriter
 from corpusmill.text.buckets import candidates, distinct, jaccard, no_leaders, pairs_of, settle, shared
 from corpusmill.text.c4 import clean_lines
-from corpusmill.text.shingles import Shingling
 from corpusmill.text.stats import document_stats
 
 BARS = {"a crawl": 1.3, "no filters": 1.5}  # times the sum of the parts by worker
@@ -337,8 +336,10 @@ def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint16], texts: 
     pairs = np.stack([packed & np.uint64(0xFFFFFFFF), packed >> np.uint64(32)], axis=1).astype(np.int64)
     documents, at = np.unique(pairs, return_inverse=True)
     at = at.reshape(-1, 2)
-    sets = distinct(*Shingling(step.ngram, step.unit).hashes(texts.take(pa.array(documents))))
-    similarity = jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)
+    one, other = (np.ascontiguousarray(at[:, side]) for side in (0, 1))
+    of_candidates = texts.take(pa.array(documents))
+    sets = (distinct(*shingling.hashes(of_candidates)) for shingling in step.shinglings)
+    similarity = np.min([jaccard(one, other, *each)[0] for each in sets], axis=0)
     kept_for, score = np.full(len(documents), -1, np.int32), np.zeros(len(documents))
     earlier, later = (np.ascontiguousarray(at[:, side], np.int32) for side in (0, 1))
     settle(later, earlier, similarity, step.threshold, kept_for, score)

@@ -137,6 +137,12 @@ DUPLICATES = pa.schema(
         ("cluster_size", pa.int64()),  # the kept document and its duplicates
     ]
 )
+NEAR_DUPLICATES = pa.schema(
+    [
+        *DUPLICATES,
+        ("lost", pa.float64()),  # share of its n-grams that the document which is kept instead lacks
+    ]
+)
 CUTS = pa.schema(
     [
         ("document", pa.int64()),  # as in VERDICT

@@ -3,7 +3,7 @@
 from random import Random
 
 from corpusmill.steps import corpus
-from corpusmill.steps.dedup import _decisions
+from corpusmill.steps.dedup import _compare, _decisions
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import WORDS, dedup, named
 
@@ -20,7 +20,7 @@ def test_small_blocks_give_the_same_bytes(tmp_path, monkeypatch):
         (verdicts,) = run.folder.glob("stages/minhash-verdicts-*/verdicts/*.parquet")
         found.append((verdicts.read_bytes(), run.twins("minhash")))
         monkeypatch.setattr(_decisions, "PAIRS", 5)
-        monkeypatch.setattr(_decisions, "HASHES", 4)
+        monkeypatch.setattr(_compare, "HASHES", 4)
         monkeypatch.setattr(corpus, "ROWS", 3)
     large, small = found
     assert small == large

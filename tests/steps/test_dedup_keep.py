@@ -38,7 +38,7 @@ COPIES: dict[str, dict[str, Any]] = {
 }
 STEPS = [
     pytest.param(lambda **given: Exact(match="folded", **given), id="exact"),
-    pytest.param(lambda **given: Minhash(ngram=1, **given), id="minhash"),
+    pytest.param(lambda **given: Minhash(ngram=1, punctuation="drop", **given), id="minhash"),
 ]
 
 

@@ -163,7 +163,10 @@ def test_jaccard_is_that_of_sets(sets, data):
     a, b = np.array([p[0] for p in pairs], np.int64), np.array([p[1] for p in pairs], np.int64)
     union = [set(sets[i]) | set(sets[j]) for i, j in pairs]
     want = [len(set(sets[i]) & set(sets[j])) / len(u) if u else 1.0 for (i, j), u in zip(pairs, union)]
-    assert jaccard(a, b, hashes, ends).tolist() == want
+    similarity, alone = jaccard(a, b, hashes, ends)
+    assert similarity.tolist() == want
+    seconds = [(set(sets[j]) - set(sets[i]), set(sets[j])) for i, j in pairs]
+    assert alone.tolist() == [len(rest) / len(whole) if whole else 0.0 for rest, whole in seconds]
 
 
 @st.composite

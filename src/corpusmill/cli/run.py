@@ -80,6 +80,7 @@ def run(
         done = carry_out(loaded, folder=place, workers=workers, progress=shown.value)
     except DamagedOutput as error:  # everything else of the run is there
         done, failed = error.run, error
+    from corpusmill.report.figures import emptied
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
@@ -109,6 +110,7 @@ def run(
             "amounts": amounts(tables).to_json(),
             "mix": [asdict(mix) for mix in drawn],
             "markup": [asdict(source) for source in markup(tables)],
+            "emptied": [asdict(one) for one in emptied.emptied(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),
         }
         print_json(facts)
@@ -122,7 +124,7 @@ def run(
             print_waterfall(done.waterfall)
             print_mixes(drawn)
             print_packing(done.waterfall, in_words(engine_check(tables)))
-        print_warnings([*warnings(tables), *limited])
+        print_warnings([*warnings(tables), *emptied.warnings(tables), *limited])
         print(closing(done))
     if failed:
         raise failed

@@ -11,6 +11,7 @@ languages, personal data, duplicates. The report adds them up and reads no docum
     facts["duplicates"][step]        {"documents_in", "documents", "dropped", "bytes", "both": {other step: documents}}:
                                      see `report.figures.duplicates`; of the other steps of this pass
     facts["similarities"][step]      bins of SIMILARITIES
+    facts["losses"][step]            of its duplicates, those that lose nothing, up to 2 %, up to 10 %, more
 
 All are whole numbers, so neither the order in which units are added nor the cuts of batches make a difference. The
 shortest and the longest cannot be summed: they are the note `lengths` of each unit, least and most of tokens kept,
@@ -34,6 +35,7 @@ from corpusmill.steps.verdict import Bound
 MANY = 1 << 14  # documents that are counted at a time: a call a signal costs as much as counting a thousand values
 UNITS, SIDES = ("tokens", "bytes"), ("kept", "dropped")
 NOTE = "lengths"
+LOSSES = (0.0, 0.02, 0.1)
 FLAGGED = ("duplicate_of", "repeats", "passages")  # a signal that says that a dedup step found something
 Bools = NDArray[np.bool_]
 
@@ -123,6 +125,10 @@ def facts_of(
         if f"{label}.similarity" in columns:
             values = _floats(columns[f"{label}.similarity"])
             facts.setdefault("similarities", {})[label] = _trimmed(count(values, SIMILARITIES, "left"))
+        if f"{label}.lost" in columns:
+            lost = _floats(columns[f"{label}.lost"])
+            lost = lost[~np.isnan(lost)]
+            facts.setdefault("losses", {})[label] = np.bincount(np.searchsorted(LOSSES, lost), minlength=4).tolist()
     flags = {label: flag for label in labels if (flag := flagged(columns, label)) is not None}
     for label, flag in flags.items():
         at = labels.index(label)

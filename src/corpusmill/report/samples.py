@@ -140,22 +140,46 @@ def _first_of_reasons(rows: pa.Table, n: int) -> dict[str, list[Place]]:
 
 def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     """Documents that a corpus step drops or marks, beside the duplicate that is kept, the least similar first: each a
-    dict of `similarity`, `document` and `duplicate_of`, with the texts that were compared."""
+    dict of `similarity`, `lost` (the share of the document's n-grams that the other lacks; None if the step does not
+    say), `document` and `duplicate_of`, with the texts that were compared."""
     number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
     if number == 0 or f"{step}.duplicate_of" not in tables.columns(number):
         return []
     names = {"kept_id": f"{step}.duplicate_of", "similarity": f"{step}.similarity"}
+    if f"{step}.lost" in tables.columns(number):
+        names["lost"] = f"{step}.lost"
     groups, _ = row_groups(tables, [("signals", number)])
     found = _columns(groups, [*ORDERED, *names.values()]).rename_columns([*ORDERED, *names, *PLACE])
     found = found.filter(found["kept_id"].is_valid())
     order = [(name, "ascending") for name in ("similarity", *ORDERED)]
     rows = _least(found, n * SPARE, order).to_pylist()
     by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})
+    return _side_by_side(tables, rows, by_id, n)
+
+
+def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
+    """Pairs that near deduplication compared and that did not pass: the most similar of a random sample, as `pairs`
+    gives them, with `lost`."""
+    number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
+    paths = tables.files.outputs(f"{step}-verdicts", "rejected")
+    if number == 0 or not paths:
+        return []
+    found = pq.read_table(paths[0]).rename_columns(["id", "kept_id", "similarity", "lost"])
+    rows = found.sort_by([("similarity", "descending"), ("id", "ascending"), ("kept_id", "ascending")]).to_pylist()
+    rows = rows[: n * SPARE]
+    by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})
+    return _side_by_side(tables, rows, by_id, n)
+
+
+def _side_by_side(
+    tables: RunTables, rows: Sequence[Mapping[str, Any]], by_id: Mapping[str, Place], n: int
+) -> list[dict[str, Any]]:
     complete = [row for row in rows if row["id"] in by_id and row["kept_id"] in by_id][:n]
     entries = _read(tables, list(dict.fromkeys(by_id[row[name]] for row in complete for name in ("id", "kept_id"))))
     return [
         {
             "similarity": row["similarity"],
+            "lost": row.get("lost"),
             "document": entries[by_id[row["id"]]],
             "duplicate_of": entries[by_id[row["kept_id"]]],
         }

@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.keys import ADDRESS, APPLIES, DUPLICATES, EarlierKeys, KeyStage, were_kept
+from corpusmill.keys import ADDRESS, APPLIES, DUPLICATES, NEAR_DUPLICATES, EarlierKeys, KeyStage, were_kept
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Stage
 
 RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
 ROWS = 1 << 14  # verdicts that are made ready at a time
+EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
 # ------------------------------------------------------------- inputs of units
@@ -410,6 +411,7 @@ def write_duplicates(
     similarity: NDArray[np.float64],
     reason: str,
     mark: bool,
+    lost: NDArray[np.float64] | None = None,
 ) -> None:
     """The verdicts on documents that are duplicates of one that is kept, and the sizes of clusters.
 
@@ -417,11 +419,12 @@ def write_duplicates(
     duplicate_of   (documents,) the one that is kept; similarity (documents,), how alike they are
     reason         why they are dropped; duplicates of a document of an earlier run are dropped because of `against`
     mark           none is dropped: what they are duplicates of is noted alone
+    lost           (documents,) the share of each that is lost with it; None: the step does not say
     """
     heads, sizes = np.unique(duplicate_of, return_counts=True)
     ids = ids_of(io, files, heads)
     none = pa.scalar(None, pa.string())
-    verdicts = VerdictWriter(io, files.own_starts, DUPLICATES)
+    verdicts = VerdictWriter(io, files.own_starts, DUPLICATES if lost is None else NEAR_DUPLICATES)
     # At most ROWS of each at a time.
     ends = np.unique(np.concatenate([documents[::ROWS], heads[::ROWS]])).tolist()
     for low, high in pairwise([files.own, *(end for end in ends if end > files.own), files.documents]):
@@ -444,6 +447,9 @@ def write_duplicates(
             cluster,
             pa.array(sizes[at] + 1),
         ]
+        if lost is not None:
+            shares = np.concatenate([lost[mine], np.full(len(heads[own]), np.nan)])[order]
+            columns.append(pa.array(shares, pa.float64(), mask=kept))
         verdicts.write(rows - files.own, columns)
     verdicts.close()
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from corpusmill.text.buffers import PAD, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.hashing import K0, K1, P1, mix
+from corpusmill.text.hashing import K0, K1, P1, mix, quick_hash
 from corpusmill.text.lowlevel import Bits, U, load8
 
 _PARTS = re.compile(
@@ -158,6 +158,23 @@ def sites(addresses: Addresses) -> pa.StringArray:
     found = np.empty((len(addresses.spans), 2), np.int64)
     _find_sites(addresses, *_suffixes(), found)
     return pieces(addresses, found)
+
+
+def site_keys(addresses: Addresses) -> NDArray[np.uint64]:
+    """(documents,) a hash of the registered domain of each, or of the host that has none; 0 without a host."""
+    found = np.empty((len(addresses.spans), 2), np.int64)
+    _find_sites(addresses, *_suffixes(), found)
+    found = np.where(found[:, :1] == NOWHERE, addresses.spans[:, :2], found)
+    keys = np.zeros(len(found), np.uint64)
+    _site_keys(addresses.data, found, keys)
+    return keys
+
+
+@kernel
+def _site_keys(data: Bytes, found: Spans, keys: NDArray[np.uint64]) -> None:
+    for i in range(len(keys)):
+        if found[i, 1] > found[i, 0]:
+            keys[i] = quick_hash(data, found[i, 0], found[i, 1] - found[i, 0])
 
 
 def pieces(addresses: Addresses, spans: Spans) -> pa.StringArray:
@@ -481,3 +498,4 @@ def warm_up() -> None:
     find_domains(addresses, wanted, domain_hashes(["example.org"]))
     find_pages(addresses, wanted, page_hashes(["example.org/a"]))
     sites(addresses)
+    site_keys(addresses)

@@ -217,17 +217,17 @@ def pairs_of(mask: NDArray[np.uint16]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 def jaccard(
     a: NDArray[np.int64], b: NDArray[np.int64], hashes: NDArray[np.uint64], offsets: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """The exact Jaccard similarity of pairs of sets.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The exact Jaccard similarity of pairs of sets, and what the second of them has alone.
 
     a, b      (pairs,) numbers of sets
     hashes    the members of the sets, sorted and distinct within each
     offsets   (sets + 1,) the first member of each set
-    returns   (pairs,) |A and B| / |A or B|; 1.0 for two empty sets
+    returns   (pairs,) |A and B| / |A or B|; 1.0 for two empty sets; (pairs,) 1 - |A and B| / |B|; 0.0 for an empty B
     """
-    result = np.empty(len(a), np.float64)
-    _jaccard(a, b, hashes, offsets, result)
-    return result
+    similarity, alone = np.empty(len(a), np.float64), np.empty(len(a), np.float64)
+    _jaccard(a, b, hashes, offsets, similarity, alone)
+    return similarity, alone
 
 
 @kernel
@@ -236,12 +236,14 @@ def _jaccard(
     b: NDArray[np.int64],
     hashes: NDArray[np.uint64],
     offsets: NDArray[np.int64],
-    result: NDArray[np.float64],
+    similarity: NDArray[np.float64],
+    alone: NDArray[np.float64],
 ) -> None:
     for p in range(len(a)):
         i, i_end = offsets[a[p]], offsets[a[p] + 1]
         j, j_end = offsets[b[p]], offsets[b[p] + 1]
-        union = (i_end - i) + (j_end - j)
+        second = j_end - j
+        union = (i_end - i) + second
         common = 0
         while i < i_end and j < j_end:
             x, y = hashes[i], hashes[j]
@@ -254,7 +256,8 @@ def _jaccard(
             else:
                 j += 1
         union -= common
-        result[p] = common / union if union else 1.0
+        similarity[p] = common / union if union else 1.0
+        alone[p] = (second - common) / second if second else 0.0
 
 
 def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -359,7 +362,7 @@ def warm_up() -> None:
     bucket.sort()
     candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9, no_leaders(4))
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
-    similarity = jaccard(np.array([0]), np.array([1]), *sets)
+    similarity, _ = jaccard(np.array([0]), np.array([1]), *sets)
     for array in sets:  # as from a mapped file: another type to numba
         array.setflags(write=False)
     take_sets(*sets, np.array([0]), np.array([0, 2]), np.empty(2, np.uint64))

@@ -9,19 +9,26 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import PAD, Text, grown, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, U, load8, lowest_bit
-from corpusmill.text.simd import copy_letters
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, U, load8, lowest_bit
+from corpusmill.text.simd import copy_16, copy_16_lower
 from corpusmill.text.spans import below
-from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, decode, folding, place
+from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, Gaps, decode, folding, place
 
 SPACE, ZERO, CAPITAL_SIGMA = 32, 48, 0x3A3
 GROWTH = 3  # maximum of bytes that a byte folds to: a Hangul syllable becomes three letters
 SLACK = 32  # bytes that may be written after the end
+NUMBERS, CASE = 1, 2  # are folded
+UNDERSCORE, SYMBOLS = 4, 8  # are parts of words
+EVERYTHING = NUMBERS | CASE
 
 _letters = simd.masks(simd.ascii_letter, simd.ascii_digit, simd.not_ascii)
+_spaces = simd.masks(simd.ascii_space)
+_underscores = simd.masks(simd.equal("_"))
 
 
-def fold(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+def fold(
+    texts: pa.LargeStringArray, numbers: bool = True, case: bool = True, gaps: Gaps = "punctuation"
+) -> pa.LargeStringArray:
     """Each document in lower case, numbers as 0, punctuation and white space as one space, without accents.
 
     In this order: str.lower; every `[digits](decimal separator [digits])?` becomes "0"; every character of
@@ -29,41 +36,60 @@ def fold(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     datatrove's `simplify_text` (0.10), so that words and shingles do too. Differences: Unicode is pinned at 14.0;
     decomposed characters are not put in canonical order (it matters only for some musical symbols).
 
+    numbers   false: digits stay as they are
+    case      false: letters stay as they are, with their accents
+    gaps      what becomes a space. "symbols": instead of punctuation all that is neither letter, number nor combining
+              mark, but for "_". "space": white space alone, so that punctuation is part of words
     returns   (documents,) large_string; a null becomes ""
     """
     text = view(texts)
     most = int(np.diff(text.offsets).max(initial=0))
+    parts = NUMBERS * numbers | CASE * case | UNDERSCORE * (gaps == "symbols") | SYMBOLS * (gaps == "space")
+    tables = folding(numbers, case, gaps)
     offsets = np.zeros(len(text.offsets), np.int64)
     out = np.empty(int(text.offsets[-1] - text.offsets[0]) + (GROWTH - 1) * most + SLACK + PAD, np.uint8)
-    done = _fold(text, 0, folding(), out, offsets)
+    done = _fold(text, 0, parts, tables, out, offsets)
     while done < len(offsets) - 1:
         out = grown(out, int(offsets[done]), GROWTH * most + SLACK + PAD)
-        done = _fold(text, done, folding(), out, offsets)
+        done = _fold(text, done, parts, tables, out, offsets)
     return to_arrow(out[: offsets[-1] + PAD], offsets)
 
 
 @kernel
-def _fold(text: Text, first: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> int:
+def _fold(
+    text: Text, first: int, parts: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> int:
     """Fold documents from `first` on; returns the first that may not have room, or the number of documents."""
     for d in range(first, len(offsets) - 1):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         if offsets[d] + GROWTH * (hi - lo) + SLACK + PAD > len(out):
             return d
-        offsets[d + 1] = fold_document(text.data, lo, hi, folding, out, offsets[d])
+        offsets[d + 1] = fold_document(text.data, lo, hi, folding, out, offsets[d], parts)
     return len(offsets) - 1
 
 
 @kernel
-def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: NDArray[np.uint8], begin: int) -> int:
-    """Write the folded data[lo:hi] at out[begin:]; returns its end."""
+def fold_document(
+    data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: NDArray[np.uint8], begin: int, parts: int
+) -> int:
+    """Write the folded data[lo:hi] at out[begin:]; returns its end.
+
+    f, parts   the tables of what is folded, and the same as bits: EVERYTHING, or others
+    """
     p = begin
     at = lo
     gap = False  # a space is pending before the next character
+    numbers = ALL_BITS if parts & NUMBERS else NO_BITS
     while at < hi:
         if load8(data, at) < 0x80:
-            # ASCII letters and gaps up to the next digit or other character, 64 bytes at a time.
+            # ASCII words and gaps up to the next number that is folded or other character, 64 bytes at a time.
             letters, digits, others = _letters(data, at)
-            plain = min(lowest_bit(digits | others), hi - at)
+            plain = min(lowest_bit(digits & numbers | others), hi - at)
+            letters |= digits
+            if parts & UNDERSCORE:
+                letters |= _underscores(data, at)[0]
+            elif parts & SYMBOLS:
+                letters = ~_spaces(data, at)[0]
             letters &= below(plain)
             done: Any = np.intp(0)
             while letters != NO_BITS:
@@ -73,7 +99,10 @@ def fold_document(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: ND
                 p += gap | ((start > done) & (p > begin))
                 gap = False
                 for k in range(0, size, 16):
-                    copy_letters(data, at + start + k, out, p + k)
+                    if parts & CASE:
+                        copy_16_lower(data, at + start + k, out, p + k)
+                    else:
+                        copy_16(data, at + start + k, out, p + k)
                 p += size
                 done = start + size
                 letters &= ~below(done)

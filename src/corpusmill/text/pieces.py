@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import PAD, Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.fold import GROWTH, SLACK, fold_document
+from corpusmill.text.fold import EVERYTHING, GROWTH, SLACK, fold_document
 from corpusmill.text.hashing import SECOND_SEED, strip, xxh64
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, count_bits, load8, lowest_bit
 from corpusmill.text.spans import below, longest
@@ -169,7 +169,7 @@ def _hash(
         for i in range(pieces.offsets[d], pieces.offsets[d + 1]):
             lo, hi = strip(data, base + pieces.start[i], base + pieces.end[i], classes)
             if folded:
-                hi = fold_document(data, lo, hi, folding, room, 0)
+                hi = fold_document(data, lo, hi, folding, room, 0, EVERYTHING)
                 out.long[i] = _has_characters(room, 0, hi, shortest)
                 if out.long[i]:
                     out.hashes[i, 0], out.hashes[i, 1] = _both(room, 0, hi)

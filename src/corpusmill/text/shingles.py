@@ -22,21 +22,25 @@ from corpusmill.text.fold import fold
 from corpusmill.text.hashing import K1, K2, P1, mix, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, lowest_bit
 from corpusmill.text.spans import below, longest
-from corpusmill.text.unicode import decode
+from corpusmill.text.unicode import Gaps, decode
 
 _space_mask = simd.masks(simd.equal(" "))
 
 
 @dataclass(frozen=True)
 class Shingling:
-    """How a document becomes a set: it is folded and cut into n-grams of words or characters."""
+    """How a document becomes a set: it is folded, by the parts of `fold.fold`, and cut into n-grams of words or
+    characters."""
 
     n: int
     of: Literal["words", "characters"]
+    numbers: bool = True
+    case: bool = True
+    gaps: Gaps = "punctuation"
 
     def hashes(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """(shingles,) in order and with repetitions, and (documents + 1,) the first shingle of each document."""
-        folded = fold(texts)
+        folded = fold(texts, self.numbers, self.case, self.gaps)
         return shingle_hashes(folded, self.n) if self.of == "words" else character_hashes(folded, self.n)
 
 

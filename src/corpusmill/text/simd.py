@@ -100,33 +100,37 @@ ascii_mark = either(between(0x21, 0x2F), between(0x3A, 0x40), between(0x5B, 0x60
 wide_space_lead = either(between(0xC2, 0xC2), between(0xE1, 0xE3))
 
 
-@intrinsic
-def copy_letters(typingctx: Any, source: Any, at: Any, target: Any, place: Any) -> Any:
-    """(bytes, offset, bytes, offset) -> how many ASCII letters source[at:] begins with, at most 16.
+def _copy(lower: bool) -> Any:
+    """An intrinsic (bytes, offset, bytes, offset) -> 0 that writes source[at:at + 16] to target[place:], if asked with
+    ASCII capitals in lower case."""
 
-    Writes them in lower case to target[place:], and overwrites 16 bytes there in any case.
-    """
-    from llvmlite import ir
-    from numba import types
+    @intrinsic
+    def copy(typingctx: Any, source: Any, at: Any, target: Any, place: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
 
-    signature = types.intp(source, types.intp, target, types.intp)
-    bytes_16 = _bytes(16)
+        signature = types.intp(source, types.intp, target, types.intp)
+        bytes_16 = _bytes(16)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def splat(value: int) -> Any:
-            return ir.Constant(bytes_16, [value] * 16)
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def splat(value: int) -> Any:
+                return ir.Constant(bytes_16, [value] * 16)
 
-        def pointer(array: int) -> Any:
-            base = context.make_array(signature.args[array])(context, builder, args[array]).data
-            return builder.bitcast(builder.gep(base, [args[array + 1]]), bytes_16.as_pointer())
+            def pointer(array: int) -> Any:
+                base = context.make_array(signature.args[array])(context, builder, args[array]).data
+                return builder.bitcast(builder.gep(base, [args[array + 1]]), bytes_16.as_pointer())
 
-        vector = builder.load(pointer(0))
-        vector.align = 1
-        lower = builder.or_(vector, splat(0x20))
-        letter = builder.icmp_unsigned("<=", builder.sub(lower, splat(ord("a"))), splat(25))
-        builder.store(lower, pointer(2)).align = 1
-        others = builder.zext(builder.bitcast(builder.not_(letter), ir.IntType(16)), ir.IntType(64))
-        end = builder.or_(others, ir.Constant(ir.IntType(64), 1 << 16))
-        return builder.cttz(end, ir.Constant(ir.IntType(1), 1))
+            vector = builder.load(pointer(0))
+            vector.align = 1
+            if lower:
+                capital = builder.icmp_unsigned("<=", builder.sub(vector, splat(ord("A"))), splat(25))
+                vector = builder.or_(vector, builder.select(capital, splat(0x20), splat(0)))
+            builder.store(vector, pointer(2)).align = 1
+            return context.get_constant(types.intp, 0)
 
-    return signature, codegen
+        return signature, codegen
+
+    return copy
+
+
+copy_16, copy_16_lower = _copy(lower=False), _copy(lower=True)

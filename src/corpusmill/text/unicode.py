@@ -6,7 +6,7 @@ The tables are the asset "unicode" (made by scripts/make_unicode_tables.py from 
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Folding(NamedTuple):
     kinds    (n * 128,) uint8 of folding bits
     places   (n * 128,) int32: position in `pool` << 8 | bytes
     pool     (bytes,) uint8, UTF-8
-    ascii    (128,) uint8: the folded ASCII character, 0 for a gap, 1 for a digit
+    ascii    (128,) uint8: the folded ASCII character, 0 for a gap, 1 for a digit of a number that is folded
     """
 
     block_of: NDArray[np.uint16]
@@ -67,15 +67,36 @@ def classes() -> Classes:
     return Classes(tables["class_index"], tables["class_blocks"])
 
 
+Gaps = Literal["punctuation", "symbols", "space"]
+
+
 @cache
-def folding() -> Folding:
+def folding(numbers: bool = True, case: bool = True, gaps: Gaps = "punctuation") -> Folding:
+    """The folding of each code point, or that part of it which is asked for, see `fold.fold`."""
     tables = _tables()
+    index, kinds, places = tables["fold_index"], tables["fold_kinds"], tables["fold_places"]
+    if gaps != "punctuation":  # blocks may have other gaps that are equal otherwise, so there is one for each
+        blocks = index[: 0x110000 >> 7].astype(np.int64)
+        kinds, places = (table.reshape(-1, 128)[blocks].ravel() for table in (kinds, places))
+        index = np.pad(np.arange(len(blocks), dtype=np.uint16), (0, len(index) - len(blocks)))
+        of, classes_ = classes()
+        each = classes_.reshape(-1, 128)[of[: len(blocks)].astype(np.int64)].ravel()
+        gap = each & (SPACE if gaps == "space" else SPACE | SPECIAL) != 0
+        gap[ord("_")] = False
+        kinds = np.where(gap, kinds | GAP, kinds & ~np.uint8(GAP))
+    if not numbers:  # U+FF11 is punctuation, too, and here a digit like others
+        kinds = np.where(kinds & NUMBER != 0, kinds & ~np.uint8(NUMBER | GAP), kinds)
+    if not case:
+        kinds = kinds & ~np.uint8(MAPPED)
     ascii_ = np.arange(128, dtype=np.uint8)
-    ascii_[65:91] += 32
-    kinds = tables["fold_kinds"]
+    if case:
+        ascii_[65:91] += 32
     ascii_[(kinds[:128] & GAP) != 0] = 0
-    ascii_[(kinds[:128] & NUMBER) != 0] = 1
-    return Folding(tables["fold_index"], kinds, tables["fold_places"], tables["fold_pool"], ascii_)
+    if numbers:
+        ascii_[(kinds[:128] & NUMBER) != 0] = 1
+    for table in (index, kinds, places, ascii_):
+        table.setflags(write=False)
+    return Folding(index, kinds, places, tables["fold_pool"], ascii_)
 
 
 @cache

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from corpusmill.engine.pass_documents import HASH
 from corpusmill.report.figures.sampled import Sample, Share
 from corpusmill.report.tables import RunTables
+from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.text.buckets import distinct
-from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import band_keys, sketch
 
 MOST = 20_000_000  # hashes that are compared: 160 MB
 NGRAM, SIMILAR = 5, 0.8  # words; Jaccard similarity: the defaults of dedup/minhash
+SHINGLINGS = Minhash(ngram=NGRAM, threshold=SIMILAR).shinglings
 BANDS, ROWS = 28, 4  # finds 99.99 % of the pairs at 0.8
 
 
@@ -61,27 +62,31 @@ def left(tables: RunTables, sample: Sample | None) -> Left | None:
 
 
 def near_duplicates(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
-    """(documents,) whether a text has a Jaccard similarity of SIMILAR or more with one before it that is no
-    near-duplicate itself. Texts without words are not compared."""
-    hashes, offsets = Shingling(NGRAM, "words").hashes(texts)
-    keys = band_keys(sketch(hashes, offsets, BANDS * ROWS), BANDS)
-    sets, starts = distinct(hashes, offsets)
-    each = [sets[start:stop] for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist())]
+    """(documents,) whether a text has a Jaccard similarity of SIMILAR or more, in both ways to compare, with one before
+    it that is no near-duplicate itself. Texts without words are not compared."""
+    sets: list[list[NDArray[np.uint64]]] = []
+    for shingling in SHINGLINGS:
+        hashes, offsets = shingling.hashes(texts)
+        if not sets:
+            keys = band_keys(sketch(hashes, offsets, BANDS * ROWS), BANDS)
+        members, starts = distinct(hashes, offsets)
+        sets.append([members[start:stop] for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist())])
+    each = list(zip(*sets))
     found = np.zeros(len(texts), bool)
     buckets: dict[int, list[int]] = {}
     for document, own in enumerate(each):
-        if not len(own):
+        if not all(map(len, own)):
             continue
         met: dict[int, None] = {}
         for key in keys[document].tolist():
             met |= dict.fromkeys(buckets.get(key, ()))
-        found[document] = any(_similarity(own, each[other]) >= SIMILAR for other in met)
+        found[document] = any(all(map(_similar, own, each[other])) for other in met)
         # One of a group of duplicates stands for all of them.
         for key in () if found[document] else keys[document].tolist():
             buckets.setdefault(key, []).append(document)
     return found
 
 
-def _similarity(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> float:
+def _similar(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
     both = len(np.intersect1d(one, other, assume_unique=True))
-    return both / (len(one) + len(other) - both)
+    return both / (len(one) + len(other) - both) >= SIMILAR

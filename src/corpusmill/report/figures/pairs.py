@@ -19,6 +19,8 @@ class Pairs:
     similarities           of all pairs
     least_similar          some of them with their texts, see `samples.pairs`
     remarks                what the step says about its parameters
+    rejected               pairs that were compared and did not pass, as `least_similar`: the most similar of a sample
+    losses                 of the duplicates, those that lose nothing, up to 2 %, up to 10 % and more of their n-grams
     """
 
     step: str
@@ -28,6 +30,8 @@ class Pairs:
     similarities: Histogram | None
     least_similar: tuple[dict[str, Any], ...]
     remarks: tuple[str, ...] = ()
+    rejected: tuple[dict[str, Any], ...] = ()
+    losses: tuple[int, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -46,8 +50,17 @@ def pairs(tables: RunTables, n: int) -> list[Pairs]:
         facts = tables.files.facts(f"{step}-verdicts")
         met = tables.files.facts(f"{step}-group").get("not_compared", 0)
         left_out = met, facts.get("not_verified", 0) + facts.get("not_followed", 0)
-        if shown or any(left_out):
+        if shown or any(left_out) or facts.get("compared"):
             compared = facts.get("compared"), facts.get("verified")
             said = tuple(remark for label, remark in tables.remarks if label == step)
-            figures.append(Pairs(step, *compared, left_out, histograms.similarities(tables, step), tuple(shown), said))
+            similarities = histograms.similarities(tables, step)
+            rejected = tuple(samples.rejected(tables, step, n))
+            figures.append(
+                Pairs(step, *compared, left_out, similarities, tuple(shown), said, rejected, losses(tables, step))
+            )
     return figures
+
+
+def losses(tables: RunTables, step: str) -> tuple[int, ...]:
+    counted = (tables.files.facts(stage).get("losses", {}).get(step) for stage, _ in tables.passes)
+    return tuple(next(filter(None, counted), ()))

@@ -52,13 +52,14 @@ def text(whole: str) -> Html:
     return tag("div", excerpt(whole, TEXT), class_="text", dir="auto")
 
 
-def pair(entry: Mapping[str, Any]) -> Html:
+def pair(entry: Mapping[str, Any], titles: tuple[str, str] = ("duplicate", "kept")) -> Html:
     """A duplicate beside the document that is kept, from shortly before the first word that differs.
 
-    entry   as from `samples.pairs`
+    entry    as from `samples.pairs`
+    titles   of the two
     """
     duplicate, kept = entry["document"], entry["duplicate_of"]
-    sides = (("duplicate", duplicate), ("kept", kept))
+    sides = tuple(zip(titles, (duplicate, kept)))
     if duplicate["text"] == kept["text"]:
         both = [tag("div", tag("h4", title), address(side)) for title, side in sides]
         return tag("div", tag("div", *both, class_="two"), text(duplicate["text"]), class_="reason")
@@ -67,6 +68,8 @@ def pair(entry: Mapping[str, Any]) -> Html:
         for (title, side), words in zip(sides, differences(duplicate["text"], kept["text"]))
     ]
     similarity = f"similarity {entry['similarity']:.3f}"
+    if entry.get("lost") is not None:
+        similarity += f", {entry['lost']:.1%} of the n-grams on the left are not on the right"
     return tag("div", tag("div", similarity, class_="soft"), tag("div", *both, class_="two"), class_="reason")
 
 

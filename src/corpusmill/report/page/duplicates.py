@@ -1,6 +1,7 @@
 """What each dedup step found, the overlap of two of them, and the least similar pairs side by side."""
 
 from corpusmill.report.figures.duplicates import dedup_steps, dedup_table
+from corpusmill.report.figures.emptied import warnings
 from corpusmill.report.figures.pairs import Pairs, pairs
 from corpusmill.report.html import cards
 from corpusmill.report.html.markup import Inside, table, tag
@@ -12,7 +13,8 @@ PAIRS = 4  # per step
 
 
 def section(tables: RunTables) -> list[Inside]:
-    return [*compared(tables), *(part for figure in pairs(tables, PAIRS) for part in of_step(figure))]
+    warned = [tag("p", f"{warning[0].upper()}{warning[1:]}.") for warning in warnings(tables)]
+    return [*warned, *compared(tables), *(part for figure in pairs(tables, PAIRS) for part in of_step(figure))]
 
 
 def compared(tables: RunTables) -> list[Inside]:
@@ -39,6 +41,24 @@ def of_step(figure: Pairs) -> list[Inside]:
         words += f"that others are compared with; and {kept} pairs beyond those that each document is compared with."
         parts.append(tag("p", words))
     parts += [tag("p", f"{remark[0].upper()}{remark[1:]}.") for remark in figure.remarks]
+    if figure.losses and any(figure.losses):
+        none, few, some, many = map(number, figure.losses)
+        words = "N-grams of a dropped document that the kept one lacks: none in "
+        words += f"{none} documents, up to 2 % in {few}, up to 10 % in {some}, more in {many}."
+        parts.append(tag("p", words))
+    return [*parts, *dropped_pairs(figure), *rejected_pairs(figure)]
+
+
+def rejected_pairs(figure: Pairs) -> list[Inside]:
+    if not figure.rejected:
+        return []
+    note = "Candidate pairs that were compared and not dropped, the most similar of a random sample:"
+    return [tag("p", note, class_="note"), *(cards.pair(pair, ("one", "other")) for pair in figure.rejected)]
+
+
+def dropped_pairs(figure: Pairs) -> list[Inside]:
+    step = figure.step
+    parts: list[Inside] = []
     if not figure.least_similar:
         return parts
     if figure.similarities and not figure.exact:

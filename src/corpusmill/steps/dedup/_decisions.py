@@ -5,17 +5,17 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain, pairwise, repeat, takewhile
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.text.buckets import LEADERS, jaccard, pairs_of, settle, take_sets
+from corpusmill.steps.dedup._compare import Comparison, Rejected
+from corpusmill.steps.dedup._distinct import sort_distinct
+from corpusmill.text.buckets import LEADERS, pairs_of, settle
 from corpusmill.unit_io import UnitIO
 
-HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
 PAIRS = 1 << 20  # pairs that are read before repeats among them are removed
 BLOCK = 1 << 16  # documents that are decided at a time
 MOST = 32  # kept leaders that a document after the first ones of its bucket is compared with
@@ -134,16 +134,16 @@ class Decisions:
     leads         (documents,) whether it is a leader in a meeting
     room          (documents,) of how many more meetings of each pairs are made
     compared, verified
-                  how many similarities were computed, and how many of those reach the threshold
+                  how many pairs were compared, and how many of those passed
     not_verified  meetings with kept leaders of which no pair was made, for MOST
     not_followed  changes that were not followed, for ROUNDS
+    rejected      a sample of the pairs that were compared and did not pass
     """
 
     blocks: list[Block]
     meetings: Meetings
-    sets: "Sets"
+    comparison: Comparison
     back: NDArray[np.int32]
-    threshold: float
     duplicate_of: NDArray[np.int32]
     score: NDArray[np.float64]
     met: NDArray[np.bool_]
@@ -154,9 +154,10 @@ class Decisions:
     verified: int = 0
     not_verified: int = 0
     not_followed: int = 0
+    rejected: Rejected = field(default_factory=Rejected)
 
     @staticmethod
-    def of(meetings: Meetings, sets: "Sets", threshold: float) -> "Decisions":
+    def of(meetings: Meetings, comparison: Comparison) -> "Decisions":
         number = len(meetings.documents)
         pairs = meetings.pairs()
         # Small ones first: most leaders are decided before most of those that meet them.
@@ -174,9 +175,8 @@ class Decisions:
         return Decisions(
             blocks,
             large,
-            sets,
+            comparison,
             back,
-            threshold,
             duplicate_of=np.full(number, -1, np.int32),
             score=np.zeros(number),
             met=np.zeros(number, bool),
@@ -204,7 +204,7 @@ class Decisions:
             met |= asked
             self.compare(block, kept[block.earlier])
             self.duplicate_of[mine], self.score[mine] = -1, 0
-            settle(block.later, block.earlier, block.similarity, self.threshold, self.duplicate_of, self.score)
+            settle(block.later, block.earlier, block.similarity, self.comparison.threshold, *self.decided)
             # If leaders within the block turn out to be kept, those that meet them are decided anew.
             asked[:] = False
             asked[mine] = (self.duplicate_of[mine] < 0) & ~met[mine]
@@ -242,7 +242,7 @@ class Decisions:
             later, earlier = block.later, block.earlier
             dropped = self.duplicate_of[later] >= 0, self.duplicate_of[earlier] >= 0
             self.compare(block, dropped[0] != dropped[1])
-            which = (dropped[0] != dropped[1]) & (block.similarity >= self.threshold)
+            which = (dropped[0] != dropped[1]) & (block.similarity >= self.comparison.threshold)
             kept = np.where(dropped[0], earlier, later)[which]
             through = self.duplicate_of[np.where(dropped[0], later, earlier)[which]]
             high, low = np.maximum(kept, through), np.minimum(kept, through)
@@ -266,66 +266,16 @@ class Decisions:
         """The similarities of those pairs of a block that are asked for, where they have not been computed."""
         which = np.flatnonzero(asked & np.isnan(block.similarity))
         pairs = np.stack([self.back[block.earlier[which]], self.back[block.later[which]]], axis=1)
-        block.similarity[which] = found = self.sets.jaccard(pairs)
+        found = self.comparison.decisive(pairs)
+        block.similarity[which] = found
+        failed = found < self.comparison.threshold
+        self.rejected = self.rejected.with_more(self.meetings.documents[pairs[failed]])
         self.compared += len(which)
-        self.verified += int((found >= self.threshold).sum())
+        self.verified += len(which) - int(failed.sum())
 
-
-class Sets(NamedTuple):
-    """The distinct n-gram hashes of all candidates, in files: what is read of them is given back at once.
-
-    documents   (candidates,) their numbers, rising
-    sizes       (candidates,) int32: of their sets
-    first       (files + 1,) index of each file's first candidate
-    """
-
-    io: UnitIO
-    files: Sequence[str]
-    documents: NDArray[np.int64]
-    sizes: NDArray[np.int32]
-    first: NDArray[np.int64]
-
-    @staticmethod
-    def open(io: UnitIO, files: Sequence[str]) -> "Sets":
-        first = np.cumsum([0, *(len(io.arrays(path)["documents"]) for path in files)])
-        documents, sizes = np.empty(first[-1], np.int64), np.empty(first[-1], np.int32)
-        for path, start, end in zip(files, first, first[1:]):
-            arrays = io.arrays(path)
-            documents[start:end], sizes[start:end] = arrays["documents"], np.diff(arrays["offsets"])
-        return Sets(io, files, documents, sizes, first)
-
-    def jaccard(self, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(pairs,) the exact similarity of pairs of candidates, which are given by index and rise, with HASHES in
-        memory.
-
-        A document without n-grams is like none: it can only have met itself, read again in a later run.
-        """
-        similarity = np.zeros(len(pairs))
-        # A block's sets are at most those of both sides of its pairs.
-        ends = np.cumsum(self.sizes[pairs[:, 0]], dtype=np.int64)
-        ends += np.cumsum(self.sizes[pairs[:, 1]], dtype=np.int64)
-        cuts = np.searchsorted(ends, np.arange(HASHES, ends[-1] if len(pairs) else 0, HASHES))
-        del ends
-        for first, stop in pairwise(np.unique([0, *cuts.tolist(), len(pairs)]).tolist()):
-            block = pairs[first:stop]
-            wanted = sort_distinct(block.flatten())
-            hashes, offsets = self.gather(wanted)
-            one, other = (np.searchsorted(wanted, block[:, side]) for side in (0, 1))
-            exact = jaccard(one, other, hashes, offsets)
-            exact[(self.sizes[block] == 0).any(axis=1)] = 0
-            similarity[first:stop] = exact
-        return similarity
-
-    def gather(self, wanted: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The sets of some candidates, by rising index."""
-        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.sizes[wanted]]))
-        hashes = np.empty(offsets[-1], np.uint64)
-        for path, base, end in zip(self.files, self.first, self.first[1:]):
-            first, stop = np.searchsorted(wanted, [base, end])
-            if first < stop:
-                file = self.io.arrays(path)
-                take_sets(file["hashes"], file["offsets"], wanted[first:stop] - base, offsets[first : stop + 1], hashes)
-        return hashes, offsets
+    @property
+    def decided(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        return self.duplicate_of, self.score
 
 
 def _pack(later: NDArray[np.int32], earlier: NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -340,26 +290,3 @@ def _absent(numbers: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[
     at[at == len(others)] = 0  # greater than all, so not equal to the first
     absent: NDArray[np.bool_] = others[at] != numbers
     return absent
-
-
-def sort_distinct(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Sort numbers in place; returns the distinct ones. (np.unique hashes, from numpy 2.3 on, and takes 10 times as
-    long for millions.)"""
-    numbers.sort()
-    new = np.ones(len(numbers), bool)
-    new[1:] = numbers[1:] != numbers[:-1]
-    return numbers[new]
-
-
-def distinct_rows(pairs: NDArray[Any]) -> NDArray[Any]:
-    """The same of (pairs, 2), as by np.unique along an axis, which compares rows as bytes."""
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    new = np.ones(len(pairs), bool)
-    new[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-    return pairs[new]
-
-
-def within(numbers: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
-    """Those of some sorted numbers."""
-    first, last = np.searchsorted(numbers, [start, stop])
-    return numbers[first:last]

@@ -8,6 +8,7 @@ Only keys, sketches and the hashes of candidates are read; the text of candidate
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from corpusmill.steps.corpus import (
     by_document,
     digest,
     documents_content,
+    ids_of,
     key_files,
     keys_content,
     partition_ranges,
@@ -36,7 +38,10 @@ from corpusmill.steps.corpus import (
     write_duplicates,
 )
 from corpusmill.steps.dedup import _decisions
-from corpusmill.steps.dedup._decisions import Decisions, Meetings, Sets, distinct_rows, sort_distinct, within
+from corpusmill.steps.dedup._compare import Comparison, Rejected, Sets
+from corpusmill.steps.dedup._decisions import Decisions, Meetings
+from corpusmill.steps.dedup._distinct import distinct_rows, sort_distinct, within
+from corpusmill.steps.dedup._emptied import emptied
 from corpusmill.text.buckets import (
     LEADERS,
     Leaders,
@@ -57,8 +62,19 @@ FULL = 64  # documents of a bucket, its first, that are compared with all leader
 
 
 def near_stages(
-    keys: KeyStage, shingling: Shingling, bands: int, rows: int, threshold: float, mark: bool
+    keys: KeyStage,
+    shinglings: tuple[Shingling, ...],
+    shape: tuple[int, int],
+    threshold: float,
+    most_lost: float,
+    mark: bool,
 ) -> list[Stage]:
+    """
+    shinglings   the ways in which pairs are compared: of two, both have to agree; keys and sketches are of the first
+    shape        bands and rows
+    most_lost    share of the n-grams of a document that is dropped which may be lost with it
+    """
+    bands, rows = shape
     group, shingles = f"{keys.label}-group", f"{keys.label}-shingles"
     spread = CERTAIN * float(np.sqrt(threshold * (1 - threshold) / (bands * rows)))
     groups = MinhashGroups(keys, low=max(threshold - spread, 0.0), high=min(threshold + spread, 1.0))
@@ -70,16 +86,19 @@ def near_stages(
         content = (documents_content(keys, upstream, i) for i in numbers)
         return [Planned(DocumentFile(i), (text, pairs, f"{i}:{starts[i]}")) for i, text in zip(numbers, content)]
 
+    def shingles_content(upstream: Upstream) -> list[str]:
+        return [digest(upstream.results(shingles)[name]) for name in outputs(shinglings)]
+
     def one_unit(upstream: Upstream) -> list[Planned]:
         documents = digest(upstream.results(keys.stage)["docs"])
-        compared = (digest(upstream.results(group)["pairs"]), digest(upstream.results(shingles)["shingles"]))
+        compared = (digest(upstream.results(group)["pairs"]), *shingles_content(upstream))
         return [Planned(Everything(), (*keys_content(keys, upstream), documents, *compared))]
 
-    verdicts = MinhashVerdicts(keys, threshold, mark)
+    verdicts = MinhashVerdicts(keys, shinglings, threshold, most_lost, mark)
     return [
         *against_stages(keys),
         Stage(group, groups, after(keys), partition_ranges(keys, bands)),
-        Stage(shingles, MinhashShingles(keys, shingling), after(keys, group), by_documents),
+        Stage(shingles, MinhashShingles(keys, shinglings), after(keys, group), by_documents),
         Stage(f"{keys.label}-verdicts", verdicts, after(keys, group, shingles), one_unit, Resources(grows=True)),
     ]
 
@@ -184,25 +203,34 @@ class Group(NamedTuple):
     leaders: NDArray[np.int64]
 
 
+def outputs(shinglings: tuple[Shingling, ...]) -> list[str]:
+    """The outputs of MinhashShingles, one for each way to compare."""
+    return ["shingles", *(f"shingles-{number}" for number in range(2, len(shinglings) + 1))]
+
+
 @dataclass(frozen=True)
 class MinhashShingles:
     keys: KeyStage
-    shingling: Shingling
+    shinglings: tuple[Shingling, ...]
 
     def run(self, inputs: DocumentFile, io: UnitIO) -> None:
         files = key_files(self.keys, io)
         start, stop = files.starts[inputs.number : inputs.number + 2].tolist()
         pairs = io.results(f"{self.keys.label}-group")["pairs"].paths.to_pylist()
         wanted = sort_distinct(np.concatenate([within(io.arrays(file)["documents"], start, stop) for file in pairs]))
-        with io.writing_arrays("shingles", len(wanted)) as put:
-            put("documents", wanted)
-            put("hashes", np.empty(0, np.uint64))
-            sizes = [np.zeros(1, np.int64)]
+        with ExitStack() as files_open:
+            puts = [files_open.enter_context(io.writing_arrays(name, len(wanted))) for name in outputs(self.shinglings)]
+            sizes: list[list[NDArray[np.int64]]] = [[np.zeros(1, np.int64)] for _ in puts]
+            for put in puts:
+                put("documents", wanted)
+                put("hashes", np.empty(0, np.uint64))
             for texts in self.texts(wanted, start, files.docs[inputs.number], io):
-                grams, ends = distinct(*self.shingling.hashes(texts))
-                put("hashes", grams)
-                sizes.append(np.diff(ends))
-            put("offsets", np.cumsum(np.concatenate(sizes)))
+                for shingling, put, own in zip(self.shinglings, puts, sizes):
+                    grams, ends = distinct(*shingling.hashes(texts))
+                    put("hashes", grams)
+                    own.append(np.diff(ends))
+            for put, own in zip(puts, sizes):
+                put("offsets", np.cumsum(np.concatenate(own)))
 
     def texts(self, wanted: NDArray[np.int64], start: int, path: str, io: UnitIO) -> Iterator[pa.LargeStringArray]:
         """The texts of some documents of a file that begins with document `start`, some at a time."""
@@ -234,23 +262,36 @@ class MinhashVerdicts:
     """
 
     keys: KeyStage
+    shinglings: tuple[Shingling, ...]
     threshold: float
+    most_lost: float
     mark: bool
 
     def run(self, inputs: Everything, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        write_duplicates(io, files, *self.duplicates(io, files), "near_copy", self.mark)
-
-    def duplicates(
-        self, io: UnitIO, files: KeyFiles
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The duplicates, the documents that are kept instead, and how alike they are."""
         label = self.keys.label
-        sets = Sets.open(io, io.results(f"{label}-shingles")["shingles"].paths.to_pylist())
-        documents = sets.documents
+        shingles = io.results(f"{label}-shingles")
+        opened = (Sets.open(io, shingles[name].paths.to_pylist()) for name in outputs(self.shinglings))
+        comparison = Comparison(tuple(opened), self.threshold, self.most_lost)
+        documents = comparison.sets[0].documents
+        decisions = self.decide(io, files, comparison)
+        found = np.flatnonzero(decisions.duplicate_of >= 0)
+        pairs = decisions.back[np.stack([decisions.duplicate_of[found], found], axis=1)]
+        alike = decisions.score[found]
+        order = np.argsort(pairs[:, 1])
+        pairs, alike = pairs[order], alike[order]
+        _, lost = comparison.compare(pairs)
+        kept, dropped = documents[pairs].T
+        write_duplicates(io, files, dropped, kept, alike, "near_copy", self.mark, lost)
+        write_rejected(io, files, comparison, decisions.rejected)
+        if not self.mark:
+            io.facts["emptied"] = emptied(io, files, dropped)
+
+    def decide(self, io: UnitIO, files: KeyFiles, comparison: Comparison) -> Decisions:
+        documents = comparison.sets[0].documents
         place = preference(io, files, documents).astype(np.int32)
-        meetings = Meetings(io, io.results(f"{label}-group")["pairs"].paths.to_pylist(), documents, place)
-        decisions = Decisions.of(meetings, sets, self.threshold)
+        meetings = Meetings(io, io.results(f"{self.keys.label}-group")["pairs"].paths.to_pylist(), documents, place)
+        decisions = Decisions.of(meetings, comparison)
         settled = int(np.searchsorted(documents, files.own))  # of earlier runs: they are preferred to all others
         for again in range(_decisions.ROUNDS + 1):
             decisions.decide()
@@ -265,8 +306,27 @@ class MinhashVerdicts:
         io.facts["candidates"] = sum(len(block.pairs) for block in decisions.blocks)
         io.facts["compared"], io.facts["verified"] = decisions.compared, decisions.verified
         io.facts["not_verified"], io.facts["not_followed"] = decisions.not_verified, decisions.not_followed
-        duplicates = np.flatnonzero(decisions.duplicate_of >= 0)
-        kept, alike = documents[decisions.back[decisions.duplicate_of[duplicates]]], decisions.score[duplicates]
-        duplicates = documents[decisions.back[duplicates]]
-        order = np.argsort(duplicates)
-        return duplicates[order], kept[order], alike[order]
+        return decisions
+
+
+REJECTED = pa.schema(
+    [
+        ("id", pa.string()),  # of the document that would have been dropped
+        ("duplicate_of", pa.string()),  # and of the one for which
+        ("similarity", pa.float64()),
+        ("lost", pa.float64()),
+    ]
+)
+
+
+def write_rejected(io: UnitIO, files: KeyFiles, comparison: Comparison, rejected: Rejected) -> None:
+    """A sample of the pairs that were compared and did not pass, for the report."""
+    numbers = sort_distinct(rejected.documents.flatten())
+    names = np.array([bytes(each).hex() for each in ids_of(io, files, numbers)], object)
+    kept, dropped = (names[np.searchsorted(numbers, side)] for side in rejected.documents.T)
+    pairs = np.searchsorted(comparison.sets[0].documents, rejected.documents).astype(np.int32)
+    similarity, lost = comparison.compare(pairs)
+    columns = [
+        pa.array(values.tolist(), field.type) for values, field in zip((dropped, kept, similarity, lost), REJECTED)
+    ]
+    io.write("rejected", pa.record_batch(columns, schema=REJECTED))

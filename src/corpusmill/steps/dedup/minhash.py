@@ -7,15 +7,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError
-from corpusmill.keys import DUPLICATES, Keys, KeyStage
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.keys import NEAR_DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
+from corpusmill.steps.dedup._emptied import site_array
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.steps.dedup._near import near_stages
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import band_keys, sketch
+from corpusmill.text.unicode import Gaps
 from corpusmill.units import Stage
 
+FOLDING = ("numbers", "case", "punctuation")
+CHOICES = {
+    "unit": ("words", "characters"),
+    "numbers": ("keep", "fold"),
+    "case": ("fold", "keep"),
+    "punctuation": ("both", "keep", "drop"),
+    "rule": ("similar", "contained"),
+}
 LANES = 128  # of the sketch, at most, where bands and rows are solved
 MEETS = 0.975  # the probability at the threshold that they are solved for
 FEW = 0.9  # below this, so many pairs are missed that the run says so
@@ -25,11 +35,16 @@ FEW = 0.9  # below this, so many pairs are missed that the run says so
 class Minhash:
     """Drop near-duplicates: documents that are nearly the same as one that is kept.
 
-    A document is the set of its n-grams of words (or characters) after folding: case, punctuation, accents and the
-    values of numbers are ignored. One with fewer than `ngram` words is one n-gram as a whole, so short texts are
-    dropped only for equal ones; an empty one has no duplicates. Its sketch has `bands` * `rows` lanes (Fast Similarity
-    Sketching, Dahlgaard et al. 2017, arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band
-    with probability 1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
+    A document is the set of its n-grams of words (or characters). Two are near-duplicates if the Jaccard similarity of
+    their sets is `threshold` or more both with words at white space, punctuation included, and with words of letters,
+    digits and "_" alone; the lower of the two is recorded. Of the three things that can be folded first, `case` is, to
+    lower case without accents; `numbers` and `punctuation` are not. `{numbers: fold, punctuation: drop}` folds as
+    datatrove's MinHash does: then 3.14 and 2 are equal, and so are two tables with other figures.
+
+    One with fewer than `ngram` words is one n-gram as a whole, so short texts are dropped only for equal ones; an empty
+    one has no duplicates. Its sketch has `bands` * `rows` lanes (Fast Similarity Sketching, Dahlgaard et al. 2017,
+    arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band with probability
+    1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
 
         s        0.5     0.6     0.7     0.75    0.8     0.85    0.9     0.95
         16 x 7   0.1179  0.3651  0.7472  0.8990  0.9769  0.9979  1.0000  1.0000
@@ -43,7 +58,9 @@ class Minhash:
     says with what probability a pair at the threshold meets, and warns below 0.9.
 
     Pairs that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
-    n-grams with a document that is kept is at least `threshold`. There are no chains. `keep` chooses which of two
+    n-grams with a document that is kept is at least `threshold`. There are no chains. With `rule: contained` it must
+    also lose no more than `most_lost`: the share of its n-grams that the kept document lacks, which is recorded as
+    `lost` with either rule. `keep` chooses which of two
     is kept: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest",
     "oldest", or the one with the highest value of a signal of an earlier step, as in `keep: quality.score`
     ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, near-duplicates of what an
@@ -54,18 +71,23 @@ class Minhash:
     condition or a weight can use how often a text occurs.
     """
 
-    verdict: ClassVar[pa.Schema] = DUPLICATES
+    verdict: ClassVar[pa.Schema] = NEAR_DUPLICATES
     default_signals: ClassVar[Mapping[str, Any]] = {"cluster_size": 1}
-    key_parameters: ClassVar[tuple[str, ...]] = ("ngram", "unit", "bands", "rows", "keep")
+    key_parameters: ClassVar[tuple[str, ...]] = ("ngram", "unit", *FOLDING, "bands", "rows", "keep")
     reads_text: ClassVar[bool] = True
     cuts: ClassVar[bool] = False
     keys_per_document: ClassVar[int] = 1
 
     ngram: int = 5
     unit: Literal["words", "characters"] = "words"  # what an n-gram is made of
+    numbers: Literal["keep", "fold"] = "keep"  # fold: each is 0
+    case: Literal["fold", "keep"] = "fold"  # fold: lower case, without accents
+    punctuation: Literal["both", "keep", "drop"] = "both"  # drop: is white space; both: compared twice, see above
     bands: int | None = None  # null: solved from the threshold
     rows: int | None = None  # of a band; null: solved from the threshold
     threshold: float = 0.8  # Jaccard similarity
+    rule: Literal["similar", "contained"] = "similar"  # contained: and no more than `most_lost` is lost
+    most_lost: float = 0.02  # share of a document's n-grams; with `rule: contained`
     keep: str = "first"
     against: str | tuple[str, ...] = ()  # folders of earlier runs, or of indexes
     mark: bool = False
@@ -75,8 +97,13 @@ class Minhash:
             raise RecipeError(f"need ngram, bands, rows >= 1, got {self.ngram}, {self.bands}, {self.rows}")
         if not 0 < self.threshold <= 1:
             raise RecipeError(f"need 0 < threshold <= 1, got {self.threshold}")
-        if self.unit not in ("words", "characters"):
-            raise RecipeError(f'unit is "words" or "characters", got "{self.unit}"')
+        for name, known in CHOICES.items():
+            if (given := getattr(self, name)) not in known:
+                near = did_you_mean(str(given), known)
+                said = " or ".join(f'"{one}"' for one in known)
+                raise RecipeError(f'{name} is {said}, got "{given}"{near}')
+        if not 0 <= self.most_lost <= 1:
+            raise RecipeError(f"need 0 <= most_lost <= 1, got {self.most_lost}")
         check_keep(self.keep)
 
     @property
@@ -111,18 +138,30 @@ class Minhash:
         """Bands and rows."""
         return solve(self.threshold, self.bands, self.rows)
 
+    @property
+    def shinglings(self) -> tuple[Shingling, ...]:
+        """The ways in which documents are compared; keys are made by the first.
+
+        With punctuation comes first: two documents that are equal so are equal without it, too, so one that has met its
+        equal need not be compared with others (`high` of `buckets.candidates`).
+        """
+        gaps: dict[str, tuple[Gaps, ...]] = {"both": ("space", "symbols"), "keep": ("space",), "drop": ("punctuation",)}
+        numbers, case = self.numbers == "fold", self.case == "fold"
+        return tuple(Shingling(self.ngram, self.unit, numbers, case, gap) for gap in gaps[self.punctuation])
+
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         bands, rows = self.shape
-        hashes, offsets = Shingling(self.ngram, self.unit).hashes(docs["text"])
+        hashes, offsets = self.shinglings[0].hashes(docs["text"])
         lanes = sketch(hashes, offsets, bands * rows)
         keys = band_keys(lanes, bands)
         empty = np.flatnonzero(np.diff(offsets) == 0)
         keys[empty] = unique_keys(docs, empty, bands)
         short = (lanes & np.uint64(0xFFFF)).astype(np.uint16)
-        return Keys(keys, {"sketch": short, **ranks(self.keep, docs, signals)})
+        return Keys(keys, {"sketch": short, **site_array(docs["url"]), **ranks(self.keep, docs, signals)})
 
     def stages(self, keys: KeyStage) -> list[Stage]:
-        return near_stages(keys, Shingling(self.ngram, self.unit), *self.shape, self.threshold, self.mark)
+        most_lost = self.most_lost if self.rule == "contained" else 1.0
+        return near_stages(keys, self.shinglings, self.shape, self.threshold, most_lost, self.mark)
 
 
 def meets(similarity: float, bands: int, rows: int) -> float:

@@ -1,0 +1,139 @@
+"""How similar candidates are exactly, and what of one would be lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.steps.dedup._distinct import sort_distinct
+from corpusmill.text.buckets import jaccard, take_sets
+from corpusmill.text.splitmix64 import GOLDEN, mix64
+from corpusmill.unit_io import UnitIO
+
+HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
+SHOWN = 64  # rejected pairs that are kept for the report
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether a document is dropped for another.
+
+    sets        of each way to cut a document into n-grams: of two, both have to agree
+    threshold   similarity that a pair must reach
+    most_lost   share of a dropped document's n-grams that may be lost
+    """
+
+    sets: "tuple[Sets, ...]"
+    threshold: float
+    most_lost: float
+
+    def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How similar pairs are, in the way in which they are least, and the share of the second's n-grams that the
+        first lacks, in the way in which it is largest.
+
+        pairs     (pairs, 2) candidates by index: which would be kept, and which dropped
+        returns   (pairs,) each
+        """
+        similarity, lost = np.ones(len(pairs)), np.zeros(len(pairs))
+        for sets in self.sets:
+            one, other = sets.compare(pairs)
+            similarity, lost = np.minimum(similarity, one), np.maximum(lost, other)
+        return similarity, lost
+
+    def decisive(self, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+        """(pairs,) the same similarity where it reaches the threshold and no more is lost than may be; else less than
+        the threshold."""
+        similarity, lost = self.sets[0].compare(pairs)
+        similarity[lost > self.most_lost] = 0
+        for sets in self.sets[1:]:
+            near = np.flatnonzero(similarity >= self.threshold)
+            other, lost = sets.compare(pairs[near])
+            similarity[near] = np.where(lost > self.most_lost, 0, np.minimum(similarity[near], other))
+        return similarity
+
+
+class Sets(NamedTuple):
+    """The distinct n-gram hashes of all candidates, in files: what is read of them is given back at once.
+
+    documents   (candidates,) their numbers, rising
+    sizes       (candidates,) int32: of their sets
+    first       (files + 1,) index of each file's first candidate
+    """
+
+    io: UnitIO
+    files: Sequence[str]
+    documents: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    first: NDArray[np.int64]
+
+    @staticmethod
+    def open(io: UnitIO, files: Sequence[str]) -> "Sets":
+        first = np.cumsum([0, *(len(io.arrays(path)["documents"]) for path in files)])
+        documents, sizes = np.empty(first[-1], np.int64), np.empty(first[-1], np.int32)
+        for path, start, end in zip(files, first, first[1:]):
+            arrays = io.arrays(path)
+            documents[start:end], sizes[start:end] = arrays["documents"], np.diff(arrays["offsets"])
+        return Sets(io, files, documents, sizes, first)
+
+    def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(pairs,) the exact similarity of pairs of candidates, which are given by index, and the share of the second's
+        n-grams that the first lacks, with HASHES in memory.
+
+        A document without n-grams is like none: it can only have met itself, read again in a later run.
+        """
+        similarity, lost = np.zeros(len(pairs)), np.zeros(len(pairs))
+        # A block's sets are at most those of both sides of its pairs.
+        ends = np.cumsum(self.sizes[pairs[:, 0]], dtype=np.int64)
+        ends += np.cumsum(self.sizes[pairs[:, 1]], dtype=np.int64)
+        cuts = np.searchsorted(ends, np.arange(HASHES, ends[-1] if len(pairs) else 0, HASHES))
+        del ends
+        for first, stop in pairwise(np.unique([0, *cuts.tolist(), len(pairs)]).tolist()):
+            block = pairs[first:stop]
+            wanted = sort_distinct(block.flatten())
+            hashes, offsets = self.gather(wanted)
+            one, other = (np.searchsorted(wanted, block[:, side]) for side in (0, 1))
+            similarity[first:stop], lost[first:stop] = jaccard(one, other, hashes, offsets)
+        similarity[(self.sizes[pairs] == 0).any(axis=1)] = 0
+        return similarity, lost
+
+    def gather(self, wanted: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The sets of some candidates, by rising index."""
+        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.sizes[wanted]]))
+        hashes = np.empty(offsets[-1], np.uint64)
+        for path, base, end in zip(self.files, self.first, self.first[1:]):
+            first, stop = np.searchsorted(wanted, [base, end])
+            if first < stop:
+                file = self.io.arrays(path)
+                take_sets(file["hashes"], file["offsets"], wanted[first:stop] - base, offsets[first : stop + 1], hashes)
+        return hashes, offsets
+
+
+class Rejected(NamedTuple):
+    """Of the pairs that were compared and did not pass, those with the smallest hashes, SHOWN at most: a random sample
+    that does not depend on the order in which they come.
+
+    hashes      (pairs,) uint64, rising
+    documents   (pairs, 2) the numbers of which would have been kept, and which dropped
+    """
+
+    hashes: NDArray[np.uint64] = np.empty(0, np.uint64)
+    documents: NDArray[np.int64] = np.empty((0, 2), np.int64)
+
+    def with_more(self, documents: NDArray[np.int64]) -> "Rejected":
+        hashes = _hashes_of_pairs(documents)
+        if len(hashes) > SHOWN:  # most pairs of a large run go here
+            few = np.argpartition(hashes, SHOWN - 1)[:SHOWN]
+            hashes, documents = hashes[few], documents[few]
+        hashes, documents = np.append(self.hashes, hashes), np.concatenate([self.documents, documents])
+        _, first = np.unique(hashes, return_index=True)
+        return Rejected(hashes[first[:SHOWN]], documents[first[:SHOWN]])
+
+
+def _hashes_of_pairs(documents: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """(pairs,) of pairs of document numbers."""
+    left, right = documents.astype(np.uint64).T
+    hashes: NDArray[np.uint64] = mix64(mix64(left + np.uint64(GOLDEN)) ^ right)
+    return hashes
