@@ -11,12 +11,13 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.common import Figure, heading, verdict
-from benchmarks.quality import classifier, decontam, dedup, language, perplexity, pii, toxicity
+from benchmarks.quality import classifier, decontam, dedup, extraction, language, perplexity, pii, toxicity
 from corpusmill.text import compile as kernels
 
 NAMES = {
     "classifier": classifier.run,
     "dedup": dedup.run,
+    "extraction": extraction.run,
     "language": language.run,
     "perplexity": perplexity.run,
     "pii": pii.run,

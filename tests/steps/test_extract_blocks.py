@@ -52,7 +52,7 @@ def test_comments_are_kept_if_asked_for():
 
 def test_recall_keeps_what_precision_keeps_and_more():
     model, page = assets.load(BLOCKS, BlocksModel.load), scan(PAGE.encode())
-    kept = [model.kept(page, "drop", favour) for favour in ("precision", "balance", "recall")]  # type: ignore[arg-type]
+    kept = [model.kept(page, "drop", favour) for favour in ("precision", "balance", "recall")]
     assert all((less <= more).all() for less, more in itertools.pairwise(kept))
 
 

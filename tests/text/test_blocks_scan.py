@@ -202,6 +202,6 @@ def test_nothing_is_written_beyond_the_arrays(page, more, noise):
     pairs = [guarded(array) for array in plain]
     for (inner, _), array in zip(pairs, plain, strict=True):
         inner[:] = array
-    fill(np.frombuffer(data, np.uint8), Building(*(inner for inner, _ in pairs)), *([NO_WEIGHTS] * 2), *NO_SEEN)
+    fill(np.frombuffer(data, np.uint8), Building(*(inner for inner, _ in pairs)), NO_WEIGHTS, NO_WEIGHTS, *NO_SEEN)
     for _, larger in pairs:
         assert (larger[:GUARD] == 77).all() and (larger[-GUARD:] == 77).all()

@@ -14,6 +14,7 @@ def complete(page: Page, outlined: NDArray[np.int32], kept: NDArray[np.bool_]) -
     """(blocks,) the kept blocks, and with them
 
     - all of a list or table of which more than half of the characters are kept
+    - a list with kept text right before it and right after
     - code that text is kept beside
     - headings that text is kept below
     """
@@ -38,6 +39,7 @@ def _complete(places: NDArray[np.int32], characters: NDArray[np.int32], elements
             group = places[block, column]
             if group > 0 and 2 * kept_of[group] > all_of[group]:
                 kept[block] = True
+    _complete_lists(places, kept)
     text = kept.copy()
     for block in range(count):
         if places[block, CODE_BLOCK] > 0 and not kept[block]:
@@ -55,3 +57,18 @@ def _complete(places: NDArray[np.int32], characters: NDArray[np.int32], elements
         elif kept[block]:
             following = block
             headings = 0
+
+
+@kernel
+def _complete_lists(places: NDArray[np.int32], kept: NDArray[np.bool_]) -> None:
+    """Keep lists in the middle of text. The lists inside a list are a part of it."""
+    count = len(kept)
+    start = 0
+    while start < count:
+        end = start + 1
+        if places[start, LIST] > 0:
+            while end < count and places[end, LIST] > 0:
+                end += 1
+            if end < count and kept[end] and start > 0 and kept[start - 1]:
+                kept[start:end] = True
+        start = end
