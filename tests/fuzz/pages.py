@@ -72,7 +72,7 @@ class Extraction:
 
         page = (folder / "case").read_bytes()
         for markup in ("text", "markdown"):
-            step = Blocks(markup=markup, comments="keep", favour="recall")  # type: ignore[arg-type]
+            step = Blocks(markup=markup, comments="keep", favour="recall")
             if step.html_text(page) != step.html_text(page):
                 raise Wrong(f"two texts of one page, as {markup}")
         return "right"
