@@ -114,6 +114,8 @@ def moved_up(bits: Bits, before: Bits, by: int) -> Bits:
 def borrowed(typingctx: Any, array: Any) -> Any:
     """The same array without an owner: references to it are not counted, which kernels that pass a dozen arrays from
     function to function spend most of their time on. The caller keeps the array."""
+    from numba.core import cgutils
+
     signature = array(array)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
