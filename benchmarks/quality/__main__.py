@@ -11,13 +11,14 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.common import Figure, heading, verdict
-from benchmarks.quality import classifier, decontam, dedup, language, near, perplexity, pii, toxicity
+from benchmarks.quality import classifier, decontam, dedup, extraction, language, near, perplexity, pii, toxicity
 from corpusmill.text import compile as kernels
 
 NAMES = {
     "classifier": classifier.run,
     "dedup": dedup.run,
     "near": near.run,
+    "extraction": extraction.run,
     "language": language.run,
     "perplexity": perplexity.run,
     "pii": pii.run,

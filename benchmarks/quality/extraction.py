@@ -1,6 +1,10 @@
 """How well and how fast the extractors find the text of pages, against gold text that people made.
 
-    python -m benchmarks.quality.extraction --data FOLDER
+    python -m benchmarks.quality.extraction --data FOLDER [--models FOLDER]
+
+In `make quality`, extract/blocks is judged with models that have not seen the pages: trained on the other half of the
+domains, and on all benchmarks but one (scripts/train_blocks.py, which needs LightGBM and trafilatura; --models names a
+folder that keeps them). Without --models the extractors are run as they come, and the model that ships has seen all.
 
 FOLDER holds *.warc.gz files and gold_extraction.jsonl.gz, one gold entry a line: `record_id` (of the WARC record),
 `source` (the benchmark it comes from), `kind`, and by kind
@@ -16,10 +20,11 @@ import argparse
 import json
 import platform
 import re
+import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,13 +32,21 @@ from typing import Any
 
 import pyarrow as pa
 
+from benchmarks.common import ROOT, Figure, row, table, verdict
 from corpusmill import read, storage
 from corpusmill.errors import MissingExtraError
+from corpusmill.models.blocks import BlocksModel
+from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
+from corpusmill.text.blocks.compose import compose
 
 TOKEN = re.compile(r"\w+")
 GOLD = "gold_extraction.jsonl.gz"
+CRAWL = Path("warc", "crawl")
+SMALLEST = 20  # pages of a benchmark that is left out whole
+SPEED_PAGES = 300
+WANTED = {"F1": 0.92, "behind": 0.02, "MB/s": 30.0}
 
 
 def main() -> int:
@@ -42,10 +55,13 @@ def main() -> int:
         "--data", type=Path, required=True, help="folder with *.warc.gz and gold_extraction.jsonl.gz"
     )
     arguments.add_argument("--pages", type=int, default=0, help="score only the first so many pages")
+    arguments.add_argument("--models", type=Path, help="judge models that have not seen the pages, kept in this folder")
     options = arguments.parse_args()
     if not (options.data / GOLD).is_file():
         print(f"{options.data / GOLD}: no such file. --data names a folder with *.warc.gz and {GOLD}.", file=sys.stderr)
         return 2
+    if options.models:
+        return verdict(unseen(options.data, options.models))
     gold = read_gold(options.data / GOLD)
     batches = list(pages_with_gold(options.data, gold, options.pages))
     if not batches:
@@ -55,6 +71,7 @@ def main() -> int:
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {date.today()}")
     print(f"{sum(len(batch) for batch in batches)} pages, {size:.1f} MB of HTML, CPU time of one thread\n")
     extractors: dict[str, Any] = {
+        "blocks, whose model has seen these pages": Blocks(),
         f"resiliparse {installed('resiliparse')}": Resiliparse(),
         "resiliparse, all text": Resiliparse(main_content=False),
         f"trafilatura {installed('trafilatura')}": Trafilatura(),
@@ -72,6 +89,132 @@ def main() -> int:
             print(f"    {group:<32} {score:.3f}  {unit}, {count} pages")
         print()
     return 0
+
+
+def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
+    """The figures of `make quality`; none where there are no pages, or nothing to train with."""
+    print("## extraction: models that have not seen the pages\n")
+    if not (data / CRAWL / GOLD).is_file():
+        print(f"left out: {data / CRAWL / GOLD} is not there\n")
+        return []
+    return unseen(data / CRAWL, scratch)
+
+
+def unseen(folder: Path, models: Path) -> list[Figure]:
+    """Both halves of the domains with a model of the other one, and each benchmark with a model without it."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        from blocks_gold import gold_pages
+
+        pages = gold_pages(folder)
+    finally:
+        sys.path.pop(0)
+    gold = {page.record: page.entries for page in pages}
+    sources = Counter(source for page in pages for source in page.sources)
+    parts: dict[str, tuple[list[str], list[Any]]] = {
+        f"half {1 - half}": (["--half", str(half)], [page for page in pages if page.half != half]) for half in (0, 1)
+    }
+    for source, count in sorted(sources.items()):
+        if count >= SMALLEST and source != "trafilatura":
+            chosen = [page for page in pages if source in page.sources]
+            parts[f"without {source}"] = (["--without", source], chosen)
+    made = {name: trained(folder, models, words) for name, (words, _) in parts.items()}
+    if None in made.values():
+        print("left out: LightGBM and trafilatura are needed to train (pip install lightgbm trafilatura)\n")
+        return []
+    peers = {name: {page.record: text(page.page.decode()) for page in pages} for name, text in peer_texts().items()}
+    print("F1 and snippets, means over pages; each model has not seen the domains that it is judged on\n")
+    table("judged on", "benchmark", "pages", "blocks", *peers)
+    figures: list[Figure] = []
+    for name, (_, chosen) in parts.items():
+        model = made[name]
+        assert model is not None
+        texts = {page.record: by_model(model, page.page) for page in chosen}
+        ours, theirs = by_source(gold, texts), {peer: by_source(gold, peers[peer], texts) for peer in peers}
+        wanted = [name.removeprefix("without ")] if name.startswith("without") else list(ours)
+        for source in wanted:
+            score, count = ours[source]
+            others = {peer: scored[source][0] for peer, scored in theirs.items()}
+            row(name, source, count, f"{score:.3f}", *(f"{other:.3f}" for other in others.values()))
+            best = others["trafilatura"]
+            if source == "all full texts":
+                figures.append(Figure(f"extraction, {name}: F1", score, "", WANTED["F1"], digits=3))
+            elif source == "snippets":
+                figures.append(Figure(f"extraction, {name}: snippets right", score, "", round(best, 3), digits=3))
+            elif name.startswith("without"):
+                bar = round(best - WANTED["behind"], 3)
+                figures.append(Figure(f"extraction, {name}: its F1", score, "", bar, digits=3))
+    print()
+    return figures + speed(pages)
+
+
+def trained(folder: Path, models: Path, words: list[str]) -> BlocksModel | None:
+    """The model that scripts/train_blocks.py makes with these words, made now unless it is there."""
+    path = models / f"{'-'.join(words).strip('-')}.model"
+    if not path.exists():
+        models.mkdir(parents=True, exist_ok=True)
+        script = ROOT / "scripts" / "train_blocks.py"
+        command = [sys.executable, str(script), "--data", str(folder), "--out", str(path), *words]
+        if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+            return None
+    return BlocksModel.load(path)
+
+
+def by_model(model: BlocksModel, page: bytes) -> str:
+    blocks = model.scan(page)
+    return compose(blocks, model.kept(blocks))
+
+
+def peer_texts() -> dict[str, Callable[[str], str]]:
+    import trafilatura
+    from resiliparse.extract.html2text import extract_plain_text
+
+    def careful(html: str) -> str:
+        try:
+            return trafilatura.extract(html, include_comments=False) or ""
+        except Exception:
+            return ""  # it fails on a few pages
+
+    return {"trafilatura": careful, "resiliparse": lambda html: extract_plain_text(html, main_content=True)}
+
+
+def by_source(
+    gold: dict[str, list[dict[str, Any]]], texts: dict[str, str], only: Iterable[str] | None = None
+) -> dict[str, tuple[float, int]]:
+    """benchmark -> (the mean of its scores, its pages), and so for all full texts."""
+    results: dict[str, list[float]] = defaultdict(list)
+    for record in texts if only is None else only:
+        for entry in gold[record]:
+            value = KINDS[entry["kind"]][0](entry, texts[record])
+            if value is not None and entry["kind"] == "snippets":
+                results["snippets"].append(value)
+            elif value is not None:
+                results[entry["source"]].append(value)
+                results["all full texts"].append(value)
+    return {source: (sum(values) / len(values), len(values)) for source, values in results.items()}
+
+
+def speed(pages: list[Any]) -> list[Figure]:
+    """MB of HTML a second of CPU time, of one thread; page by page in turn, because the machine may be busy."""
+    chosen = pages[:: max(1, len(pages) // SPEED_PAGES)]
+    step = Blocks()
+    engines = {"blocks": step.html_text, **{n: _decoded(f) for n, f in peer_texts().items()}}
+    seconds = dict.fromkeys(engines, 0.0)
+    for warming in (True, False):
+        for page in chosen[:3] if warming else chosen:
+            for name, engine in engines.items():
+                start = time.thread_time()
+                engine(page.page)
+                seconds[name] += 0 if warming else time.thread_time() - start
+    size = sum(len(page.page) for page in chosen) / 1e6
+    rates = {name: size / taken for name, taken in seconds.items()}
+    print(f"MB of HTML/s, CPU time of one thread, {len(chosen)} pages, the engines in turn:", end=" ")
+    print(", ".join(f"{name} {rate:.1f}" for name, rate in rates.items()), end="\n\n")
+    return [Figure("extraction: HTML a core", rates["blocks"], "MB/s", WANTED["MB/s"], digits=0)]
+
+
+def _decoded(text: Callable[[str], str]) -> Callable[[bytes], str]:
+    return lambda page: text(page.decode())
 
 
 def read_gold(path: Path) -> dict[str, list[dict[str, Any]]]:

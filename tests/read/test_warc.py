@@ -79,6 +79,24 @@ def test_says_of_every_response_what_became_of_it(tmp_path, how):
     assert dict(counts.skipped) == {"warc_warcinfo": 1, "warc_resource": 1, "warc_revisit": 1}
 
 
+def test_pages_of_plain_text_are_documents_if_asked_for(tmp_path):
+    text = "Größe: 5 €\n  <b> is no markup"
+    made = [
+        warc("response", http(text.encode("cp1252"), content_type="text/plain; charset=ISO-8859-1")),
+        warc("response", http(HTML)),
+        warc("response", http(b" ", content_type="text/plain")),
+        warc("resource", b"plain", Content_Type="text/plain"),
+    ]
+    file = save(tmp_path, "a.warc", b"".join(made))
+    _, dead, counts = read_all(Warc(), file)
+    assert [letter["reason"] for letter in dead] == ["text/plain"] * 2 and counts.skipped["warc_resource"] == 1
+    rows, dead, _ = read_all(Warc(plain_text=True), file)
+    assert [(row["text"], row["raw"], row["charset"]) for row in rows] == [
+        *[(text, None, None), (None, HTML, None), ("plain", None, None)]
+    ]
+    assert [letter["kind"] for letter in dead] == ["empty_page"]
+
+
 def test_positions_are_where_the_records_begin(tmp_path):
     parts = [packed([page(f"page {i}")], "gz") for i in range(5)]
     rows, _, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", b"".join(parts)))

@@ -66,8 +66,7 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
         ),
         (
             recipe(reader="warc", steps="filter/url"),
-            "web.yaml:2: warc gives HTML pages, and no step extracts their text; "
-            "add extract/resiliparse as the first step",
+            "web.yaml:2: warc gives HTML pages, and no step extracts their text; add extract/blocks as the first step",
         ),
         (
             recipe(reader="warc", steps="filter/url filter/gopher_quality extract/resiliparse"),

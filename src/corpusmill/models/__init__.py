@@ -14,6 +14,7 @@ Classifiers:
 
     language             the language of a document
     quality              how good a document is; `quality_score` has the kernels
+    blocks               which blocks of a page of HTML are its text
     toxicity             insults and obscenities; `toxicity_score` has the kernels
     fasttext             fastText models of any kind; `fasttext_file` reads them, `fasttext_score` has the kernels
 

@@ -11,11 +11,13 @@ from corpusmill.read import Piece, ReadCounts, _http, split_bytes, whole
 from corpusmill.read._archive import Damage, Record, packing, records
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo
+from corpusmill.text.charset import decode
 
 STEP = "read/warc"
 HTML_BEGINS = re.compile(
     rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
 )
+PLAIN = "text/plain"
 UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # the page itself must tell
 TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
@@ -32,6 +34,9 @@ class Warc:
     transfer and content codings undone, `charset` comes from the HTTP header, `url` and `date` from the record. An
     `extract/…` step makes the text. `metadata` keeps the record's id, and why the crawler truncated it, if it did.
 
+    With `plain_text`, a response of type text/plain is a document too, whose `text` is the page as it is; steps of
+    extraction pass it through.
+
     Other responses are expected dead letters: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
     `truncated`, `damaged` and `window_too_large` (a record, or the unreadable part of the file) and `bad_encoding`.
     Requests, metadata, revisits and the like could not be documents and are counted as `warc_request` and so on.
@@ -41,6 +46,7 @@ class Warc:
     """
 
     types: tuple[str, ...] = ("text/html", "application/xhtml+xml")  # media types that are pages
+    plain_text: bool = False  # take pages of type text/plain too, as they are
     max_mb: float = 16.0  # of a page once decoded; Common Crawl cuts at 5
     suffixes = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4", ".arc", ".arc.gz")
 
@@ -68,7 +74,10 @@ class Warc:
         yield from docs.rest()
 
     def _is_page(self, record: Record) -> bool:
-        return _http.media_type(record.fields.get("content-type", "")) in self.types
+        return self._is_wanted(_http.media_type(record.fields.get("content-type", "")))
+
+    def _is_wanted(self, media: str) -> bool:
+        return media in self.types or (self.plain_text and media == PLAIN)
 
     def _page(self, record: Record, docs: Documents, limit: int) -> None:
         """Add the document of a record, or a dead letter that says why it is not one."""
@@ -85,7 +94,7 @@ class Warc:
         media = _http.media_type(stated)
         if media in UNTYPED:
             media = _http.media_type(record.fields.get("warc-identified-payload-type", ""))
-        if media and media not in self.types:
+        if media and not self._is_wanted(media):
             docs.dead(at, "not_html", media, url=url, expected=True)
             return
         try:
@@ -102,6 +111,9 @@ class Warc:
             docs.dead(at, "empty_page", "the page has no bytes", url=url, expected=True)
         elif not media and not HTML_BEGINS.match(raw[:4096]):
             docs.dead(at, "not_html", "no media type is stated, and it does not begin as HTML", url=url, expected=True)
+        elif media == PLAIN and media not in self.types:
+            text = decode(raw, _http.charset(stated))
+            docs.add(at, text=text, url=url, date=date(record), metadata=metadata(record))
         else:
             docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=metadata(record))
 

@@ -149,7 +149,7 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
     pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
     extractors = [part for part, kind in kinds if kind == "extract"]
     mistakes += [
-        (part, "gives HTML pages, and no step extracts their text; add extract/resiliparse as the first step")
+        (part, "gives HTML pages, and no step extracts their text; add extract/blocks as the first step")
         for part in pages
         if not any(map(part.meets, extractors))
     ]

@@ -24,6 +24,7 @@ from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.dedup.paragraph import Paragraph
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.steps.dedup.url import Url as DedupUrl
+from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
 from corpusmill.steps.filter.basic import Basic
@@ -60,6 +61,7 @@ __all__ = [
     "AnnotateToxicity",
     "Basic",
     "BestFit",
+    "Blocks",
     "Bpe",
     "BrokenText",
     "Bucket",

@@ -39,6 +39,8 @@ Measures of a document:
     markup         tags of HTML, and whether they are arranged as markup
     tags           whether there is a tag of HTML
     html_cost      what a page costs a parser beyond its length
+    blocks         pages of HTML as blocks, and which of them are text
+    charset        the characters of a page
     integrity      length, and flags of damage: markup, code, white space, encoding
     shapes         what each line is made of
     c4             C4's line rules: documents in, cleaned documents out

@@ -108,3 +108,19 @@ def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, 
 def moved_up(bits: Bits, before: Bits, by: int) -> Bits:
     """A 64-bit map shifted up by `by` positions and filled from the map of the 64 positions before."""
     return (bits << U(by)) | (before >> U(64 - by))
+
+
+@intrinsic
+def borrowed(typingctx: Any, array: Any) -> Any:
+    """The same array without an owner: references to it are not counted, which kernels that pass a dozen arrays from
+    function to function spend most of their time on. The caller keeps the array."""
+    from numba.core import cgutils
+
+    signature = array(array)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        return view._getvalue()
+
+    return signature, codegen

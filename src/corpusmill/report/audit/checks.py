@@ -141,7 +141,7 @@ def residual_html(facts: RunFacts) -> Measured | Unmeasured:
         return NOTHING_LEFT
     found = sample.has_html(facts.sample.texts)
     seen = f"{plural(found.sum(), 'document')} with tags or entities, of {facts.of_sample}"
-    advice = "add `extract/resiliparse` and `clean/normalize`; texts about HTML may rightly have some"
+    advice = "add `extract/blocks` and `clean/normalize`; texts about HTML may rightly have some"
     return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
 
 

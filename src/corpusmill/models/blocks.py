@@ -1,0 +1,110 @@
+"""Which blocks of a page are worth keeping, by two stages of boosted trees.
+
+The first gives each block a probability from what is measured of it alone; the second sees those of its neighbours too.
+There are two second stages: one leaves readers' comments out, one keeps them.
+
+The model's file holds arrays (`units.write_arrays`): the tables of weights as `hint_keys` and `hint_values`,
+`word_keys` and `word_values` (hashes and numbers, no words); for each of STAGES the arrays of `Trees`, as
+`first_column` and so on; and `card`, JSON in UTF-8, with the thresholds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import AssetError
+from corpusmill.models.model_file import read_model, write_model
+from corpusmill.text.blocks.columns import COLUMNS, columns
+from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
+from corpusmill.text.blocks.names import Weights, table
+from corpusmill.text.blocks.page import Page
+from corpusmill.text.blocks.scan import scan
+from corpusmill.text.blocks.trees import Trees, probabilities
+
+BLOCKS = "blocks"  # ships; scripts/train_blocks.py makes it
+FORMAT = 1  # changes if the same file would give other probabilities
+STAGES = ("first", "drop", "keep")  # the second for comments: drop, and for comments: keep
+TABLES = ("hint_keys", "hint_values", "word_keys", "word_values")
+PARTS = (*TABLES, *(f"{stage}_{part}" for stage in STAGES for part in Trees._fields))
+TYPES = Trees(np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)  # type: ignore[arg-type]
+SLOTS = 13  # bits; at most half of the slots of a table are taken
+Comments = Literal["keep", "drop"]
+Favour = Literal["precision", "balance", "recall"]
+
+
+@dataclass(frozen=True)
+class BlocksModel:
+    """The trees, the weights of words, and for each `Favour` the least probability of a block that is kept."""
+
+    card: Mapping[str, Any]
+    hints: Weights
+    words: Weights
+    stages: Mapping[str, Trees]
+    thresholds: Mapping[str, float]
+
+    @classmethod
+    def load(cls, path: Path) -> "BlocksModel":
+        """Raises AssetError if the file is not such a model, or has a format that this version cannot read."""
+        card, arrays = read_model(path, "blocks", FORMAT, PARTS, "scripts/train_blocks.py makes it.")
+        hints, words = (
+            table(zip(arrays[f"{kind}_keys"].tolist(), arrays[f"{kind}_values"].tolist()), SLOTS, np.float32)
+            for kind in ("hint", "word")
+        )
+        stages = {
+            stage: Trees(*(np.array(arrays[f"{stage}_{part}"], type) for part, type in TYPES._asdict().items()))
+            for stage in STAGES
+        }
+        for stage, trees in stages.items():
+            if not _fits(trees, COLUMNS if stage == "first" else ALL_COLUMNS):
+                raise AssetError(f"{path}: the trees of the stage {stage} are damaged. Get the model again.")
+        return cls(card, hints, words, stages, card["thresholds"])
+
+    def save(self, path: Path) -> None:
+        arrays: dict[str, NDArray[Any]] = {}
+        for kind, weights in (("hint", self.hints), ("word", self.words)):
+            taken = np.flatnonzero(weights.keys)
+            order = taken[np.argsort(weights.keys[taken])]
+            arrays[f"{kind}_keys"], arrays[f"{kind}_values"] = weights.keys[order], weights.values[order]
+        for stage, trees in self.stages.items():
+            arrays |= {f"{stage}_{part}": array for part, array in trees._asdict().items()}
+        write_model(path, FORMAT, {**self.card, "thresholds": dict(self.thresholds)}, arrays)
+
+    def scan(self, page: bytes) -> Page:
+        """The blocks of a page in UTF-8, with the weights of this model."""
+        return scan(page, self.hints, self.words)
+
+    def probabilities(self, page: Page, comments: Comments = "drop") -> NDArray[np.float32]:
+        """(blocks,) float32: how likely each block belongs to the text of the page."""
+        made, around = columns(page, ALL_COLUMNS)
+        first = probabilities(self.stages["first"], made)
+        add_context(page, around, first, made)
+        return probabilities(self.stages[comments], made)
+
+    def kept(self, page: Page, comments: Comments = "drop", favour: Favour = "balance") -> NDArray[np.bool_]:
+        """(blocks,) whether each block is kept: those above the threshold, or else the most likely one."""
+        likely = self.probabilities(page, comments)
+        kept = likely > np.float32(self.thresholds[favour])
+        if len(likely) and not kept.any():
+            kept = likely >= likely.max()
+        return kept
+
+
+def _fits(trees: Trees, count: int) -> bool:
+    """Whether trees can be evaluated on rows of that many columns: all numbers are within bounds, and every child comes
+    after its parent, so that each walk ends."""
+    nodes, leaves = len(trees.column), len(trees.leaf)
+    if not all(array.ndim == 1 for array in trees) or any(len(array) != nodes for array in trees[1:4]):
+        return False
+    children = np.concatenate([trees.left, trees.right])
+    after = np.tile(np.arange(nodes), 2)
+    inner = children >= 0
+    return bool(
+        ((trees.column >= 0) & (trees.column < count)).all()
+        and ((children >= -leaves) & (children < nodes)).all()
+        and (children[inner] > after[inner]).all()
+        and ((trees.root >= -leaves) & (trees.root < nodes)).all()
+    )

@@ -1,0 +1,249 @@
+"""What is measured of each block of a page: itself, where it is in the page, and what is around it.
+
+Most columns are shares or logarithms, so that they mean the same on small and large pages. "Good text" has twelve words
+or more, few of them in links, and punctuation (after Kohlschütter et al. 2010, "Boilerplate Detection using Shallow
+Text Features", and the contexts of Pomikálek's jusText, 2011).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.blocks.names import IN_HEADING, LEARNED_BITS, TAG
+from corpusmill.text.blocks.page import (
+    BREAKS,
+    CAPITALISED,
+    CHARACTERS,
+    COMMAS,
+    DEPTH,
+    DIGITS,
+    ELEMENT,
+    END_BLOCK,
+    FIRST_BLOCK,
+    FIRST_CLASS,
+    FLAGS,
+    INNER,
+    LAST_CLASS,
+    LEAST,
+    LINKED,
+    LINKS,
+    MOST,
+    NAME,
+    OWN,
+    PARENT,
+    PATH,
+    STOPS,
+    SUM,
+    TITLE_WORDS,
+    UPPERS,
+    WORDS,
+    Page,
+)
+from corpusmill.text.compile import inlined, kernel
+
+GOOD_WORDS = 12
+AROUND = 4  # elements around a block, each with more blocks than the one inside
+PATHS = 1024  # slots for the different paths of a page; blocks of equal paths share one
+PROBES = 32  # of those; a page with more paths shares slots
+FAR = 999  # blocks, where there is none
+SHORT = 40  # words of a block that can be the title
+T_H1 = TAG["h1"]
+FLAG_COLUMNS = LEARNED_BITS
+COLUMNS = 17 + FLAG_COLUMNS + 4 + 2 + 4 + 3 + 2 + 2 + 5 * AROUND + 4 + 3 + 4 + 12
+
+
+class Around(NamedTuple):
+    """Sums that later columns need too.
+
+    elements   (blocks, AROUND) int32: the nearest elements that hold ever more blocks
+    good       (blocks,) float32: characters, of good text only
+    """
+
+    elements: NDArray[np.int32]
+    good: NDArray[np.float32]
+
+
+def columns(page: Page, room: int = COLUMNS) -> tuple[NDArray[np.float32], Around]:
+    """(blocks, room) float32, of which COLUMNS are filled in; and what is around each block."""
+    count = len(page.blocks)
+    made = np.empty((count, room), np.float32)
+    around = Around(np.empty((count, AROUND), np.int32), np.empty(count, np.float32))
+    if count:
+        _find_around(page.blocks, page.elements, around.elements)
+        _sum_up(page.blocks, page.elements, around, page.title, page.hints, page.weights, made)
+        _neighbours(made)
+    return made, around
+
+
+@inlined
+def logarithm(value: Any) -> Any:
+    return np.float32(np.log1p(np.float32(value)))
+
+
+@kernel
+def _find_around(blocks: NDArray[np.int32], elements: NDArray[np.int32], around: NDArray[np.int32]) -> None:
+    for block in range(len(blocks)):
+        element = blocks[block, ELEMENT]
+        holds = 1
+        for level in range(AROUND):
+            while element > 0 and elements[element, END_BLOCK] - elements[element, FIRST_BLOCK] <= holds:
+                element = elements[element, PARENT]
+            around[block, level] = element
+            holds = elements[element, END_BLOCK] - elements[element, FIRST_BLOCK]
+
+
+@kernel
+def deepest(elements: NDArray[np.int32], sums: NDArray[np.float64], share: float) -> int:
+    """The deepest element with at least a share of the sum over all blocks; the page if that is nothing.
+
+    sums   (blocks + 1,): over the blocks before each
+    """
+    total = sums[sums.size - 1]
+    best, depth = 0, -1
+    for element in range(len(elements) if total > 0 else 0):
+        held = sums[elements[element, END_BLOCK]] - sums[elements[element, FIRST_BLOCK]]
+        if held >= share * total and elements[element, DEPTH] > depth:
+            best, depth = element, elements[element, DEPTH]
+    return best
+
+
+@inlined
+def is_inside(elements: NDArray[np.int32], element: int, block: int) -> Any:
+    return elements[element, FIRST_BLOCK] <= block < elements[element, END_BLOCK]
+
+
+@kernel
+def _title_block(blocks: NDArray[np.int32], elements: NDArray[np.int32], title: int) -> int:
+    """The block most like the page's title, -1 if none is."""
+    best, most = -1, np.float32(0.3)
+    for block in range(len(blocks) if title > 0 else 0):
+        if blocks[block, WORDS] < SHORT:
+            shared = np.float32(blocks[block, TITLE_WORDS])
+            alike = shared / max(blocks[block, WORDS], 1) * min(shared / title, np.float32(1))
+            if elements[blocks[block, ELEMENT], FLAGS] & IN_HEADING:
+                alike *= 2
+            if alike > most:
+                best, most = block, alike
+    return best
+
+
+@kernel
+def _by_path(
+    blocks: NDArray[np.int32], elements: NDArray[np.int32], good: NDArray[np.float32], slots: NDArray[np.int32]
+) -> NDArray[np.float32]:
+    """Blocks with the same path from the root, by names and classes: (PATHS, 4) characters, good characters, blocks,
+    characters in links. slots (blocks,) says which is whose."""
+    sums = np.zeros((PATHS, 4), np.float32)
+    keys = np.zeros(PATHS, np.int32)
+    for block in range(len(blocks)):
+        key = elements[blocks[block, ELEMENT], PATH] | 1
+        slot, tried = (key >> 1) & (PATHS - 1), 0
+        while keys[slot] != 0 and keys[slot] != key and tried < PROBES:
+            slot = (slot + 1) & (PATHS - 1)
+            tried += 1
+        keys[slot] = key
+        slots[block] = slot
+        sums[slot, 0] += blocks[block, CHARACTERS]
+        sums[slot, 1] += good[block]
+        sums[slot, 2] += 1
+        sums[slot, 3] += blocks[block, LINKED]
+    return sums
+
+
+@kernel
+def _sum_up(
+    blocks: NDArray[np.int32],
+    elements: NDArray[np.int32],
+    around: Around,
+    title: int,
+    hints: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    made: NDArray[np.float32],
+) -> None:
+    """All columns but those of neighbours."""
+    count, good = len(blocks), around.good
+    characters, fine, linked = np.zeros(count + 1), np.zeros(count + 1), np.zeros(count + 1)
+    for block in range(count):
+        row = blocks[block]
+        is_good = row[WORDS] >= GOOD_WORDS and row[LINKED] * 3 < row[CHARACTERS] and row[STOPS] + row[COMMAS] > 0
+        good[block] = row[CHARACTERS] if is_good else 0
+        characters[block + 1] = characters[block] + row[CHARACTERS]
+        fine[block + 1] = fine[block] + good[block]
+        linked[block + 1] = linked[block] + row[LINKED]
+    slots = np.zeros(count, np.int32)
+    paths = _by_path(blocks, elements, good, slots)
+    total, total_good = max(characters[count], 1.0), max(fine[count], 1.0)
+    main, core = deepest(elements, fine, 0.65), deepest(elements, fine, 0.35)
+    titled = _title_block(blocks, elements, title)
+    heading = -1
+    for block in range(count):
+        if heading < 0 and elements[blocks[block, ELEMENT], NAME] == T_H1:
+            heading = block
+    next_good = np.full(count + 1, -1, np.int32)
+    for block in range(count - 1, -1, -1):
+        next_good[block] = block if good[block] > 0 else next_good[block + 1]
+    last_good = -1
+    for block in range(count):
+        row, x = blocks[block], made[block]
+        element = row[ELEMENT]
+        words, size = np.float32(max(row[WORDS], 1)), np.float32(max(row[CHARACTERS], 1))
+        x[0], x[1], x[2], x[3] = logarithm(size), logarithm(words), row[LINKED] / size, row[LINKS] / words
+        x[4], x[5], x[6], x[7] = row[CAPITALISED] / words, row[DIGITS] / size, row[COMMAS] / words, row[STOPS] / words
+        x[8], x[9], x[10], x[11] = row[UPPERS] / size, row[LAST_CLASS], row[BREAKS], row[TITLE_WORDS] / words
+        x[12], x[13], x[14] = row[FIRST_CLASS], size / words, elements[element, NAME]
+        x[15], x[16] = elements[max(elements[element, PARENT], 0), NAME], elements[element, DEPTH]
+        k = 17
+        inner = row[INNER]
+        for bit in range(FLAG_COLUMNS):
+            x[k + bit] = (elements[inner, FLAGS] >> bit) & 1
+        k += FLAG_COLUMNS
+        x[k], x[k + 1], x[k + 2], x[k + 3] = (
+            hints[inner, OWN],
+            hints[inner, SUM],
+            hints[inner, LEAST],
+            hints[inner, MOST],
+        )
+        x[k + 4], x[k + 5] = weights[block] / words, weights[block]
+        k += 6
+        x[k], x[k + 1] = characters[block] / total, block / count
+        x[k + 2], x[k + 3] = logarithm(block), logarithm(count - block)
+        x[k + 4], x[k + 5] = fine[block] / total_good, (fine[count] - fine[block + 1]) / total_good
+        x[k + 6] = good[block] / total_good
+        x[k + 7] = block - last_good if last_good >= 0 else FAR
+        x[k + 8] = next_good[block + 1] - block if next_good[block + 1] >= 0 else FAR
+        x[k + 9] = block - heading if heading >= 0 else -FAR
+        x[k + 10] = block - titled if titled >= 0 else -FAR
+        k += 11
+        for level in range(AROUND):
+            outer = around.elements[block, level]
+            first, end = elements[outer, FIRST_BLOCK], elements[outer, END_BLOCK]
+            held = max(characters[end] - characters[first], 1.0)
+            x[k], x[k + 1] = held / total, (linked[end] - linked[first]) / held
+            x[k + 2], x[k + 3] = (fine[end] - fine[first]) / total_good, (fine[end] - fine[first]) / held
+            x[k + 4] = logarithm(end - first)
+            k += 5
+        path = paths[slots[block]]
+        x[k], x[k + 1], x[k + 2] = path[0] / total, path[1] / total_good, logarithm(path[2])
+        x[k + 3] = path[3] / max(path[0], np.float32(1))
+        x[k + 4], x[k + 5] = is_inside(elements, main, block), is_inside(elements, core, block)
+        x[k + 6] = elements[element, DEPTH] - elements[core, DEPTH]
+        x[k + 7], x[k + 8] = logarithm(count), logarithm(characters[count])
+        x[k + 9], x[k + 10] = fine[count] / total, linked[count] / total
+        if good[block] > 0:
+            last_good = block
+
+
+@kernel
+def _neighbours(made: NDArray[np.float32]) -> None:
+    """Words, links and name of the blocks up to two before and after; -1 beyond the page."""
+    count = len(made)
+    for block in range(count):
+        k = COLUMNS - 12
+        for step in (-2, -1, 1, 2):
+            other = block + step
+            inside = other >= 0 and other < count
+            made[block, k] = made[other, 1] if inside else -1
+            made[block, k + 1] = made[other, 2] if inside else -1
+            made[block, k + 2] = made[other, 14] if inside else -1
+            k += 3

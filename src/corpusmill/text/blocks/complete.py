@@ -1,0 +1,74 @@
+"""Blocks that structure asks for: half a table is no table, and a section wants its heading."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.blocks.outline import CODE_BLOCK, HEADING, LIST, OUTLINE_COLUMNS, TABLE
+from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, Page
+from corpusmill.text.compile import kernel
+
+REACH = 2  # blocks from a heading to the next text, and from text to code
+
+
+def complete(page: Page, outlined: NDArray[np.int32], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(blocks,) the kept blocks, and with them
+
+    - all of a list or table of which more than half of the characters are kept
+    - a list with kept text right before it and right after
+    - code that text is kept beside
+    - headings that text is kept below
+    """
+    made = kept.copy()
+    if len(kept):
+        characters = np.ascontiguousarray(page.blocks[:, CHARACTERS])
+        _complete(outlined[page.blocks[:, ELEMENT]], characters, len(page.elements), made)
+    return made
+
+
+@kernel
+def _complete(places: NDArray[np.int32], characters: NDArray[np.int32], elements: int, kept: NDArray[np.bool_]) -> None:
+    """places (blocks, OUTLINE_COLUMNS): each block's row of the outline."""
+    assert places.shape[1] == OUTLINE_COLUMNS
+    count = len(kept)
+    for column in (LIST, TABLE):
+        all_of, kept_of = np.zeros(elements, np.int64), np.zeros(elements, np.int64)
+        for block in range(count):
+            all_of[places[block, column]] += characters[block]
+            kept_of[places[block, column]] += characters[block] if kept[block] else 0
+        for block in range(count):
+            group = places[block, column]
+            if group > 0 and 2 * kept_of[group] > all_of[group]:
+                kept[block] = True
+    _complete_lists(places, kept)
+    text = kept.copy()
+    for block in range(count):
+        if places[block, CODE_BLOCK] > 0 and not kept[block]:
+            for step in range(-REACH, REACH + 1):
+                other = block + step
+                if other >= 0 and other < count and text[other]:
+                    kept[block] = True
+    following = count + REACH  # the next kept block that is not a heading
+    headings = 0  # between it and the block
+    for block in range(count - 1, -1, -1):
+        if places[block, HEADING] > 0:
+            headings += 1
+            if following - block - headings < REACH:
+                kept[block] = True
+        elif kept[block]:
+            following = block
+            headings = 0
+
+
+@kernel
+def _complete_lists(places: NDArray[np.int32], kept: NDArray[np.bool_]) -> None:
+    """Keep lists in the middle of text. The lists inside a list are a part of it."""
+    count = len(kept)
+    start = 0
+    while start < count:
+        end = start + 1
+        if places[start, LIST] > 0:
+            while end < count and places[end, LIST] > 0:
+                end += 1
+            if end < count and kept[end] and start > 0 and kept[start - 1]:
+                kept[start:end] = True
+        start = end

@@ -1,0 +1,151 @@
+"""Formulae of pages: TeX in `<script type="math/tex">`, in MathML's annotations, in the texts of images."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.blocks.names import A_ALT, A_ALTTEXT, A_CLASS, A_DISPLAY, A_TYPE, FNV, Weights, fnv, hashed
+from corpusmill.text.blocks.page import FIRST, GAP, NO_GAP, OUT, TEX_FIRST, TEX_LAST, Building, add_text, close_gap
+from corpusmill.text.blocks.syntax import GT, LT, SPACE, is_letter, lower
+from corpusmill.text.compile import kernel
+
+DOLLAR, BACKSLASH, OPEN, CLOSE, BRACE, END_BRACE, ROUND, END_ROUND = b"$\\[]{}()"
+_TEX_TYPE = np.frombuffer(b"math/tex", np.uint8)
+_ANNOTATION = np.frombuffer(b"application/x-tex", np.uint8)
+_DISPLAY = np.frombuffer(b"display", np.uint8)
+_BLOCK = np.frombuffer(b"block", np.uint8)
+_STYLE = np.frombuffer(b"{\\displaystyle", np.uint8)
+
+
+# Words in classes of images that hold formulae: Sphinx, MediaWiki, Doxygen, LaTeX2HTML, WordPress.
+_CLASSES = np.array([fnv(word) for word in b"math tex latex mwe formulainl formuladsp equation".split()], np.uint32)
+
+
+@kernel
+def holds(data: NDArray[np.uint8], at: int, end: int, wanted: NDArray[np.uint8]) -> int:
+    """The position after the first occurrence of some bytes, letters in any case; -1 if there is none."""
+    while at + wanted.size <= end:
+        place = 0
+        while place < wanted.size and lower(data[at + place]) == wanted[place]:
+            place += 1
+        if place == wanted.size:
+            return at + place
+        at += 1
+    return -1
+
+
+@kernel
+def _is_formula_class(data: NDArray[np.uint8], at: int, end: int) -> bool:
+    key, letters = np.uint32(FNV), 0
+    while at <= end:
+        if at < end and is_letter(data[at]):
+            key = hashed(key, lower(data[at]))
+            letters += 1
+        else:
+            if letters > 0:
+                for known in _CLASSES:
+                    if key == known:
+                        return True
+            key, letters = np.uint32(FNV), 0
+        at += 1
+    return False
+
+
+@kernel
+def add_formula(data: NDArray[np.uint8], at: int, end: int, display: bool, page: Building, words: Weights) -> None:
+    """Append TeX between dollar signs, two each side if it is displayed. What delimits it in the page is left out, and
+    so is a formula that is the one before once more, as a picture beside the MathML."""
+    while at < end and data[at] <= SPACE:
+        at += 1
+    while at < end and data[end - 1] <= SPACE:
+        end -= 1
+    trimmed = True
+    while trimmed and at + 1 < end:
+        trimmed = False
+        if data[at] == DOLLAR and data[end - 1] == DOLLAR:
+            display = display or (end - at > 3 and data[at + 1] == DOLLAR)
+            at += 1
+            end -= 1
+            trimmed = True
+        elif (
+            end - at >= 4
+            and data[at] == BACKSLASH
+            and data[end - 2] == BACKSLASH
+            and (
+                (data[at + 1] == OPEN and data[end - 1] == CLOSE)
+                or (data[at + 1] == ROUND and data[end - 1] == END_ROUND)
+            )
+        ):
+            display = display or data[at + 1] == OPEN
+            at += 2
+            end -= 2
+            trimmed = True
+        elif data[end - 1] == END_BRACE and holds(data, at, min(end, at + _STYLE.size), _STYLE) == at + _STYLE.size:
+            at += _STYLE.size
+            end -= 1
+            trimmed = True
+        while trimmed and at < end and data[at] <= SPACE:
+            at += 1
+        while trimmed and at < end and data[end - 1] <= SPACE:
+            end -= 1
+    if at >= end:
+        return
+    state = page.state
+    before = end - at == state[TEX_LAST] - state[TEX_FIRST] and state[GAP] == NO_GAP
+    for place in range(end - at if before else 0):
+        before = before and data[at + place] == data[state[TEX_FIRST] + place]
+    if before and state[OUT] > state[FIRST] and page.text[state[OUT] - 1] == DOLLAR:
+        return
+    dollars = 2 if display else 1
+    close_gap(page)
+    for _ in range(dollars):
+        page.text[state[OUT]] = DOLLAR
+        state[OUT] += 1
+    add_text(data, at, end, page, words, False)
+    state[GAP] = NO_GAP
+    for _ in range(dollars):
+        page.text[state[OUT]] = DOLLAR
+        state[OUT] += 1
+    state[TEX_FIRST], state[TEX_LAST] = at, end
+
+
+@kernel
+def add_script(
+    data: NDArray[np.uint8], at: int, end: int, values: NDArray[np.int64], page: Building, words: Weights
+) -> None:
+    """The formula of `<script type="math/tex; mode=display">`, data[at:end] being its text."""
+    first, last = values[2 * A_TYPE], values[2 * A_TYPE + 1]
+    if holds(data, first, min(last, first + _TEX_TYPE.size), _TEX_TYPE) > 0:
+        add_formula(data, at, end, holds(data, first, last, _DISPLAY) > 0, page, words)
+
+
+@kernel
+def add_math(
+    data: NDArray[np.uint8], at: int, end: int, values: NDArray[np.int64], page: Building, words: Weights
+) -> None:
+    """The formula of `<math>`, data[at:end] being what is inside: its annotation in TeX, or its `alttext`."""
+    display = holds(data, values[2 * A_DISPLAY], values[2 * A_DISPLAY + 1], _BLOCK) > 0
+    place = holds(data, at, end, _ANNOTATION)
+    if place > 0:
+        while place < end and data[place] != GT:
+            place += 1
+        last = place
+        while last < end and data[last] != LT:
+            last += 1
+        add_formula(data, min(place + 1, last), last, display, page, words)
+    else:
+        add_formula(data, values[2 * A_ALTTEXT], values[2 * A_ALTTEXT + 1], display, page, words)
+
+
+@kernel
+def add_image(data: NDArray[np.uint8], values: NDArray[np.int64], page: Building, words: Weights) -> None:
+    """The formula of a picture of one: its class says so, or its `alt` is TeX between dollar signs."""
+    first, last = values[2 * A_ALT], values[2 * A_ALT + 1]
+    while first < last and data[first] <= SPACE:
+        first += 1
+    while first < last and data[last - 1] <= SPACE:
+        last -= 1
+    if last - first < 1:
+        return
+    dollars = last - first > 2 and data[first] == DOLLAR and data[last - 1] == DOLLAR
+    if dollars or _is_formula_class(data, values[2 * A_CLASS], values[2 * A_CLASS + 1]):
+        add_formula(data, first, last, False, page, words)

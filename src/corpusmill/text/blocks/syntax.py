@@ -1,0 +1,202 @@
+"""The tokens of HTML: tags with attributes, comments, raw text, entities. All positions are of bytes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.blocks.names import (
+    ATTRIBUTE_KEYS,
+    ATTRIBUTE_VALUES,
+    ATTRIBUTES,
+    ENTITY_KEYS,
+    ENTITY_VALUES,
+    FNV,
+    LONGEST_ENTITY,
+    OLD_KEYS,
+    OLD_VALUES,
+    WINDOWS,
+    find,
+    hashed,
+)
+from corpusmill.text.compile import inlined, kernel
+
+LT, GT, SLASH, BANG, QUESTION, EQUALS, QUOTE, APOSTROPHE, DASH, HASH, SEMICOLON = b"<>/!?=\"'-#;"
+SPACE, ZERO, NINE, A, F, X, Z = b" 09afxz"
+NUMBERS = len(ATTRIBUTES)
+TEXT, START, END, COMMENT, DECLARATION = range(5)  # what a "<" begins
+DIGITS = 8  # of a number in an entity
+LAST_POINT = 0x10FFFF
+
+
+@inlined
+def is_letter(byte: Any) -> Any:
+    return (byte | 32) >= A and (byte | 32) <= Z
+
+
+@inlined
+def lower(byte: Any) -> Any:
+    """An ASCII letter in lower case."""
+    return np.uint8(byte | 32) if byte >= 65 and byte <= 90 else byte
+
+
+@kernel
+def begins(data: NDArray[np.uint8], at: int) -> int:
+    """What the "<" at a position begins."""
+    size = data.size
+    if at + 1 >= size:
+        return TEXT
+    byte = data[at + 1]
+    if is_letter(byte):
+        return START
+    if byte == SLASH:
+        return END if at + 2 < size and is_letter(data[at + 2]) else TEXT
+    if byte == BANG:
+        return COMMENT if at + 3 < size and data[at + 2] == DASH and data[at + 3] == DASH else DECLARATION
+    return DECLARATION if byte == QUESTION else TEXT
+
+
+@inlined
+def after(data: NDArray[np.uint8], at: int, byte: int) -> Any:
+    """The position after the next such byte, the size of the page if there is none."""
+    while at < data.size and data[at] != byte:
+        at += 1
+    return min(at + 1, data.size)
+
+
+@kernel
+def comment_end(data: NDArray[np.uint8], at: int) -> int:
+    """The position after the "-->" of a comment whose "<!--" ends at a position; -1 if it is never closed."""
+    if at < data.size and data[at] == GT:  # <!-->
+        return at + 1
+    while at + 2 < data.size:
+        if data[at + 2] != DASH and data[at + 2] != GT:
+            at += 3
+        elif data[at] == DASH and data[at + 1] == DASH and data[at + 2] == GT:
+            return at + 3
+        else:
+            at += 1
+    return -1
+
+
+@kernel
+def name_end(data: NDArray[np.uint8], at: int) -> tuple[int, Any]:
+    """(where the name of a tag ends that begins at a position, its hash)."""
+    key = np.uint32(FNV)
+    while at < data.size and data[at] > SPACE and data[at] != GT and data[at] != SLASH:
+        key = hashed(key, lower(data[at]))
+        at += 1
+    return at, key
+
+
+@kernel
+def raw_end(data: NDArray[np.uint8], at: int, name: Any) -> int:
+    """Where the end tag begins that closes an element without tags inside; -1 if there is none."""
+    while at + 2 < data.size:
+        if data[at] == LT and data[at + 1] == SLASH:
+            key = np.uint32(FNV)
+            place = at + 2
+            while place < data.size and is_letter(data[place]):
+                key = hashed(key, lower(data[place]))
+                place += 1
+            if key == name:
+                return at
+            at = place
+        else:
+            at += 1
+    return -1
+
+
+@kernel
+def attributes(data: NDArray[np.uint8], at: int, values: NDArray[np.int64]) -> int:
+    """The position after a tag whose name ends at a position.
+
+    values   (2 * NUMBERS + 1,) is set: where the value of each attribute begins and ends, both 0 if the tag lacks it;
+             the first of equal names counts. The last is 1 if the tag ends with "/".
+    """
+    size = data.size
+    values[:] = 0
+    closed = False
+    while at < size and data[at] != GT:
+        byte = data[at]
+        if byte <= SPACE or byte == SLASH:
+            closed = byte == SLASH
+            at += 1
+            continue
+        closed = False
+        key = np.uint32(FNV)
+        first = at
+        while (
+            at < size
+            and data[at] > SPACE
+            and data[at] != GT
+            and data[at] != SLASH
+            and (data[at] != EQUALS or at == first)
+        ):
+            key = hashed(key, lower(data[at]))
+            at += 1
+        place = at
+        while place < size and data[place] <= SPACE:
+            place += 1
+        if place >= size or data[place] != EQUALS:
+            continue
+        place += 1
+        while place < size and data[place] <= SPACE:
+            place += 1
+        if place < size and (data[place] == QUOTE or data[place] == APOSTROPHE):
+            begin = place + 1
+            at = after(data, begin, data[place])
+            end = max(begin, at - 1) if at < size or data[size - 1] == data[place] else size
+        else:
+            begin = place
+            while place < size and data[place] > SPACE and data[place] != GT:
+                place += 1
+            at = end = place
+        number = find(ATTRIBUTE_KEYS, ATTRIBUTE_VALUES, key)
+        if number > 0 and values[2 * number - 1] == 0:
+            values[2 * number - 2] = begin
+            values[2 * number - 1] = min(end, size)
+    values[2 * NUMBERS] = closed
+    return min(at + 1, size)
+
+
+@inlined
+def _digit(byte: Any, hexadecimal: Any) -> Any:
+    """The value of a digit, -1 of another byte."""
+    value = np.intp(-1)
+    if byte >= ZERO and byte <= NINE:
+        value = np.intp(byte) - ZERO
+    elif hexadecimal and (byte | 32) >= A and (byte | 32) <= F:
+        value = np.intp(byte | 32) - A + 10
+    return value
+
+
+@kernel
+def entity(data: NDArray[np.uint8], at: int, end: int) -> tuple[Any, int]:
+    """(the code point of the entity that the "&" at a position begins, its bytes); (0, 1) if it begins none."""
+    at += 1
+    begin = at - 1
+    if at < end and data[at] == HASH:
+        at += 1
+        hexadecimal = at < end and (data[at] | 32) == X
+        at += hexadecimal
+        first = at
+        point = np.intp(0)
+        while at < end and at - first < DIGITS:
+            digit = _digit(data[at], hexadecimal)
+            if digit < 0:
+                break
+            point = point * (16 if hexadecimal else 10) + digit
+            at += 1
+        if at == first or point > LAST_POINT or (point >= 0xD800 and point < 0xE000):
+            return 0, 1
+        at += at < end and data[at] == SEMICOLON
+        return (np.intp(WINDOWS[point]) if point < 160 else point), at - begin
+    key = np.uint32(FNV)
+    first = at
+    while at < end and at - first < LONGEST_ENTITY and (is_letter(data[at]) or (data[at] >= ZERO and data[at] <= NINE)):
+        key = hashed(key, data[at])
+        at += 1
+    if at < end and data[at] == SEMICOLON:
+        return np.intp(find(ENTITY_KEYS, ENTITY_VALUES, key)), at + 1 - begin
+    return np.intp(find(OLD_KEYS, OLD_VALUES, key)), at - begin

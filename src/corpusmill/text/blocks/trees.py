@@ -1,0 +1,49 @@
+"""Boosted trees with a logistic output, evaluated."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import kernel
+
+
+class Trees(NamedTuple):
+    """Trees as nodes. A node sends a row to `left` if its column is at most the threshold, else to `right`; a negative
+    number is the leaf of that complement.
+
+    column      (nodes,) int16
+    threshold   (nodes,) float32
+    left        (nodes,) int32
+    right       (nodes,) int32
+    leaf        (leaves,) float32: what a leaf adds
+    root        (trees,) int32: the first node of each tree
+    """
+
+    column: NDArray[np.int16]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    leaf: NDArray[np.float32]
+    root: NDArray[np.int32]
+
+
+def probabilities(trees: Trees, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(rows,) float32: the probability that the trees give each row."""
+    out = np.empty(len(rows), np.float32)
+    _evaluate(trees, rows, out)
+    return out
+
+
+@kernel
+def _evaluate(trees: Trees, rows: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    column, threshold, left, right, leaf, root = trees
+    for number in range(len(rows)):
+        row = rows[number]
+        total = np.float32(0)
+        for tree in range(len(root)):
+            node = np.intp(root[tree])
+            while node >= 0:
+                node = np.intp(left[node]) if row[column[node]] <= threshold[node] else np.intp(right[node])
+            total += leaf[~node]
+        out[number] = np.float32(1) / (np.float32(1) + np.exp(-total))

@@ -1,0 +1,194 @@
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import docs
+from corpusmill import assets
+from corpusmill.errors import AssetError, DocumentError, RecipeError
+from corpusmill.models.blocks import BLOCKS, STAGES, BlocksModel
+from corpusmill.schema import DOCUMENT
+from corpusmill.steps import find
+from corpusmill.steps.extract.blocks import Blocks
+from corpusmill.text.blocks.compose import compose
+from corpusmill.text.blocks.scan import scan
+
+STORY = "The river runs past the mill and turns the wheel, as it has for three hundred years. "
+COMMENT = "I went there last year with my children, and the miller showed us how the stones are cut, lovely!"
+PAGE = f"""<html><head><title>The  Mill &amp; more</title></head><body>
+<nav><ul><li><a href="/">Home</a></li><li><a href="/about">About us</a></li></ul></nav>
+<main><article class="post"><h1>The mill</h1><p>{STORY * 3}</p><p>{STORY * 2}</p></article>
+<section id="comments"><h3>2 comments</h3><ol class="commentlist"><li class="comment"><cite>Ann</cite> says:
+<p>{COMMENT}</p></li><li class="comment"><cite>Bob</cite> says: <p>{COMMENT}</p></li></ol></section></main>
+<footer><a href="/imprint">Imprint</a> <a href="/privacy">Privacy</a> Copyright 2020</footer></body></html>"""
+
+
+def text(step: Blocks, raw: bytes | str, charset: str | None = None) -> str | None:
+    raw = raw.encode() if isinstance(raw, str) else raw
+    return step.transform(docs(None, raw=[raw], charset=[charset]))["text"][0].as_py()
+
+
+def everything(page: str, markup: str) -> str:
+    """All blocks of a page."""
+    blocks = scan(page.encode())
+    return compose(blocks, np.ones(len(blocks.blocks), np.bool_), markup)  # type: ignore[arg-type]
+
+
+def test_the_text_of_a_page_is_its_main_content():
+    extracted = text(Blocks(), PAGE)
+    assert extracted is not None and STORY.strip() in extracted
+    for furniture in ("Home", "About us", "Imprint", "Copyright", "miller"):
+        assert furniture not in extracted
+
+
+def test_comments_are_kept_if_asked_for():
+    extracted = text(Blocks(comments="keep"), PAGE)
+    assert extracted is not None and COMMENT in extracted and STORY.strip() in extracted and "Imprint" not in extracted
+
+
+def test_recall_keeps_what_precision_keeps_and_more():
+    model, page = assets.load(BLOCKS, BlocksModel.load), scan(PAGE.encode())
+    kept = [model.kept(page, "drop", favour) for favour in ("precision", "balance", "recall")]
+    assert all((less <= more).all() for less, more in itertools.pairwise(kept))
+
+
+def test_a_page_of_little_text_gives_what_is_likeliest():
+    assert text(Blocks(), "<body><p>Hello") == "Hello"
+    assert text(Blocks(), "<body><p> </p>") is None
+
+
+def test_documents_with_text_pass_untouched_and_pages_are_used_up():
+    batch = docs("has text", None, None, raw=[None, PAGE.encode(), b"<p> </p>"], charset=["x", "utf-8", "utf-8"])
+    out = Blocks(title=True).transform(batch)
+    assert out.schema == DOCUMENT and out["id"] == batch["id"]
+    assert out["text"][0].as_py() == "has text" and "mill" in out["text"][1].as_py() and out["text"][2].as_py() is None
+    assert out["raw"].null_count == 3 and out["charset"].to_pylist() == ["x", None, None]
+    assert json.loads(out["metadata"][1].as_py()) == {"title": "The Mill & more"}
+
+
+def test_other_character_sets_are_read_as_by_the_other_engines():
+    page = f"<p>{'Été à l’œuvre, déjà vu à la rivière, et puis la roue tourne. ' * 4}"
+    assert text(Blocks(), page.encode("cp1252"), "iso-8859-1") == text(Blocks(), page) == page[3:].strip()
+    assert text(Blocks(), page.encode("utf-16")) == page[3:].strip()
+
+
+MARKDOWN = """# The `mill`
+
+It turns.
+
+- one
+  two
+- `x = 1`, and
+
+  more
+
+  1. first
+  2. second
+
+> quoted
+> lines
+
+| stone | size |
+| --- | --- |
+| upper | 1\\|2 m |
+|  | 2 m |
+
+```
+def f():
+    return 1
+```
+
+$x$ and $y_1$ and `\\(z\\)`"""
+SOURCE = """<h1>The <code>mill</code><a class=headerlink>¶</a></h1><p>It turns.<ul><li>one<br>two<li><code>x = 1</code>, and
+<p>more</p><ol><li>first<li>second</ol></ul><blockquote>quoted<br>lines</blockquote>
+<table><tr><th>stone<th>size<tr><td>upper<td>1|2 m<tr><td><td><p>2 m</table>
+<pre>def f():
+    return 1
+</pre><p><script type="math/tex">x</script> and \\(y_1\\) and <code>\\(z\\)</code>"""
+
+
+def test_markdown_keeps_headings_lists_quotes_tables_code_and_formulae():
+    assert everything(SOURCE, "markdown") == MARKDOWN
+
+
+def test_plain_text_has_bullets_and_tabs():
+    expected = "The mill\nIt turns.\n• one\ntwo\n• x = 1, and\nmore\n• first\n• second\nquoted\nlines\nstone\tsize\n"
+    expected += "upper\t1|2 m\n2 m\ndef f():\n    return 1\n$x$ and \\(y_1\\) and \\(z\\)"
+    assert everything(SOURCE, "text") == expected
+
+
+def test_tables_for_the_layout_are_not_tables_of_data():
+    page = f"<table><tr><td>menu<td><p>{STORY * 4}<p>{STORY * 4}<tr><td>foot<td>{STORY * 4}</table>"
+    assert "|" not in everything(page, "markdown") and "\t" not in everything(page, "text")
+    nested = "<table><tr><td><table><tr><td>a<td>b<tr><td>c<td>d</table><td>x<tr><td>y<td>z</table>"
+    assert everything(nested, "markdown") == "| a | b |\n| --- | --- |\n| c | d |\n\nx\n\ny\n\nz"
+
+
+def test_markdown_keeps_what_its_structure_asks_for():
+    blocks = scan(
+        b"<h2>Head</h2><p>text</p><pre>code</pre><ul><li>a long item<li>b</ul><h2>Next</h2><h3>Of nothing</h3>"
+    )
+    assert len(blocks.blocks) == 7
+    kept = np.array([False, True, False, True, False, False, False])
+    assert compose(blocks, kept, "markdown") == "## Head\n\ntext\n\n```\ncode\n```\n\n- a long item\n- b"
+    assert compose(blocks, kept, "text") == "text\n• a long item"
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.sampled_from(
+            "<div> <p>text </p> <li> <ul> <ol> </ol> <table> <tr> <td>x </table> <pre>a </pre> <code> </code> <h2>h".split()
+        )
+    )
+)
+def test_both_markups_hold_the_same_words(parts):
+    page = "".join(parts)
+    plain, marked = (everything(page, markup) for markup in ("text", "markdown"))
+    for mark in ("`", "|", "#", "-", "•", "1.", "2.", "3.", "4.", "5.", "6.", "7.", "8.", "9."):
+        plain, marked = plain.replace(mark, " "), marked.replace(mark, " ")
+    assert sorted("".join(plain.split())) == sorted(c for c in "".join(marked.split()) if not c.isdigit())
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("x" * 1_000_001, r"the page has 1\.0 MB, more than max_mb=1"),
+        ("<b>" * 300_000 + "<p>" * 200_001, "500001 tags"),
+    ],
+)
+def test_a_page_beyond_the_limits_is_a_document_error(page, message):
+    with pytest.raises(DocumentError, match=message):
+        Blocks(max_mb=1 if "x" in page else 2).page_text(page.encode(), None)
+
+
+def test_bad_parameters_fail_when_the_step_is_made():
+    for name in ("comments", "favour", "markup"):
+        with pytest.raises(RecipeError, match=f'{name} must be .* got "both"'):
+            Blocks(**{name: "both"})  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="need max_mb > 0"):
+        Blocks(max_mb=0)
+    assert find("extract/blocks") is Blocks and Blocks().assets == (BLOCKS,)
+
+
+def test_a_model_is_read_as_it_was_written(tmp_path):
+    model = assets.load(BLOCKS, BlocksModel.load)
+    model.save(tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_bytes() == assets.locate(BLOCKS).read_bytes()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(("part", "value"), [("column", 999), ("left", 0), ("right", 10**6), ("root", -(10**6))])
+def test_damaged_trees_are_refused(tmp_path, stage, part, value):
+    model = assets.load(BLOCKS, BlocksModel.load)
+    trees = model.stages[stage]
+    array = getattr(trees, part).copy()
+    array[-1] = value
+    broken = replace(model, stages={**model.stages, stage: trees._replace(**{part: array})})
+    broken.save(tmp_path / "broken.model")
+    with pytest.raises(AssetError, match=f"the trees of the stage {stage} are damaged"):
+        BlocksModel.load(tmp_path / "broken.model")
