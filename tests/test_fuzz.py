@@ -26,7 +26,19 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
 @pytest.mark.parametrize(
     ("targets", "cases"),
     [
-        (["read-jsonl", "read-csv", "read-text", "read-html", "read-warc", "read-wet", "decompress", "extract-blocks"], 25),
+        (
+            [
+                "read-jsonl",
+                "read-csv",
+                "read-text",
+                "read-html",
+                "read-warc",
+                "read-wet",
+                "decompress",
+                "extract-blocks",
+            ],
+            25,
+        ),
         (["read-arrow", "read-parquet"], 25),
         (["recipe", "keep_where", "loader"], 25),
         (["shards", "sql"], 12),
