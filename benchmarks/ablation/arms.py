@@ -11,8 +11,9 @@ from corpusmill import Run
 from corpusmill.shards import open_shards
 from corpusmill.train.tokenizer import Settings, train
 
-EXTRACT = "extract/resiliparse"
+EXTRACT = "extract/blocks"
 
+# The rules and bounds of the recipe web-en.
 RULES: list[Any] = [
     {"filter/language": {"languages": ["en"], "min_score": 0.65}},
     "filter/gopher_quality",
@@ -21,7 +22,7 @@ RULES: list[Any] = [
     "filter/fineweb",
 ]
 DEDUP: list[Any] = ["dedup/exact", "dedup/minhash"]
-QUALITY: list[Any] = ["annotate/quality", {"filter/keep_where": {"condition": "quality.score >= 0.5"}}]
+QUALITY: list[Any] = ["annotate/quality", {"filter/keep_where": {"condition": "quality.score >= 0.25"}}]
 ARMS: dict[str, list[Any]] = {
     "raw": [],
     "rules": RULES,
