@@ -130,7 +130,7 @@ def test_everything_that_looks_at_a_run_says_what_it_does_not_know(demo, measure
 
 
 def test_stricter_thresholds_can_be_tried_where_only_the_first_step_measured(demo):
-    strict = ["language.min_score=0.8", "gopher_quality.min_words=60"]
+    strict = ["language.min_score=0.99", "gopher_quality.min_words=100"]
     whole, first = what_if(demo("all", "all"), strict), what_if(demo("first", "none"), strict)
     for one, other in zip(whole.after, first.after):
         assert (one.documents_out, one.bytes_out, one.reasons) == (other.documents_out, other.bytes_out, other.reasons)

@@ -12,10 +12,13 @@ Tokenizers:
 
 Classifiers:
 
-    language             the language of a document
-    quality              how good a document is; `quality_score` has the kernels
+    language             the language of a document, by one of the models that follow
+    wide                 our own, of 227 languages; `wide_score` has its kernels, `close_pairs` tells neighbours apart
+    language_groups      languages that are mistaken for each other, as groups
+    quality              how good a document is; `quality_score` has the kernels, `quality_shape` how a text looks
     blocks               which blocks of a page of HTML are its text
     toxicity             insults and obscenities; `toxicity_score` has the kernels
+    classifier           any classifier by a name or path: `onnx_classifier` runs those in ONNX
     fasttext             fastText models of any kind; `fasttext_file` reads them, `fasttext_score` has the kernels
 
 Language models, for perplexity:

@@ -6,6 +6,7 @@ FORMAT.md is the contract.
     files         the files of a folder, mapped
     reader        a folder of shards as one array of tokens; `open_shards`
     documents     the documents of finished shards, one after the other
+    sample        texts that tell tokenizers apart: their ids are in the index
     token_range   a range of tokens, for writers of other formats
     verify        checks all that FORMAT.md promises
     plan          which documents each shard holds

@@ -67,6 +67,7 @@ Matching across the corpus:
     repeats        which records of a stream occurred before
     passages       windows of tokens, for repeated substrings
     overlap        an index of n-grams, and where they occur in documents
+    near           short items in spite of wrong words
 
 A kernel takes arrays and writes to arrays; the functions for the rest of the package take an Arrow array and return
 arrays. Facts only: every threshold lives in a step. Measures, personal data, and the keys that matching computes depend
