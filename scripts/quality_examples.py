@@ -2,7 +2,7 @@
 and bad ones that are made of them.
 
 Each kind has parts. Models are trained on `train`, what they are trained on was chosen by `dev`, and `test` was looked
-at once:
+at four times:
 
     questions   Stack Exchange questions with answers, by a hash of the text: half, a quarter, a quarter
     verse       plays of Shakespeare: the first half of the file, a quarter, a quarter

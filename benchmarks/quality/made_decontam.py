@@ -1,7 +1,7 @@
 """Real documents with benchmark items put into them, in every way that they are copied: made here, with a seed.
 
 The documents are books, speeches, mail, papers, web text and Usenet posts, none of those of decontam.py. Both documents
-and benchmarks are divided: bounds were chosen on the development part, the test part was looked at once, at the end.
+and benchmarks are divided: bounds were chosen on the development part, the test part was looked at twice.
 """
 
 import gzip
