@@ -8,6 +8,7 @@ PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
 TRACKERS := build/trackers/bin/python
 TORCH_PYTHON := build/torch/bin/python
+QUALITY_PYTHON := build/quality/bin/python
 NAMES_PYTHON := build/names/bin/python
 HANDS_PYTHON := build/hands/tools/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
@@ -103,8 +104,8 @@ scale-long: $(READY) $(WORKLOAD)-4/truth.json ## a whole run of a million docume
 parity: data-given $(READY) build/parity/.ready ## compare the decisions of our rules with datatrove's; needs DATA=DIR
 	$(BIN)/python -m benchmarks.peers.parity --data $(DATA) --peer $(PEER)
 
-quality: data-given $(READY) ## how often decisions are right, on real and labelled documents; needs DATA=DIR
-	$(BIN)/python -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
+quality: data-given build/quality/.ready ## how often decisions are right, on real and labelled documents; needs DATA=DIR
+	$(QUALITY_PYTHON) -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
 
 ablation: data-given $(READY) build/torch/.ready ## train a small GPT on what each stage keeps, and compare its loss on held-out text; needs DATA=DIR; SIZE=large for an accelerator
 	$(BIN)/python -m benchmarks.ablation prepare --data $(DATA) --out build/ablation
@@ -176,6 +177,12 @@ $(READY): pyproject.toml $(CONSTRAINTS)
 build/lowest/.ready: pyproject.toml constraints-lowest.txt
 	$(firstword $(shell command -v python3.11) $(PYTHON)) -m venv build/lowest
 	$(LOWEST_PYTHON) $(PIP) -c constraints-lowest.txt -e '.[dev]'
+	@touch $@
+
+# LightGBM makes the extractor's models that have not seen the pages that they are judged on.
+build/quality/.ready: Makefile pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/quality
+	$(QUALITY_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' lightgbm
 	@touch $@
 
 build/parity/.ready: Makefile

@@ -7,9 +7,9 @@ of a crawl that lid.176 calls English, and passages of novels. Some pages do con
 The model has learned from three texts in five of the first three sets, the bounds and all else were chosen on a fifth
 of them, on 12 of HateCheck's 29 functionalities and on half of the pages by domain; the figures are those of the rest:
 a fifth of the texts, the other functionalities, the other domains. HateCheck's other 17 were measured three times on
-the way, and phrases for denied praise, reported speech and reclaimed slurs were added to the made sentences after the first
-(AUC .714, then .785 and .778), so they are not untouched. Passages of novels that the demo crawl has, from
-which the model learned too, are left out.
+the way, and phrases for denied praise, reported speech and reclaimed slurs were added to the made sentences after the
+first (AUC .714, then .785 and .778), so they are not untouched. Passages of novels that the demo crawl has, from which
+the model learned too, are left out.
 """
 
 import csv
