@@ -15,7 +15,9 @@ from corpusmill.text.html_cost import Cost, html_cost
 TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 OPTION = re.compile(r"<option\b", re.I)
 SELECT = re.compile(r"<select\b.*?</select\s*>", re.I | re.S)
-TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.I | re.S)
+# In two steps, so that a page of unclosed tags is not read once for each of them.
+TITLE = re.compile(r"<title\b[^<>]*>(.*?)</title\s*>", re.I | re.S)
+TITLE_END = re.compile(r"</title\s*>", re.I)
 # Elements without an end tag, or whose end tag is usually omitted: they do not nest in themselves.
 FLAT = frozenset(
     [
@@ -150,7 +152,8 @@ def nesting(html: str) -> tuple[int, int]:
 def _with_title(metadata: str | None, html: str) -> str | None:
     from html import unescape
 
-    match = TITLE.search(html)
+    ends = [match.end() for match in TITLE_END.finditer(html)]
+    match = TITLE.search(html, 0, ends[-1]) if ends else None
     title = " ".join(unescape(match[1]).split()) if match else ""
     if not title:
         return metadata
