@@ -12,6 +12,8 @@ from corpusmill.text.pii import mail, phones
 from corpusmill.text.pii.addresses import is_ipv6
 
 Span = tuple[int, int, int, int]  # document, kind, first byte, end
+# Of every header in which `mail.is_message_id` sees names of messages.
+_MESSAGE = re.compile(rb"message-?id|references|in-reply-to|supersedes|article", re.IGNORECASE)
 WINDOW = 320  # bytes around a place that are decoded: words of context, and the longest address
 
 # `::1` with what may stand around it: not in `std::1`, nor in a slice (`x[::1]`). "::" alone only between quotes, with
@@ -86,12 +88,23 @@ def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], 
 def without_message_ids(text: Text, spans: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
     """The spans without those of this kind that are names of messages."""
     keep = np.ones(len(spans), bool)
+    whole = text.data.data
     for i in np.flatnonzero(spans[:, 1] == kind).tolist():
         document, _, start, end = spans[i].tolist()
         lo, hi = int(text.offsets[document]), int(text.offsets[document + 1])
+        if not _may_be_message_id(whole, lo, lo + start, lo + end):
+            continue
         window, _, near, stop = _window(text.data, lo, hi, lo + start, lo + end)
         keep[i] = not mail.is_message_id(window, near, stop)
     return spans[keep]
+
+
+def _may_be_message_id(whole: memoryview, lo: int, start: int, end: int) -> bool:
+    """Whether a window is worth decoding: few addresses are between "<" and ">", or have such a word before them."""
+    if start > lo and bytes(whole[start - 1 : start]) == b"<" and bytes(whole[end : end + 1]) == b">":
+        return True
+    line = bytes(whole[max(lo, start - WINDOW) : start]).rpartition(b"\n")[2]
+    return _MESSAGE.search(line) is not None or not line.isascii()
 
 
 def _window(data: NDArray[np.uint8], lo: int, hi: int, start: int, end: int) -> tuple[str, int, int, int]:
