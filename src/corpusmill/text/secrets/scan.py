@@ -77,7 +77,9 @@ _stops = simd.masks(
     simd.letter("w"),
     simd.either(simd.letter("p"), simd.letter("s")),
 )
-DASH, B, AT, TILDE, COLON, EQUALS, Q, A, BAR, DOT, COMMA, LESS, W, D = b"-B@~:=QA|.,<wd"
+DASH, B, AT, TILDE, COLON, EQUALS, Q, A, BAR, DOT, COMMA, LESS, W, D, S, BLANK, TAB, QUOTE, APOSTROPHE = (
+    b"-B@~:=QA|.,<wds \t\"'"
+)
 
 
 def _word(word: str) -> np.uint32:
@@ -86,7 +88,7 @@ def _word(word: str) -> np.uint32:
 
 LOWER, LOW_THREE = np.uint32(0x20202020), np.uint32(0xFFFFFF)
 SCHEME_END = _word("://")
-KIND, ATLAS, MAXMIND = _word("kind"), _word("sv1."), _word("_mmk")
+KIND, ECRE, ATLAS, MAXMIND = map(_word, ("kind", "ecre", "sv1.", "_mmk"))
 TION, RIZA, KEY, IKEY, OKEN, WORD_ = map(_word, ("tion", "riza", "-key", "ikey", "oken", "word"))
 
 
@@ -130,6 +132,8 @@ def _propose(
         while near != NO_BITS:
             at = block + lowest_bit(near)
             near &= near - ONE
+            if load8(data, at) == COLON and not _may_be_name(data, lo, at):
+                continue
             sort, place = _trigger(data, lo, at, hi, wanted)
             if sort >= 0:
                 if n == len(places):
@@ -191,7 +195,7 @@ def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, wanted: int) ->
         return nothing
     last = load32(data, end - 4) | LOWER
     if last == KIND and end == at:
-        return np.int64(AT_MANIFEST), at
+        return (np.int64(AT_MANIFEST), at) if _is_of_secret(data, at) else nothing
     if last == TION and end - 8 >= lo and load32(data, end - 8) | LOWER == RIZA:
         return np.int64(AT_HEADER), at
     if last in (KEY, IKEY, OKEN):
@@ -203,6 +207,28 @@ def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, wanted: int) ->
         if start == at - 8:
             return np.int64(AT_PAIR), at
     return nothing
+
+
+@inlined
+def _is_of_secret(data: NDArray[np.uint8], at: int) -> bool:
+    """Whether "Secret" follows the ":" of "kind:" at `at`, or what begins like it."""
+    i = at + 1
+    while i < at + 3 and load8(data, i) in (BLANK, TAB):
+        i += 1
+    i += load8(data, i) in (QUOTE, APOSTROPHE)
+    return bool(load8(data, i) | 0x20 == S and load32(data, i + 1) == ECRE)
+
+
+@inlined
+def _may_be_name(data: NDArray[np.uint8], lo: int, at: int) -> bool:
+    """Whether `_trigger` has to look at the ":" at `at`: nearly all of them end other words."""
+    if at - 4 < lo:
+        return False
+    if _is(data, at - 1, GAP):
+        return True
+    last = load32(data, at - 4) | LOWER
+    named = last in (KIND, TION, KEY, IKEY, OKEN)
+    return named or (at - 8 > lo and _is(data, at - 1, HEXADECIMAL) and _is(data, at - 8, HEXADECIMAL))
 
 
 @kernel
