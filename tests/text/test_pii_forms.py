@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text_strategies import strings
 
@@ -153,6 +153,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+@example("0000456(电话")
 @settings(max_examples=400)
 def test_national_numbers_are_proposed_as_the_definition_says(text):
     raw = text.encode()

@@ -46,7 +46,7 @@ def _packed(words: list[str]) -> NDArray[np.uint64]:
 
 
 LOWER = U(0x2020202020202020)
-_WORDS = _packed([word for word in (*LABELS, *VERBS) if ord(word[0]) < 0x2E80])
+_WORDS = _packed([*LABELS, *VERBS])
 _ASCII_BITS = U(0x8080808080808080)
 
 
