@@ -251,6 +251,8 @@ def test_every_format_has_a_sample():
         "glpat-XXXXXXXXXXX-XXXXXXXX",
         "sk_test_" + string.ascii_lowercase,
         "glc_" + "1" * 41,
+        "sgp_5555555d" + "A" * 5 + "7" * 7 + "C" * 20,
+        "video.ico-" + drawn("0123456789abcdef", 32) + ".png",
         # Variables and manuals.
         "https://user:password@host.example/",
         "https://$USER:$PASS@host.example/",
@@ -299,6 +301,8 @@ RANDOM = drawn(ALNUM, 20, 4)
         (f"DB_PASSWD := '{RANDOM}=='", RANDOM + "=="),
         (f"secret => {RANDOM}", RANDOM),
         (f"the key is {RANDOM}", None),
+        (f"private-key: {RANDOM}", RANDOM),
+        (f"publicToken = {RANDOM}", None),
         (f"colour: {RANDOM}", None),
         ("password: correct-horse-battery-staple", None),
         ("token = Double2ReferenceFunctionFactory", None),

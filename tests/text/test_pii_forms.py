@@ -272,6 +272,21 @@ def test_a_national_number_has_its_check_digits(name):
     assert found(f"x{good}x") == ([] if name != "url" else found(f"x{good}x"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("de_vat_id", "DE-136-695-976"),
+        ("de_vat_id", "de 136.695.976"),
+        ("es_nif", "12345678z"),
+        ("es_nif", "1111111-G"),
+        ("es_nie", "x9613851n"),
+        ("se_personnummer", "188112189876"),
+    ],
+)
+def test_national_numbers_in_their_other_forms(name, text):
+    assert ids.id_spans(view(strings(text)), [name]).tolist() == [[0, ids.NAMES.index(name), 0, len(text)]]
+
+
 def test_kinds_of_numbers_can_overlap_and_the_first_counts():
     text = view(strings("", "on 2024-11-21 to 44051401458 or https://host.example/2024-11-21"))
     spans = ids.id_spans(text, ["date", "pl_pesel", "url"]).tolist()

@@ -8,6 +8,10 @@ def counterpart(case: Case) -> Counterpart | None:
     if case.function == "TextLengthFilter":
         bounds = {f"{end}_characters": case.parameters[f"{end}_len"] for end in ("min", "max")}
         return Counterpart("filter/basic", {"rules": list(bounds), **bounds})
+    if ours is not None and case.area == "pii":
+        return ours.but(forms="plain")  # its own expressions
+    if ours is not None and case.area == "language":
+        return ours.but(model="lid.176.ftz")  # its model
     return ours.but(tidy=False) if ours is not None and case.function == "CleanLinksMapper" else ours
 
 
@@ -17,7 +21,12 @@ REASONS = (
         "any letters before :// are a scheme there; here http, https and ftp are",
         function="CleanLinksMapper",
     ),
-    Reason("missing", "addresses with letters beyond ASCII before the @ are not found", function="CleanEmailMapper"),
+    Reason(
+        "definition",
+        "theirs begins an address in the middle of a name, after its last letter beyond ASCII; ours takes the whole of "
+        "it with forms: any, and none of it with forms: plain",
+        function="CleanEmailMapper",
+    ),
     Reason(
         "definition",
         "it deletes tags and joins what was between them, with * for list items; ours keeps blocks apart",

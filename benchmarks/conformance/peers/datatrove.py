@@ -5,6 +5,10 @@ from benchmarks.conformance.cases import Case, Counterpart, Reason, patterns, pr
 
 def counterpart(case: Case) -> Counterpart | None:
     ours = proposed(case)
+    if ours is not None and case.area == "pii":
+        return ours.but(forms="plain")  # its own expressions
+    if ours is not None and case.area == "language":
+        ours = ours.but(model="lid.176.ftz")  # its model
     if case.function == "RegexFilter":
         return patterns(case.parameters["regex_exp"], max_count=0)
     if ours is not None and case.parameters.get("stats") == "LineStats" and "bullet_point_lines_ratio" in case.expected:

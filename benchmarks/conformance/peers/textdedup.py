@@ -11,7 +11,7 @@ REASONS = (
     Reason(
         "definition",
         "punctuation and signs are removed there, and every digit becomes 0; here punctuation is a space and a number "
-        "is one 0, as in datatrove",
+        "is one 0 (or stays, as is the default of dedup/minhash), as in datatrove",
         function="normalize",
     ),
 )

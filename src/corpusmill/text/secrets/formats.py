@@ -86,11 +86,11 @@ FORMATS = (
     Format("artifactory_key", ("AKCp",), f"{ALNUM}{{69}}", _after("AKCp")),
     Format("artifactory_reference", ("cmVmd",), f"{ALNUM}{{59}}", _after("cmVmd")),
     Format("sonar_token", ("squ_", "sqp_", "sqa_"), f"{ALNUM}{{40}}"),
-    Format("sourcegraph_token", ("sgp_",), "(?:(?:[A-Fa-f0-9]{16}|local)_)?[A-Fa-f0-9]{40}"),
+    Format("sourcegraph_token", ("sgp_",), "(?:(?:[A-Fa-f0-9]{16}|local)_)?[A-Fa-f0-9]{40}", _after("sgp_")),
     Format("sentry_org_token", ("sntrys_eyJ",), r"[A-Za-z0-9+/]{40,}={0,2}_[A-Za-z0-9+/]{40,}"),
     Format("sentry_user_token", ("sntryu_",), f"{HEX}{{64}}"),
     Format("pulumi_token", ("pul-",), f"{HEX}{{40}}"),
-    Format("infracost_key", ("ico-",), f"{ALNUM}{{32}}", _after("ico-")),
+    Format("infracost_key", ("ico-",), rf"{ALNUM}{{32}}(?!\.[a-z])", _after("ico-")),  # not a file's name
     Format("prefect_key", ("pnu_",), f"{ALNUM}{{36}}", _after("pnu_")),
     Format("postman_key", ("PMAK-",), f"{HEX}{{24}}-{HEX}{{34}}"),
     Format("readme_key", ("rdme_",), f"{ALNUM}{{70}}", _after("rdme_")),

@@ -6,8 +6,8 @@ from functools import lru_cache
 from corpusmill.text.secrets.checks import UUID, is_placeholder, looks_random
 
 NAMES = (
-    "api_?key access_?key auth bearer client_?secret credential encryption_?key passphrase passw(?:or)?d pwd"
-    " private_?key secret signing_?key token"
+    "api[_-]?key access[_-]?key auth bearer client[_-]?secret credential encryption[_-]?key passphrase"
+    " passw(?:or)?d pwd private[_-]?key secret signing[_-]?key token"
 ).split()
 # Services whose keys have no form of their own, so that their name before a random value is all there is to see.
 VENDORS = (
@@ -39,9 +39,10 @@ _NAME = re.compile("|".join((*NAMES, *VENDORS)).encode(), re.IGNORECASE)
 _NAME = re.compile("|".join(NAMES).encode(), re.IGNORECASE)
 _VENDOR = re.compile("|".join(VENDORS).encode(), re.IGNORECASE)
 _VENDOR_KEY = re.compile(f"(?:{'|'.join(VENDORS)}).*key".encode(), re.IGNORECASE)
-# Tokens of one request, and of a place in a list: no secrets.
+# Tokens of one request, of a place in a list, and for everybody: no secrets.
 _PASSING = re.compile(
-    rb"authenticity|csrf|xsrf|nonce|verification_?token|(?:page|next|sync|continuation)_?token", re.IGNORECASE
+    rb"authenticity|csrf|xsrf|nonce|verification_?token|public[_-]?token|(?:page|next|sync|continuation)_?token",
+    re.IGNORECASE,
 )
 # <add key="name" value="…">, - name: name\n  value: "…"
 _KEY = re.compile(rb"(?i:\b(?:key|name)[\"']?\s{0,2}[=:]\s{0,2}[\"']?)([A-Za-z0-9_.-]{1,60})[\"']?[\s,]{1,40}[\"']?$")
