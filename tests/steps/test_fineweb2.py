@@ -96,4 +96,4 @@ def test_a_wrong_bound_is_an_error():
     with pytest.raises(RecipeError, match="need min_words <= max_words"):
         Fineweb2(min_words=5, max_words=4)
     with pytest.raises(RecipeError, match='"by_langage" is neither a number nor by_language'):
-        Fineweb2(max_newline_ratio="by_langage")
+        Fineweb2(max_newline_ratio="by_langage")  # type: ignore[arg-type]

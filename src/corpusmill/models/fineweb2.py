@@ -69,7 +69,7 @@ class Settings:
         candidates = [self.by_label.get(label, []) for label in named.dictionary.to_pylist()]
         first = np.array([places[0] if places else NONE for places in candidates] + [NONE], np.int64)
         code = named.indices.fill_null(len(candidates)).to_numpy()
-        found = first[code]
+        found: NDArray[np.int64] = first[code]
         several = np.flatnonzero(np.array([len(places) > 1 for places in candidates] + [False])[code])
         main = script_counts(texts.take(pa.array(several))).argmax(axis=1) if len(several) else several
         for row, script in zip(several.tolist(), main.tolist(), strict=True):
@@ -86,7 +86,8 @@ class Settings:
     def places(self, names: pa.StringArray) -> NDArray[np.int64]:
         """As `names` has written them."""
         found = pc.index_in(names, value_set=pa.array(self.pairs, pa.string()))
-        return np.asarray(found.fill_null(NONE).to_numpy(), np.int64)
+        places: NDArray[np.int64] = found.fill_null(NONE).to_numpy().astype(np.int64)
+        return places
 
 
 def read(path: Path) -> Settings:

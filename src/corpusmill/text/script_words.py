@@ -9,8 +9,8 @@ r"""Words in text of any script: those of `spacy_words`, cut further where the s
 Syllables are found without a dictionary. A Thai or Lao one begins at a vowel that is written before its consonant, and
 at a consonant that a vowel sign or tone mark follows, unless such a vowel stands before it; a Khmer one at a consonant
 or independent vowel that a sign follows, unless it is a subscript; a Burmese one at a letter that is neither stacked
-nor a final (with asat). So words of several syllables are several, and a Thai or Khmer syllable without signs goes with the
-one before it. Where a text repeats itself it is cut in the same places, but for the first and the last syllable.
+nor a final (with asat). So words of several syllables are several, and a Thai or Khmer syllable without signs goes with
+the one before it. Where a text repeats itself it is cut in the same places, but for the first and the last syllable.
 """
 
 from typing import Any
