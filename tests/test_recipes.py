@@ -28,6 +28,7 @@ AT_WORK = {
     "gopher": {"language", "gopher_quality"},
     "c4": {"language", "c4"},
     "fineweb": {"language", "gopher_quality", "fineweb"},
+    "fineweb2": {"fineweb2"},  # the pages of the demo are English, which has no settings
     "refinedweb": {"language", "gopher_quality", "refinedweb_lines"},
     "web-en": {"language", "gopher_quality", "keep_where", "ngrams", "exact", "minhash"},  # nothing in it is toxic
     "tokenturbine": {"code", "language", "basic"},

@@ -50,6 +50,8 @@ Family "contained": the same columns, but the characters of n-grams are counted 
 
 Families "stats_spacy" and "contained_spacy": the same columns, with the words of spaCy's English tokenizer
 
+Families "stats_by_script" and "contained_by_script": the same, with those of `text.script_words`
+
 Family "basic"
 
     uppercase_word_ratio     words for which str.isupper() / words
@@ -169,11 +171,20 @@ def spacy_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArr
     return spacy_document_stats(texts, contained=contained)
 
 
+def script_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
+    """The statistics over the words of `text.script_words`. Imported here as `spacy_stats` is."""
+    from corpusmill.text.script_stats import script_document_stats
+
+    return script_document_stats(texts, contained=contained)
+
+
 MEASURES = {
     "stats": Measure(document_stats, stats),
     "contained": Measure(partial(document_stats, contained=True), stats),
     "stats_spacy": Measure(spacy_stats, stats),
     "contained_spacy": Measure(partial(spacy_stats, contained=True), stats),
+    "stats_by_script": Measure(script_stats, stats),
+    "contained_by_script": Measure(partial(script_stats, contained=True), stats),
     "basic": Measure(document_stats, basic),
     "text": Measure(document_stats, text),
 }

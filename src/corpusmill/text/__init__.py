@@ -31,6 +31,8 @@ Measures of a document:
     grams          words -> repeated n-grams
     spacy_words    words as spaCy's English tokenizer cuts them, by `spacy_rules` and `spacy_affixes`
     spacy_stats    the statistics of `stats` over these words
+    script_words   these, cut further in scripts without spaces
+    script_stats   the statistics of `stats` over those, and how many of certain words occur
     word_counts    how many words, at the speed of memory
     sentences      how many sentences, and where
     scripts        letters by script

@@ -1,21 +1,22 @@
-"""What the rules that datatrove has, too, count as a word: text between white space, or what spaCy cuts it into."""
+"""What the rules that datatrove has, too, count as a word: text between white space, what spaCy cuts it into, or that
+with the scripts that have no spaces cut too."""
 
 from importlib import import_module
 from typing import Literal
 
 from corpusmill.errors import RecipeError
 
-Words = Literal["white_space", "spacy"]
+Words = Literal["white_space", "spacy", "by_script"]
 RULES = "spacy-words-en"  # the asset
 
 
 def check_words(words: str, step: str) -> None:
     """Raises RecipeError for another definition. Imports what measures spaCy's words, so that it is compiled before the
     run."""
-    if words not in ("white_space", "spacy"):
-        raise RecipeError(f'{step}: words is "white_space" or "spacy", got "{words}"')
-    if words == "spacy":
-        import_module("corpusmill.text.spacy_stats")
+    if words not in ("white_space", "spacy", "by_script"):
+        raise RecipeError(f'{step}: words is "white_space", "spacy" or "by_script", got "{words}"')
+    if words != "white_space":
+        import_module(f"corpusmill.text.{'spacy' if words == 'spacy' else 'script'}_stats")
 
 
 def family(name: str, words: Words) -> str:

@@ -31,7 +31,7 @@ class Fineweb:
     max_short_lines: float | None = 0.67  # share of lines
     max_repeated_line_chars: float | None = 0.01  # share of characters in lines that occurred before
     max_newline_ratio: float | None = 0.3  # "\n" to words
-    words: Words = "white_space"  # what is counted as one: what stands between white space, or spaCy's English words
+    words: Words = "white_space"  # or spacy: as its English tokenizer; or by_script: those, and Chinese, Thai … cut too
     rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)

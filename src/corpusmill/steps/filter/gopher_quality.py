@@ -50,7 +50,7 @@ class GopherQuality:
     min_stop_words: int | None = 2  # distinct ones
     bullets: str = "•-"  # the characters that are one
     ellipses: tuple[str, ...] = ELLIPSES  # what is one
-    words: Words = "white_space"  # what is counted as one: what stands between white space, or spaCy's English words
+    words: Words = "white_space"  # or spacy: as its English tokenizer; or by_script: those, and Chinese, Thai … cut too
     rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)

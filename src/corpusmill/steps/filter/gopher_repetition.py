@@ -52,7 +52,7 @@ class GopherRepetition:
     max_duplicate_9_gram_chars: float | None = 0.11
     max_duplicate_10_gram_chars: float | None = 0.10
     ngrams: Literal["datatrove", "paper"] = "datatrove"  # how their characters are counted
-    words: Words = "white_space"  # what is counted as one: what stands between white space, or spaCy's English words
+    words: Words = "white_space"  # or spacy: as its English tokenizer; or by_script: those, and Chinese, Thai … cut too
     rules: tuple[str, ...] | None = None  # only these are on; null: all
 
     threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)

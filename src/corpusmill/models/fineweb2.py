@@ -1,0 +1,108 @@
+"""FineWeb2's settings: bounds and stop words for 1,929 pairs of language and script, such as fra_Latn.
+
+The asset "fineweb2-settings", made by scripts/make_fineweb2_settings.py.
+"""
+
+import json
+import lzma
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill import assets
+from corpusmill.text.script_stats import Lists, make_lists
+from corpusmill.text.scripts import SCRIPTS, script_counts
+
+NAME = "fineweb2-settings"
+# ISO 15924 -> our scripts, where a language has settings for several.
+CODES = {
+    "Latn": "latin",
+    "Cyrl": "cyrillic",
+    "Arab": "arabic",
+    "Grek": "greek",
+    "Hebr": "hebrew",
+    "Deva": "devanagari",
+    "Beng": "bengali",
+    "Guru": "gurmukhi",
+    "Gujr": "gujarati",
+    "Orya": "oriya",
+    "Taml": "tamil",
+    "Telu": "telugu",
+    "Knda": "kannada",
+    "Mlym": "malayalam",
+    "Ethi": "ethiopic",
+    "Cans": "canadian",
+    "Cher": "cherokee",
+    "Mymr": "myanmar",
+    "Khmr": "khmer",
+    "Tfng": "tifinagh",
+    "Hani": "han",
+}
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """pairs    of language (ISO 639-3) and script (ISO 15924), sorted
+    bounds      parameter -> (pairs,) float64, NaN where that pair has none
+    stop_words  of each pair, by its place
+    by_label    what a language model calls texts -> the places of the pairs that it may be, the usual one first
+    """
+
+    pairs: list[str]
+    bounds: dict[str, NDArray[np.float64]]
+    stop_words: Lists
+    by_label: dict[str, list[int]]
+
+    def of(self, labels: pa.StringArray, texts: pa.LargeStringArray) -> NDArray[np.int64]:
+        """(documents,) the place of the pair of each document; NONE where its language has no settings.
+
+        A language with settings for several scripts has those of the script with the most letters, and those of its
+        usual script if that is none of them.
+        """
+        named = labels.dictionary_encode()
+        candidates = [self.by_label.get(label, []) for label in named.dictionary.to_pylist()]
+        first = np.array([places[0] if places else NONE for places in candidates] + [NONE], np.int64)
+        code = named.indices.fill_null(len(candidates)).to_numpy()
+        found: NDArray[np.int64] = first[code]
+        several = np.flatnonzero(np.array([len(places) > 1 for places in candidates] + [False])[code])
+        main = script_counts(texts.take(pa.array(several))).argmax(axis=1) if len(several) else several
+        for row, script in zip(several.tolist(), main.tolist(), strict=True):
+            for place in candidates[code[row]]:
+                if CODES.get(self.pairs[place].partition("_")[2]) == SCRIPTS[script]:
+                    found[row] = place
+                    break
+        return found
+
+    def names(self, places: NDArray[np.int64]) -> pa.StringArray:
+        """The pairs, null for NONE."""
+        return pa.array(self.pairs, pa.string()).take(pa.array(places, mask=places == NONE))
+
+    def places(self, names: pa.StringArray) -> NDArray[np.int64]:
+        """As `names` has written them."""
+        found = pc.index_in(names, value_set=pa.array(self.pairs, pa.string()))
+        places: NDArray[np.int64] = found.fill_null(NONE).to_numpy().astype(np.int64)
+        return places
+
+
+def read(path: Path) -> Settings:
+    content = json.loads(lzma.decompress(path.read_bytes()))
+    pairs = list(content["pairs"])
+    table = np.array(list(content["pairs"].values()), np.float64)  # None becomes NaN
+    place = {pair: i for i, pair in enumerate(pairs)}
+    return Settings(
+        pairs=pairs,
+        bounds={name: table[:, column].copy() for column, name in enumerate(content["bounds"])},
+        stop_words=make_lists([content["stop_words"][pair] for pair in pairs]),
+        by_label={label: [place[pair] for pair in named] for label, named in content["labels"].items()},
+    )
+
+
+@cache
+def settings() -> Settings:
+    return assets.load(NAME, read)

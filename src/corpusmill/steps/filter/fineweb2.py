@@ -1,0 +1,160 @@
+"""The rules of FineWeb2: those of Gopher and FineWeb, with bounds and stop words by language."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.errors import RecipeError
+from corpusmill.models import fineweb2
+from corpusmill.models.language import Identifier
+from corpusmill.models.wide import LID_WIDE
+from corpusmill.steps import Columns
+from corpusmill.steps.filter._words import RULES as WORDS
+from corpusmill.steps.filter._words import check_words, family
+from corpusmill.steps.verdict import COMPARE, Rule, join_reasons, only
+from corpusmill.text.script_stats import listed_words
+
+BY_LANGUAGE = "by_language"
+Bound = float | Literal["by_language"] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fineweb2:
+    """Drop documents by the rules of FineWeb2, whose bounds and stop words are those of the document's language.
+
+    The language is identified as annotate/language does. With its script it chooses the settings, of which there are
+    1,929: fra_Latn, srp_Cyrl, srp_Latn … A document whose language has none is dropped with the reason `no_settings`;
+    so are English, which FineWeb2 leaves to FineWeb, and texts in no language that is known. A model with GlotLID's
+    labels (fra_Latn) can be given by its path.
+
+    A bound is `by_language`, a number for all languages, or None, which switches the rule off. A bound itself still
+    passes. The rules are those of filter/gopher_repetition, filter/fineweb and filter/gopher_quality with the same
+    names; `min_language_score` is compared with the score of the language, `min_stop_words` with how many of the
+    language's stop words occur, as written. FineWeb2 has its bounds from GlotLID's scores: those of lid.wide are
+    calibrated, others, and `min_language_score: 0.65` is the alternative.
+
+    Words are those of spaCy's English tokenizer, and in scripts without spaces Han characters, Hiragana, runs of
+    Katakana, and syllables of Thai, Lao, Khmer and Burmese (`words: by_script` of the other rules). FineWeb2 has a
+    tokenizer for each language, for most of them one of spaCy's.
+
+    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
+
+    Source: Penedo et al. 2025, arXiv:2506.20920; bounds, stop words and the choice of rules are those of the code
+    published with it
+    """
+
+    min_language_score: Bound = "by_language"
+    max_duplicate_lines: Bound = "by_language"  # share of lines that occurred before
+    max_top_2_gram_chars: Bound = "by_language"  # this and the next: shares of characters
+    max_top_3_gram_chars: Bound = "by_language"
+    max_top_4_gram_chars: Bound = "by_language"
+    max_duplicate_5_gram_chars: Bound = "by_language"
+    max_duplicate_6_gram_chars: Bound = "by_language"
+    max_duplicate_7_gram_chars: Bound = "by_language"
+    max_duplicate_8_gram_chars: Bound = "by_language"
+    max_duplicate_9_gram_chars: Bound = "by_language"
+    max_duplicate_10_gram_chars: Bound = "by_language"
+    min_punctuated_lines: Bound = "by_language"  # share of lines that end in terminal punctuation
+    max_repeated_line_chars: float | None = 0.1  # share of characters in lines that occurred before
+    max_newline_ratio: Bound = "by_language"  # "\n" to words
+    min_words: int | None = 50
+    max_words: int | None = 100_000
+    min_mean_word_length: Bound = "by_language"  # code points
+    max_mean_word_length: Bound = "by_language"  # code points
+    max_hash_ratio: float | None = 0.1  # "#" to words
+    max_ellipsis_ratio: float | None = 0.1  # "..." and "…" to words
+    max_bullet_lines: float | None = 0.9  # share of lines that begin with a bullet
+    max_ellipsis_lines: float | None = 0.3  # share of lines that end in an ellipsis
+    min_alpha_words: Bound = "by_language"  # share of words with a letter
+    min_stop_words: int | None = 2  # distinct ones of the language
+    model: str = LID_WIDE  # an asset's name, or the path of a .bin or .ftz
+    windows: int = 3  # that are read of a longer document
+    window_chars: int | None = None  # null: 200 for lid.wide, 1,000 for fastText models
+    rules: tuple[str, ...] | None = None  # only these are on; null: all
+
+    threshold_parameters: ClassVar[tuple[str, ...]] = ("rules",)
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("min_language_score", "score", "<"),
+        Rule("max_duplicate_lines", "duplicate_line_ratio", ">"),
+        *(Rule(f"max_top_{n}_gram_chars", f"top_{n}_gram_char_ratio", ">") for n in (2, 3, 4)),
+        *(Rule(f"max_duplicate_{n}_gram_chars", f"duplicate_{n}_gram_char_ratio", ">") for n in range(5, 11)),
+        Rule("min_punctuated_lines", "line_punctuation_ratio", "<"),
+        Rule("max_repeated_line_chars", "repeated_line_char_ratio", ">"),
+        Rule("max_newline_ratio", "newline_ratio", ">"),
+        Rule("min_words", "content_words", "<"),
+        Rule("max_words", "content_words", ">"),
+        Rule("min_mean_word_length", "mean_word_length", "<"),
+        Rule("max_mean_word_length", "mean_word_length", ">"),
+        Rule("max_hash_ratio", "hash_ratio", ">"),
+        Rule("max_ellipsis_ratio", "ellipsis_ratio", ">"),
+        Rule("max_bullet_lines", "bullet_line_ratio", ">"),
+        Rule("max_ellipsis_lines", "ellipsis_line_ratio", ">"),
+        Rule("min_alpha_words", "alpha_word_ratio", "<"),
+        Rule("min_stop_words", "stop_words", "<"),
+    )
+    SWITCHES: ClassVar[tuple[str, ...]] = tuple(rule.parameter for rule in RULES)
+
+    def __post_init__(self) -> None:
+        only(self, "filter/fineweb2")
+        for rule in self.SWITCHES:
+            bound = getattr(self, rule)
+            if isinstance(bound, str) and bound != BY_LANGUAGE:
+                raise RecipeError(f'filter/fineweb2: {rule}: "{bound}" is neither a number nor {BY_LANGUAGE}')
+            if bound == ():  # how `only` switches a rule off whose default is a name
+                object.__setattr__(self, rule, None)
+        check_words("by_script", "filter/fineweb2")
+        self._identifier()
+        for low, high in (("min_words", "max_words"), ("min_mean_word_length", "max_mean_word_length")):
+            least, most = getattr(self, low), getattr(self, high)
+            if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
+                raise RecipeError(f"filter/fineweb2: need {low} <= {high}, got {low}={least}, {high}={most}")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (family("stats", "by_script"),)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return (*self._identifier().assets(), fineweb2.NAME, WORDS)
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        """`label` and `score` of the language, the `settings` chosen, and how many of their `stop_words` occur."""
+        settings = fineweb2.settings()
+        named = self._identifier().columns(docs["text"])
+        place = settings.of(named["label"], docs["text"])
+        stop_words = listed_words(docs["text"], place, settings.stop_words)
+        return {
+            "label": named["label"],
+            "score": named["score"],
+            "settings": settings.names(place),
+            "stop_words": pa.array(stop_words, mask=place == fineweb2.NONE),
+        }
+
+    def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
+        settings = fineweb2.settings()
+        place = settings.places(signals["settings"])
+        hits = {"no_settings": pa.array(place == fineweb2.NONE)}
+        for rule in self.RULES:
+            bound = getattr(self, rule.parameter)
+            if bound is None:
+                continue
+            measured = pc.cast(signals[rule.signal], pa.float64())
+            limit = (
+                bounds_of(settings.bounds[rule.parameter], place) if bound == BY_LANGUAGE else pa.scalar(float(bound))
+            )
+            # A null never drops: of a document without settings, and a bound that the language lacks.
+            hits[rule.parameter] = COMPARE[rule.drops](measured, limit)
+        return join_reasons(**hits)
+
+    def _identifier(self) -> Identifier:
+        return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)
+
+
+def bounds_of(table: NDArray[np.float64], place: NDArray[np.int64]) -> pa.Array:
+    """(documents,) the bound of each by the place of its settings; null where there is none."""
+    limit = table[place]
+    return pa.array(limit, mask=np.isnan(limit) | (place == fineweb2.NONE))

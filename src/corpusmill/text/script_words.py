@@ -1,0 +1,163 @@
+r"""Words in text of any script: those of `spacy_words`, cut further where the script puts no spaces between words.
+
+    Han, Hiragana                each character is a word, as at the default word boundaries of Unicode (UAX 29); so is
+                                 each mark of Chinese and Japanese punctuation
+    Katakana                     each run is one
+    Thai, Lao, Khmer, Burmese    each syllable, about; see below
+    anything else                what stands between those
+
+Syllables are found without a dictionary. A Thai or Lao one begins at a vowel that is written before its consonant, and
+at a consonant that a vowel sign or tone mark follows, unless such a vowel stands before it; a Khmer one at a consonant
+or independent vowel that a sign follows, unless it is a subscript; a Burmese one at a letter that is neither stacked
+nor a final (with asat). So words of several syllables are several, and a Thai or Khmer syllable without signs goes with
+the one before it. Where a text repeats itself it is cut in the same places, but for the first and the last syllable.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corpusmill.text.buffers import Text, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import load8
+from corpusmill.text.spacy_rules import Rules
+from corpusmill.text.spacy_rules import rules as english
+from corpusmill.text.spacy_words import Found, Spans, find_spacy_words, make_found
+from corpusmill.text.spans import longest
+from corpusmill.text.unicode import decode
+
+OTHER, SINGLE, KATAKANA, THAI, KHMER, BURMESE = range(6)
+LEAST_LEAD = 0xE0  # the first byte of every character from U+0800 on: all of these scripts are beyond it
+STACKER, ASAT, DOT_BELOW, COENG = 0x1039, 0x103A, 0x1037, 0x17D2
+
+
+def script_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+    """The words of each document, (words, 3) int64: document, first byte and end in it. A null has none."""
+    text = view(texts)
+    counts = np.empty(len(text.offsets) - 1, np.int64)
+    out = np.empty((int(text.offsets[-1] - text.offsets[0]), 3), np.int64)
+    return out[: _all_words(text, english(), counts, out)]
+
+
+@kernel
+def _all_words(text: Text, rules: Rules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+    room = longest(text.offsets) + 1
+    found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
+    spans = Spans(np.empty(room, np.int32), np.empty(room, np.int32))
+    total = 0
+    for d in range(len(counts)):
+        words = find_script_words(text.data, text.offsets[d], text.offsets[d + 1], rules, found, spans)
+        for w in range(words):
+            out[total + w, 0], out[total + w, 1], out[total + w, 2] = d, spans.start[w], spans.end[w]
+        total += words
+    return total
+
+
+@kernel
+def find_script_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: Rules, found: Found, out: Spans) -> int:
+    """Fill start and end of the words of whole[lo:hi]; returns how many. `out` has room for one a byte, and is not
+    where `found` has its own."""
+    data = whole[lo:]
+    coarse = find_spacy_words(whole, lo, hi, rules, found)
+    words = 0
+    for w in range(coarse):
+        start, end = found.spans.start[w], found.spans.end[w]
+        at = start
+        while at < end and load8(data, at) < LEAST_LEAD:
+            at += 1
+        if at == end:
+            out.start[words], out.end[words] = start, end
+            words += 1
+        else:
+            words = _cut(data, start, end, words, out)
+    return words
+
+
+@kernel
+def _cut(data: NDArray[np.uint8], start: int, end: int, words: int, out: Spans) -> int:
+    """Write the pieces of data[start:end]; returns how many words there are then."""
+    before: Any = np.int64(0)
+    kind_before: Any = OTHER
+    at: Any = start
+    begin: Any = start
+    while at < end:
+        character, size = decode(data, at)
+        point = np.int64(character)
+        kind = kind_of(point)
+        if at > start and (kind != kind_before or kind == SINGLE or begins(data, at + size, end, kind, before, point)):
+            out.start[words], out.end[words] = begin, at
+            words += 1
+            begin = at
+        before, kind_before = point, kind
+        at += size
+    out.start[words], out.end[words] = begin, end
+    return words + 1
+
+
+@inlined
+def kind_of(point: Any) -> Any:
+    """How a character is cut from its neighbours."""
+    if point < 0x0E00:
+        return OTHER
+    if point < 0x0F00:  # two blocks laid out in the same way
+        at = point & 0x7F
+        is_letter = 0x01 <= at <= 0x3A or 0x40 <= at <= 0x4E or 0x5C <= at <= 0x5F
+        return THAI if is_letter else OTHER
+    if 0x1000 <= point <= 0x103F or 0x1050 <= point <= 0x109F:
+        return BURMESE
+    if 0x1780 <= point <= 0x17D3 or point == 0x17DD:
+        return KHMER
+    if point < 0x2E80:
+        return OTHER
+    if 0x3041 <= point <= 0x309F:
+        return SINGLE
+    if 0x30A1 <= point <= 0x30FA or 0x30FC <= point <= 0x30FF or 0x31F0 <= point <= 0x31FF:
+        return KATAKANA
+    if 0xFF66 <= point <= 0xFF9F:
+        return KATAKANA
+    if 0x3400 <= point <= 0x4DBF or 0x4E00 <= point <= 0x9FFF or 0xF900 <= point <= 0xFAFF:
+        return SINGLE
+    if 0x20000 <= point <= 0x323AF or 0x3001 <= point <= 0x3007 or 0xFF01 <= point <= 0xFF0F:
+        return SINGLE
+    return SINGLE if 0x3008 <= point <= 0x301F or 0xFF1A <= point <= 0xFF1F or 0xFF61 <= point <= 0xFF64 else OTHER
+
+
+@inlined
+def begins(data: NDArray[np.uint8], after: Any, end: Any, kind: Any, before: Any, point: Any) -> bool:
+    """Whether a syllable begins with the character `point`; `after` is the byte behind it, `before` the character
+    before it, of the same script."""
+    if kind == THAI:
+        if is_lead(point):
+            return True
+        if not 0x01 <= (point & 0x7F) <= 0x2E or is_lead(before) or after >= end:
+            return False
+        mark = np.int64(decode(data, after)[0])
+        at = mark & 0x7F
+        return bool(0x0E00 <= mark < 0x0F00 and (0x30 <= at <= 0x3A or at == 0x45 or 0x47 <= at <= 0x4E))
+    if kind == KHMER:
+        if not 0x1780 <= point <= 0x17B3 or before == COENG or after >= end:
+            return False
+        mark = np.int64(decode(data, after)[0])
+        return bool(0x17B6 <= mark <= 0x17D3 or mark == 0x17DD)
+    if kind == BURMESE:
+        if not (0x1000 <= point <= 0x102A or point == 0x103F) or before == STACKER:
+            return False
+        if after >= end:
+            return True
+        mark = np.int64(decode(data, after)[0])
+        if mark == DOT_BELOW and after + 3 < end:  # each of these letters and marks takes three bytes
+            mark = np.int64(decode(data, after + 3)[0])
+        return bool(mark not in (ASAT, STACKER))
+    return False
+
+
+@inlined
+def is_lead(point: Any) -> bool:
+    """Whether it is a Thai or Lao vowel that is written before its consonant."""
+    return bool(0x0E00 <= point < 0x0F00 and 0x40 <= (point & 0x7F) <= 0x44)
+
+
+def warm_up() -> None:
+    script_words(pa.array(["a text, 中", ""], pa.large_string()))
