@@ -66,7 +66,7 @@ WORK: dict[str, Callable[[pa.RecordBatch], object]] = {
     "C4's lines and sentences": lambda docs: clean_lines(docs["text"]),
     ALL: rules,
     "clean/normalize": Normalize().transform,
-    "language, 3 windows of 1,000 characters": lambda docs: Identifier().columns(docs["text"]),
+    "language by lid.wide, 3 windows of 200 characters": lambda docs: Identifier().columns(docs["text"]),
     PERSONAL: lambda docs: pii_spans(docs["text"]),
     "redact/pii, e-mail and IP": Pii().transform,
     "keys of dedup/exact and dedup/minhash": keys,

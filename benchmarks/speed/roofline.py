@@ -196,7 +196,7 @@ def first_pass(material: Material, scratch: Path) -> list[Part]:
     found = reading(material, text)
     for_each: dict[str, tuple[str, Callable[[pa.RecordBatch], object]]] = {
         "normalize": ("clean/normalize", Normalize().transform),
-        "language": ("language, 3 windows of 1,000 characters", Language().signals),
+        "language": ("language by lid.wide, 3 windows of 200 characters", Language().signals),
         "url": ("filter/url", Url().signals),
         "gopher_quality": ("Gopher, repetition, FineWeb, C4", rules),
         "pii": ("redact/pii, e-mail and IP", Pii().transform),

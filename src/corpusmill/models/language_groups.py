@@ -1,6 +1,7 @@
 """Languages, by the labels of our models, that are too close to be told apart reliably, under one name.
 
-Macrolanguages of ISO 639-3 and continua: those whose members `make quality DATA=DIR` finds named as each other.
+Macrolanguages of ISO 639-3, continua and near relatives. Not all are measured: some members have no labelled text in
+`make quality DATA=DIR`.
 """
 
 from collections.abc import Iterable
