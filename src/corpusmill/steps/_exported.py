@@ -32,6 +32,7 @@ from corpusmill.steps.filter.broken_text import BrokenText
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.code import Code
 from corpusmill.steps.filter.fineweb import Fineweb
+from corpusmill.steps.filter.fineweb2 import Fineweb2
 from corpusmill.steps.filter.function import Function as FilterFunction
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
@@ -75,6 +76,7 @@ __all__ = [
     "FilterToxicity",
     "FilterUrl",
     "Fineweb",
+    "Fineweb2",
     "GopherQuality",
     "GopherRepetition",
     "Html",
