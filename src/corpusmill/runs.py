@@ -270,7 +270,7 @@ def _what_is_wrong(run: RunFolder, checked: Sequence[Checked]) -> str:
 
 
 def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = None) -> float:
-    """Compile kernels once, before workers start, and say so: it takes up to a minute on a new machine. Returns how
+    """Compile kernels once, before workers start, and say so: it takes a minute or two on a new machine. Returns how
     many seconds.
 
     modules   of the kernels; None: those that the recipe needs, which has been loaded

@@ -27,7 +27,7 @@ EARLY = 10_000  # records after which a run that loses too many stops at once, n
 class ProgressListener(Protocol):
     """Called as a run goes on, to show its progress. Every method is called from the driver only.
 
-    compiling   kernels are compiled now, which takes up to a minute
+    compiling   kernels are compiled now, which takes a minute or two
     stage       a stage begins: it has so many units, of which some are done already
     commit      a unit of the stage is done
     note        a line for people

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from corpusmill.engine.meter import StageProgress
 
 FINISHING = "finishing: outputs are read back, the report is written …"
-COMPILING = "compiling the text kernels for this machine (once, up to a minute) …"
+COMPILING = "compiling the text kernels for this machine (once, a minute or two) …"
 
 
 def duration(seconds: float) -> str:
