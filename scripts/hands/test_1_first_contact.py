@@ -24,7 +24,7 @@ VERBS = (
 def test_the_wheel_is_small_and_holds_what_a_user_needs(built: Path):
     with zipfile.ZipFile(built) as archive:
         names = archive.namelist()
-    assert built.stat().st_size < 8e6
+    assert built.stat().st_size < 13e6  # of these 4.8 MB name languages
     assert not [name for name in names if name.startswith(("tests", "docs"))]
     assert [name for name in names if name.endswith("fineweb.yaml")]
 

@@ -28,7 +28,17 @@ def off(step: Any) -> set[str]:
 
 def test_the_families_with_several_rules_have_them():
     assert {cls.__name__ for cls in WITH_RULES} == {
-        *("Basic", "C4", "Fineweb", "GopherQuality", "GopherRepetition", "RefinedwebLines", "Toxicity", "Url")
+        *(
+            "Basic",
+            "C4",
+            "Fineweb",
+            "GopherQuality",
+            "GopherRepetition",
+            "RefinedwebLines",
+            "Toxicity",
+            "Url",
+            "Fineweb2",
+        )
     }
 
 
