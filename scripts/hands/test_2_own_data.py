@@ -156,13 +156,13 @@ def large(desk: Path) -> Path:
 
 
 def write_large(path: Path) -> None:
-    """One file of 40 MB: a unit of it takes seconds."""
+    """One file of 100 MB: a unit of it takes seconds."""
     words = (
         "the river of a town and that old bridge to be seen with boats have come from far away in autumn rain".split()
     )
     with path.open("w", encoding="utf-8") as file:
-        for i in range(40_000):
-            text = " ".join(Random(i % 36_000).choices(words, k=200))  # a tenth of them twice
+        for i in range(100_000):
+            text = " ".join(Random(i % 90_000).choices(words, k=200))  # a tenth of them twice
             file.write(json.dumps({"text": f"{text}. Written by walker{i % 7}@example.org."}) + "\n")
 
 
