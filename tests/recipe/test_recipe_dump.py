@@ -50,7 +50,7 @@ def value_of(want: Any) -> st.SearchStrategy[Any]:
         return st.frozensets(value_of(args[0]), max_size=3)
     if want is Window:
         return st.builds(Window, low=st.floats(0, 0.4), high=st.floats(0.5, 1))
-    if dataclasses.is_dataclass(want):
+    if isinstance(want, type) and dataclasses.is_dataclass(want):
         return made(want)
     return st.dictionaries(value_of(args[0]), value_of(args[1]), max_size=3)
 
