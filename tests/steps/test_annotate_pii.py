@@ -58,7 +58,6 @@ def phones_in(step: Pii, *documents: tuple[str, str | None, str | None]) -> list
 
 
 def test_national_numbers_are_those_of_the_address_the_language_or_the_recipe():
-    pytest.importorskip("phonenumbers")
     text = "Rathaus (030) 9018 200"
     german, coded = '{"language": "de"}', '{"lang": "deu"}'
     documents = [

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
+from corpusmill.engine.batch import Batch
 from corpusmill.errors import RecipeError
-from corpusmill.measures import MEASURES
 from corpusmill.models import fineweb2
 from corpusmill.steps.filter.fineweb2 import Fineweb2
 from corpusmill.text.unicode import terminal
@@ -20,8 +20,9 @@ PASSING = {"settings": "fra_Latn", "score": 0.99, "stop_words": 5}
 
 
 def judge(step, text):
-    batch = docs(text)
-    return step.reasons(batch, {**MEASURES["stats_by_script"](batch), **step.signals(batch)}).to_pylist()[0]
+    batch = Batch(docs(text))
+    batch.apply(0, "fineweb2", step)
+    return batch.reasons[0][1].to_pylist()[0] if batch.reasons else None
 
 
 def rejudge(step, **measured):

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import docs
+from corpusmill.engine.batch import KEPT, Batch
 from corpusmill.errors import RecipeError
 from corpusmill.measures import MEASURES
+from corpusmill.steps.filter._words import Words
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 
 PROSE = {
@@ -122,3 +124,15 @@ PROSE_TEXT = "The river that runs to the sea has to be crossed with care and pat
 def test_texts_are_judged_as_the_paper_says(text, reason):
     batch = docs(text)
     assert GopherQuality().reasons(batch, MEASURES["stats"](batch)).to_pylist() == [reason]
+
+
+def test_words_are_counted_by_the_definition_that_is_asked_for():
+    """Chinese prose: one word a line at white space and for spaCy, one a character by script."""
+    text = "我们今天去公园散步，看见许多人在湖边聊天，孩子们在草地上放风筝。" * 4
+
+    def is_kept(words: Words) -> bool:
+        batch = Batch(docs(text))
+        batch.apply(0, "gopher_quality", GopherQuality(words=words, rules=("min_words",)))
+        return batch.dropped.tolist() == [KEPT]
+
+    assert not is_kept("white_space") and not is_kept("spacy") and is_kept("by_script")

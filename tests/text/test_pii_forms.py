@@ -96,12 +96,10 @@ PHONES = [
 
 @pytest.mark.parametrize(("text", "found"), PHONES)
 def test_a_national_number_has_a_word_that_says_so(text, found):
-    pytest.importorskip("phonenumbers")
     assert spans_in(text, "phone") == found
 
 
 def test_without_a_word_a_number_is_one_of_its_country():
-    pytest.importorskip("phonenumbers")
     german = Forms(national=True, regions=Regions(["DE"]))
     assert spans_in("Rathaus (030) 9018 200 oder 0221 4710123", "phone", german) == ["(030) 9018 200", "0221 4710123"]
     assert spans_in("Rathaus (030) 9018 200", "phone") == []

@@ -132,6 +132,14 @@ def only(step: Any, name: str) -> None:
 NOT_LISTED = "{0} is set, and is not one of rules; name it there, or leave it out"
 
 
+def in_order(step: Any, name: str, *of: str) -> None:
+    """Raises RecipeError if the step's `min_` of one of these is above its `max_`, where both are numbers."""
+    for each in of:
+        least, most = getattr(step, f"min_{each}"), getattr(step, f"max_{each}")
+        if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
+            raise RecipeError(f"{name}: need min_{each} <= max_{each}, got min_{each}={least}, max_{each}={most}")
+
+
 def unlisted(cls: type[Any], rules: Collection[str] | None, given: Mapping[str, Any]) -> list[str]:
     """The parameters that are rules, are given a value that is not off, and are not among those named in `rules`."""
     switches = getattr(cls, "SWITCHES", ()) if rules else ()

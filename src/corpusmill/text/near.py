@@ -20,7 +20,7 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits
 from corpusmill.text.sets import filter_of, find, never_zero, slots_for
-from corpusmill.text.shingles import word_places
+from corpusmill.text.shingles import count_words, word_places
 from corpusmill.text.spans import longest
 
 SHORTEST, LONGEST = 6, 24  # words of an item that is searched for in this way
@@ -105,7 +105,7 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     """
     text = view(items)
     size = np.zeros(len(items), np.int32)
-    _count(text, size)
+    count_words(text, size)
     every = np.empty(int(size.sum()), np.uint64)
     starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
     ends = np.empty((len(every), 2), np.int64)
@@ -173,14 +173,6 @@ def _telling_items(words: NDArray[np.uint64], size: NDArray[np.int32]) -> NDArra
     distinct = np.bincount(item[order], new, len(size))
     telling: NDArray[np.bool_] = (distinct >= DISTINCT) & (2 * distinct >= size)
     return telling
-
-
-@kernel
-def _count(text: Text, words: NDArray[np.int32]) -> None:
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
-    for d in range(len(words)):
-        words[d] = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
 
 
 @kernel

@@ -22,7 +22,7 @@ from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
 from corpusmill.text.near import NOTHING, SEED, Near, Words, held_beside, is_close, wrong_words
 from corpusmill.text.near import build as build_near
 from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
-from corpusmill.text.shingles import word_places
+from corpusmill.text.shingles import count_words, word_places
 from corpusmill.text.spans import longest
 
 WIDEST = 63  # words of an n-gram: the lengths of phrases are the bits of a number
@@ -89,7 +89,7 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int, longes
         raise ValueError(f"need 1 <= shortest <= n <= {WIDEST}, got shortest={shortest}, n={n}")
     text = view(items)
     words = np.zeros(len(items), np.int32)
-    _count(text, words)
+    count_words(text, words)
     counts = np.where(words >= n, words - n + 1, (words >= shortest) & (words <= longest_phrase))
     item = np.repeat(np.arange(len(items), dtype=np.int32), counts)
     at = (np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)).astype(np.int32)
@@ -191,14 +191,6 @@ def _powers() -> NDArray[np.uint64]:
     for i in range(WIDEST):
         powers[i + 1] = powers[i] * P1
     return powers
-
-
-@kernel
-def _count(text: Text, words: NDArray[np.int32]) -> None:
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
-    for d in range(len(words)):
-        words[d] = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
 
 
 @inlined

@@ -165,6 +165,15 @@ def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int
     return words
 
 
+@kernel
+def count_words(text: Text, words: NDArray[np.int32]) -> None:
+    """Write how many words each folded document has."""
+    most = longest(text.offsets)
+    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    for d in range(len(words)):
+        words[d] = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
+
+
 def warm_up() -> None:
     """Compile the kernels."""
     texts = pa.array(["a b c", "b  c d"], pa.large_string())

@@ -20,8 +20,8 @@ def check_words(words: str, step: str) -> None:
 
 
 def family(name: str, words: Words) -> str:
-    """The family of measures over these words: "stats" or "contained", see `corpusmill.measures`."""
-    return name if words == "white_space" else f"{name}_spacy"
+    """The family of measures over these words: of "stats" or "contained", see `corpusmill.measures`."""
+    return name if words == "white_space" else f"{name}_{words}"
 
 
 def assets_of(words: Words) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from corpusmill.measures import ratio
 from corpusmill.models import tokenizer
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._bullets import bullet_line_ratio, check_bullets
-from corpusmill.steps.verdict import Rule, failing, only
+from corpusmill.steps.verdict import Rule, failing, in_order, only
 from corpusmill.text.marks import count_characters
 from corpusmill.text.stats import document_stats
 
@@ -111,12 +111,7 @@ class Basic:
             share = rule.parameter != "max_symbol_ratio" or self.symbols_per == "characters"
             if bound is not None and rule.parameter.endswith("_ratio") and share and bound > 1:
                 raise RecipeError(f"filter/basic: {rule.parameter} is a share from 0 to 1, got {bound}")
-        for unit in ("words", "characters", "bytes"):
-            least, most = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
-            if least is not None and most is not None and least > most:
-                raise RecipeError(
-                    f"filter/basic: need min_{unit} <= max_{unit}, got min_{unit}={least}, max_{unit}={most}"
-                )
+        in_order(self, "filter/basic", "words", "characters", "bytes")
 
     @property
     def assets(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from corpusmill.models.wide import LID_WIDE
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._words import RULES as WORDS
 from corpusmill.steps.filter._words import check_words, family
-from corpusmill.steps.verdict import COMPARE, Rule, join_reasons, only
+from corpusmill.steps.verdict import COMPARE, Rule, in_order, join_reasons, only
 from corpusmill.text.script_stats import listed_words
 
 BY_LANGUAGE = "by_language"
@@ -108,10 +108,7 @@ class Fineweb2:
                 object.__setattr__(self, rule, None)
         check_words("by_script", "filter/fineweb2")
         self._identifier()
-        for low, high in (("min_words", "max_words"), ("min_mean_word_length", "max_mean_word_length")):
-            least, most = getattr(self, low), getattr(self, high)
-            if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
-                raise RecipeError(f"filter/fineweb2: need {low} <= {high}, got {low}={least}, {high}={most}")
+        in_order(self, "filter/fineweb2", "words", "mean_word_length")
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -5,12 +5,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._bullets import bullet_line_ratio, check_bullets
 from corpusmill.steps.filter._ellipses import ELLIPSES, check_ellipses, ellipsis_ratios
 from corpusmill.steps.filter._words import Words, assets_of, check_words, family
-from corpusmill.steps.verdict import Rule, failing, only
+from corpusmill.steps.verdict import Rule, failing, in_order, only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +73,7 @@ class GopherQuality:
         check_words(self.words, "filter/gopher_quality")
         check_bullets(self.bullets, "filter/gopher_quality", "max_bullet_lines")
         check_ellipses(self.ellipses, "filter/gopher_quality")
-        for low, high in (("min_words", "max_words"), ("min_mean_word_length", "max_mean_word_length")):
-            least, most = getattr(self, low), getattr(self, high)
-            if least is not None and most is not None and least > most:
-                raise RecipeError(f"filter/gopher_quality: need {low} <= {high}, got {low}={least}, {high}={most}")
+        in_order(self, "filter/gopher_quality", "words", "mean_word_length")
 
     @property
     def needs(self) -> tuple[str, ...]:
