@@ -14,7 +14,8 @@ MOST = 20  # domains that are named
 
 
 def site_array(urls: pa.Array) -> dict[str, NDArray[np.uint64]]:
-    return {SITE: site_keys(parse(urls))}
+    # Of none there is nothing to parse: `corpusmill check` would load the kernels for it.
+    return {SITE: site_keys(parse(urls)) if len(urls) else np.empty(0, np.uint64)}
 
 
 def emptied(io: UnitIO, files: KeyFiles, dropped: NDArray[np.int64]) -> Facts:

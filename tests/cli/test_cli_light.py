@@ -1,0 +1,32 @@
+"""Commands that compute nothing take the time of what they import."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SHORT = """
+read: {jsonl: docs.jsonl}
+steps:
+  - filter/language: {languages: [en]}
+  - filter/gopher_quality
+  - dedup/minhash
+write: {jsonl: {}}
+"""
+
+
+@pytest.mark.parametrize("verb", ["check", "run"])
+def test_what_computes_nothing_does_not_load_numba(tmp_path, verb):
+    """A check, and a finished run that is run again."""
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"text": "The ferry leaves at eight."}) + "\n", "utf-8")
+    (tmp_path / "short.yaml").write_text(SHORT, "utf-8")
+    code = (
+        "import sys\nfrom corpusmill.cli import main\ntry:\n    main()\n"
+        "finally:\n    print('numba' in sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, verb, "short.yaml"]
+    if verb == "run":
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr.split()[-1] == "False"
