@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,22 +22,64 @@ ROOT = Path(__file__).parent.parent
 PUBLISH, REPORT = "publish", "report"  # what follows the last stage; to read back is part of the report
 GONE = 60.0  # seconds after which a process that is still there is taken for one that stays
 
-# kind -> which processes get which signal. A terminal sends Ctrl-C to all of them.
+LEASE = 2.0  # seconds, of workers that share a run
+STOPPED = 3 * LEASE  # for which a zombie is stopped: its leases are lost
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of killing a run.
+
+    who      processes: "worker" is one of those that do units, "driver" the command itself, "one" the command with all
+             its processes, "all" every command with all of theirs
+    sent     the signal
+    resumed  seconds after which they get SIGCONT; 0: never
+    """
+
+    who: str
+    sent: int
+    resumed: float = 0.0
+
+
+# A terminal sends Ctrl-C to all of them.
 KINDS = {
-    "worker -9": ("worker", signal.SIGKILL),
-    "driver -9": ("driver", signal.SIGKILL),
-    "fork server -9": ("fork server", signal.SIGKILL),
-    "everything -9": ("all", signal.SIGKILL),
-    "driver TERM": ("driver", signal.SIGTERM),
-    "all INT": ("all", signal.SIGINT),
+    "worker -9": Way("worker", signal.SIGKILL),
+    "driver -9": Way("driver", signal.SIGKILL),
+    "fork server -9": Way("fork server", signal.SIGKILL),
+    "everything -9": Way("all", signal.SIGKILL),
+    "driver TERM": Way("driver", signal.SIGTERM),
+    "all INT": Way("all", signal.SIGINT),
+}
+OF_WORKERS = {
+    "worker -9": Way("worker", signal.SIGKILL),
+    "driver -9": Way("driver", signal.SIGKILL),
+    "one -9": Way("one", signal.SIGKILL),
+    "everything -9": Way("all", signal.SIGKILL),
+    "one TERM": Way("one", signal.SIGTERM),  # as schedulers do: to all its processes
+    "all INT": Way("all", signal.SIGINT),
+    "zombie": Way("one", signal.SIGSTOP, STOPPED),
+    "driver zombie": Way("driver", signal.SIGSTOP, 2 * STOPPED),
 }
 
 
-def start(recipe: Path, folder: Path, workers: int = 2) -> "subprocess.Popen[str]":
-    """A run as a user starts one, in a session of its own. Ctrl-C must not be ignored here: what starts inherits that."""
-    command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder), "--json"]
+@dataclass(frozen=True)
+class Executor:
+    """What carries a run out, and how it is killed.
+
+    start    the commands that carry out a recipe in a folder, all at the same time
+    ended    exit status of a command that was asked to end by SIGTERM
+    """
+
+    start: Callable[[Path, Path], list["subprocess.Popen[str]"]]
+    kinds: dict[str, Way]
+    ended: int
+
+
+def command(*words: object) -> "subprocess.Popen[str]":
+    """A command as a user starts one, in a session of its own. Ctrl-C must not be ignored here: what starts inherits
+    that."""
     return subprocess.Popen(
-        [*command, "--workers", str(workers)],
+        [sys.executable, "-m", "corpusmill.cli", *map(str, words)],
         cwd=ROOT,
         start_new_session=True,
         stdout=subprocess.DEVNULL,
@@ -46,14 +88,37 @@ def start(recipe: Path, folder: Path, workers: int = 2) -> "subprocess.Popen[str
     )
 
 
+def start(recipe: Path, folder: Path, workers: int = 2) -> "subprocess.Popen[str]":
+    """One run by processes of this machine."""
+    return command("run", recipe, "--folder", folder, "--json", "--workers", workers)
+
+
+def three_workers(recipe: Path, folder: Path) -> "list[subprocess.Popen[str]]":
+    """Three workers that share a run."""
+    options = ("--folder", folder, "--json", "--workers", 1, "--lease", LEASE, "--of", 3)
+    return [command("work", recipe, *options, "--index", index) for index in range(3)]
+
+
+def serial(recipe: Path, folder: Path) -> "list[subprocess.Popen[str]]":
+    """One run in one process."""
+    return [command("run", recipe, "--folder", folder, "--json", "--set", "run.executor=serial")]
+
+
+EXECUTORS = {
+    "processes": Executor(lambda recipe, folder: [start(recipe, folder)], KINDS, 143),
+    "serial": Executor(serial, {kind: way for kind, way in KINDS.items() if way.who in ("driver", "all")}, 143),
+    "work": Executor(three_workers, OF_WORKERS, 75),
+}
+
+
 def processes(run: "subprocess.Popen[str]") -> dict[str, list[psutil.Process]]:
-    """What a run consists of: driver, fork server, workers, the newest last; `all` has the resource tracker, too."""
-    found: dict[str, list[psutil.Process]] = {"driver": [], "fork server": [], "worker": [], "all": []}
+    """What a command consists of: driver, fork server, workers, the newest last; `one` has the resource tracker, too."""
+    found: dict[str, list[psutil.Process]] = {"driver": [], "fork server": [], "worker": [], "one": []}
     try:
         driver = psutil.Process(run.pid)
         found["driver"].append(driver)
         children = driver.children(recursive=True)
-        found["all"] = [driver, *children]
+        found["one"] = [driver, *children]
         for child in children:
             command = " ".join(child.cmdline())
             if "multiprocessing.forkserver" in command:
@@ -83,21 +148,22 @@ def place(folder: Path) -> str:
     if (folder / "waterfall.json").exists():
         return REPORT
     last = begun[-1]
-    results = folder / "stages" / last["folder"] / "results" / f"{last['plan']}.parquet"
-    return PUBLISH if len(begun) == len(record) and results.exists() else str(last["stage"])
+    results = (folder / "stages" / last["folder"] / "results").glob(f"{last['plan']}-*.parquet")
+    return PUBLISH if len(begun) == len(record) and any(results) else str(last["stage"])
 
 
-def seconds_of_stages(run: "subprocess.Popen[str]", folder: Path) -> dict[str, float]:
+def seconds_of_stages(runs: "list[subprocess.Popen[str]]", folder: Path) -> dict[str, float]:
     """How long a run is in each place, in order; it is carried out to its end."""
     times: dict[str, float] = {}
     before, since = "start", time.monotonic()
-    while run.poll() is None:
+    while any(run.poll() is None for run in runs):
         if (now := place(folder)) != before:
-            times[before] = time.monotonic() - since
+            times[before] = times.get(before, 0.0) + time.monotonic() - since
             before, since = now, time.monotonic()
         time.sleep(0.002)
-    _, message = run.communicate()
-    assert run.returncode == 0, message
+    for run in runs:
+        _, message = run.communicate()
+        assert run.returncode == 0, message
     return {name: seconds for name, seconds in times.items() if name != "end"}
 
 
@@ -117,57 +183,74 @@ class Kill:
     kind: str
 
 
-def kills(seed: int, count: int, places: list[str]) -> Iterator[Kill]:
+def kills(seed: int, count: int, places: list[str], kinds: Iterable[str]) -> Iterator[Kill]:
     """Every place in every way, in an order that is drawn; and again, until there are enough."""
     draw = random.Random(seed)
     number = 0
     while number < count:
-        pairs = [(where, kind) for where in places for kind in KINDS]
+        pairs = [(where, kind) for where in places for kind in kinds]
         draw.shuffle(pairs)
         for where, kind in pairs[: count - number]:
             yield Kill(number, where, draw.random(), kind)
             number += 1
 
 
-def carry_out(kill: Kill, recipe: Path, folder: Path, times: dict[str, float]) -> tuple[str, str]:
+def carry_out(kill: Kill, executor: Executor, recipe: Path, folder: Path, times: dict[str, float]) -> tuple[str, str]:
     """Kill a run and let it go on to its end; returns where it was hit, and how: "none" if it ended before."""
     order = [*times]
-    run = start(recipe, folder)
+    runs = executor.start(recipe, folder)
     due: float | None = None
-    while run.poll() is None:
+    while any(run.poll() is None for run in runs):
         now = place(folder)
         if due is None and now in order and order.index(now) >= order.index(kill.place):
             due = time.monotonic() + kill.share * times[kill.place]
         if due is not None and time.monotonic() >= due:
             break
         time.sleep(0.002)
-    there = processes(run)
-    kind = kill.kind if there[KINDS[kill.kind][0]] else "driver -9"  # it has no worker at the moment
-    which, how = KINDS[kind]
-    victims = there[which]
-    hit = place(folder) if victims and run.poll() is None else "none"
-    for victim in victims[-1:] if which == "worker" else victims:
-        try:
-            victim.send_signal(how)
-        except psutil.Error:
-            hit = hit if which == "all" else "none"
-    _, message = run.communicate()
-    assert "Traceback" not in message, (kill, message)
-    if which == "driver" and how == signal.SIGTERM:
-        # 143 is right: the run says that it was ended, and how to go on. Without a handler the system says -15.
-        assert run.returncode in (0, 143, -signal.SIGTERM), (kill, run.returncode, message)
-    elif how == signal.SIGINT:
-        assert run.returncode in (0, 130), (kill, run.returncode, message)
-        assert run.returncode == 0 or "run the same command again to continue" in message, (kill, message)
-    elif which == "worker":
-        assert run.returncode == 0, (kill, message)  # what it did is done by another one
-    assert not [process for process in psutil.wait_procs(there["all"], GONE)[1] if not zombie(process)], kill
-    if run.returncode:
-        run = start(recipe, folder)
+    every = [processes(run) for run in runs]
+    number = kill.number % len(runs)
+    there = every[number] | {"all": [process for one in every for process in one["one"]]}
+    kind = kill.kind if there[executor.kinds[kill.kind].who] else "driver -9"  # it has no worker at the moment
+    way = executor.kinds[kind]
+    victims = there[way.who]
+    hit = place(folder) if victims and runs[number].poll() is None else "none"
+    if way.who == "worker":
+        victims = [victims[int(kill.share * len(victims))]] if victims else []
+    for sent in (way.sent, signal.SIGCONT) if way.resumed else (way.sent,):
+        if sent == signal.SIGCONT:
+            time.sleep(way.resumed)
+        for victim in victims:
+            if not send(victim, sent):
+                hit = hit if way.who in ("one", "all") else "none"
+    for run in runs:
         _, message = run.communicate()
-        assert run.returncode == 0, (kill, message)
         assert "Traceback" not in message, (kill, message)
+        is_victim = run is runs[number] or way.who == "all"
+        if not is_victim or way.who == "worker" or way.resumed:
+            assert run.returncode == 0, (kill, run.returncode, message)  # what it did is done by another one
+        elif way.sent == signal.SIGTERM:
+            # It says that it was ended, and how to go on. Without a handler the system says -15.
+            assert run.returncode in (0, executor.ended, -signal.SIGTERM), (kill, run.returncode, message)
+        elif way.sent == signal.SIGINT:
+            assert run.returncode in (0, 130), (kill, run.returncode, message)
+            assert run.returncode == 0 or "run the same command again to" in message, (kill, message)
+    assert not [process for process in psutil.wait_procs(there["all"], GONE)[1] if not zombie(process)], kill
+    if any(run.returncode for run in runs):
+        runs = executor.start(recipe, folder)
+        for run in runs:
+            _, message = run.communicate()
+            assert run.returncode == 0, (kill, message)
+            assert "Traceback" not in message, (kill, message)
     return hit, kind
+
+
+def send(process: psutil.Process, sent: int) -> bool:
+    """Whether it was still there."""
+    try:
+        process.send_signal(sent)
+    except psutil.Error:
+        return False
+    return True
 
 
 def zombie(process: psutil.Process) -> bool:
@@ -178,22 +261,24 @@ def zombie(process: psutil.Process) -> bool:
         return True
 
 
-def many(seed: int, count: int, recipe: Path, folder: Path, check: Any) -> str:
+def many(seed: int, count: int, recipe: Path, folder: Path, check: Any, name: str = "processes") -> str:
     """Kill so many runs, two at a time where there are two cores; returns the table of what was hit, and how.
 
+    name    of the executor
     check   is called with the folder of each run that was killed and came to its end
     """
+    executor = EXECUTORS[name]
     (folder / "tmp").mkdir(parents=True)
     before = tempfile.tempdir, os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = str(folder / "tmp")  # what killed processes leave there goes with the folder
     ctrl_c = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background of a shell ignores it
     try:
-        times = seconds_of_stages(start(recipe, folder / "timed"), folder / "timed")
+        times = seconds_of_stages(executor.start(recipe, folder / "timed"), folder / "timed")
         check(folder / "timed")
-        planned = list(kills(seed, count, [name for name in times if name != "start"]))
+        planned = list(kills(seed, count, [where for where in times if where != "start"], executor.kinds))
 
         def one(kill: Kill) -> tuple[str, str]:
-            hit = carry_out(kill, recipe, folder / f"run-{kill.number}", times)
+            hit = carry_out(kill, executor, recipe, folder / f"run-{kill.number}", times)
             check(folder / f"run-{kill.number}")
             return hit
 
@@ -205,16 +290,16 @@ def many(seed: int, count: int, recipe: Path, folder: Path, check: Any) -> str:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before[1]
-    return table(hits, [*times, "end", "none"], seed)
+    return table(hits, [*times, "end", "none"], [*executor.kinds], f"{name}, seed {seed}")
 
 
-def table(hits: Counter[tuple[str, str]], places: list[str], seed: int) -> str:
-    rows = [["killed in", *KINDS, "all"]]
+def table(hits: Counter[tuple[str, str]], places: list[str], kinds: list[str], title: str) -> str:
+    rows = [["killed in", *kinds, "all"]]
     for where in places:
-        counts = [hits[where, kind] for kind in KINDS]
+        counts = [hits[where, kind] for kind in kinds]
         if sum(counts):
             rows.append([where, *map(str, counts), str(sum(counts))])
-    rows.append(["all", *(str(sum(n for (_, k), n in hits.items() if k == kind)) for kind in KINDS), str(hits.total())])
+    rows.append(["all", *(str(sum(n for (_, k), n in hits.items() if k == kind)) for kind in kinds), str(hits.total())])
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join([r[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(r[1:], widths[1:]))]) for r in rows]
-    return "\n".join([f"seed {seed}", *lines])
+    return "\n".join([title, *lines])

@@ -7,8 +7,8 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from corpusmill import storage
 from corpusmill.run_folder import RunFolder
+from corpusmill.storage import others
 
 
 class SharedStore(LocalFileSystem):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class SharedRun(RunFolder):
 
 def register() -> None:
     fsspec.register_implementation("shared", SharedStore, clobber=True)
-    storage.CREATES_ONCE.add("shared")
+    others.CREATES_ONCE.add("shared")
 
 
 register()

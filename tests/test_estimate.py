@@ -1,6 +1,7 @@
 """What a run will take is estimated from a sample: as it is if the sample is everything, and nearly so if it is a part."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,7 +60,9 @@ def test_of_a_sample_that_is_everything_it_says_what_a_run_gives(tmp_path):
     tables = RunTables(done.folder)
     written = {stage: results.bytes for stage, results in tables.files.stages.items()}
     assert {cost.stage for cost in found.stages} == set(written)
-    assert found.disk == pytest.approx(sum(written.values()), rel=0.05)
+    assert sum(cost.bytes for cost in found.stages) == pytest.approx(sum(written.values()), rel=0.05)
+    on_disk = sum(path.stat().st_size for path in Path(done.folder).rglob("*") if path.stat().st_nlink == 1)
+    assert found.disk == pytest.approx(on_disk, rel=0.5), "a report is much of a small run"
     assert found.seconds > 0 and found.memory > 10_000_000
 
 
@@ -102,12 +105,19 @@ def test_the_command_plans_with_what_a_recipe_will_give(corpusmill, tmp_path):
     (tmp_path / "mixed.yaml").write_text(made.dump(), "utf-8")
     status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml", "--workers", 4, "--json")
     run = json.loads(out)["run"]
-    assert status == 0 and run["workers"] == 4 and run["hours"] == pytest.approx(run["seconds"] / 4 / 3600)
+    rounds = sum(stage["seconds"] / max(stage["units"], 1) * -(-stage["units"] // 4) for stage in run["stages"])
+    assert status == 0 and run["workers"] == 4 and run["price"]["core"] > 0
+    assert run["hours"] == pytest.approx((run["around"] + rounds) / 3600)
     status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml", "--tokens", "100k", "--json")
     sources = json.loads(out)["sources"]
     assert {name: source["wanted"] for name, source in sources.items()} == {"web": 75_000, "wiki": 25_000}
     assert [source["there"] for source in sources.values()] == [source["tokens"] for source in run["sources"]]
+    assert run["documents"]["low"] <= run["documents"]["value"] <= run["documents"]["high"]
+    assert [shuffle["step"] for shuffle in run["shuffles"]] == ["exact"] and run["requests"]["put"] > 10
+    status, _, err = corpusmill("plan", tmp_path / "mixed.yaml", "--prices", tmp_path / "none.csv")
+    assert status == 2 and "none.csv: cannot be read as a table of prices" in err
     status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml")
-    assert f"  disk    {size(run['disk'])} in the run's folder" in out.splitlines()
+    disk = next(line.split()[1] for line in out.splitlines() if line.startswith("  disk "))
+    assert float(disk) == pytest.approx(float(size(run["disk"]).split()[0]), rel=0.01), "times in the records differ"
     status, _, err = corpusmill("plan", tmp_path / "mixed.yaml", "--sample", 0)
     assert status == 2 and "--sample is a share above 0 and up to 1, as in 1% or 0.01; got 0" in err

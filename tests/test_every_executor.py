@@ -15,7 +15,9 @@ import zstandard
 
 import chaos
 import corpusmill
+from corpusmill import execute
 from corpusmill.execute.processes import Processes
+from corpusmill.execute.ray import Ray
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.shipped import shipped
 from corpusmill.run_folder import RunFolder
@@ -95,6 +97,16 @@ def test_any_number_of_workers_gives_the_same_bytes(reference, tmp_path, workers
     assert output(tmp_path / "run") == output(reference)
 
 
+def test_a_cluster_of_two_nodes_gives_the_same_bytes(reference, cluster, tmp_path):
+    corpusmill.run(RECIPE, folder=tmp_path / "run", executor=Ray(cluster.address, preload=PRELOAD))
+    assert kept_between_stages(tmp_path / "run") == kept_between_stages(reference)
+    assert output(tmp_path / "run") == output(reference)
+
+
+def test_every_executor_is_tested_here():
+    assert execute.names() == ["processes", "ray", "serial"]
+
+
 @dataclass
 class Careful:
     """Carries out units as attempts are made that follow others: 7 documents at a time."""
@@ -152,9 +164,16 @@ def start(folder, workers):
         signal.signal(signal.SIGINT, before)
 
 
-def test_killed_anywhere_it_goes_on_to_the_same_bytes(tmp_path, request, capsys):
-    """Workers, driver, fork server or all of them, in every stage and behind the last, with kill -9, TERM and Ctrl-C; no
-    file, process or traceback is left. `make chaos` does it 200 times."""
+@pytest.mark.parametrize("executor", chaos.EXECUTORS)
+def test_killed_anywhere_it_goes_on_to_the_same_bytes(tmp_path, request, capsys, executor):
+    """Workers, driver, fork server or all of them, in every stage and behind the last, with kill -9, TERM and Ctrl-C, and
+    workers that share a run, stopped until others have taken over; no file, process or traceback is left. `make chaos`
+    does it 200 times."""
+    wanted, count = request.config.getoption("--executor"), request.config.getoption("--kills")
+    if wanted not in (None, "all", executor):
+        pytest.skip(f"--executor {wanted}")
+    if wanted is None and executor != "processes":
+        count = min(count, 2)  # others are for `make chaos`
     seen: dict[str, Any] = {}
 
     def check(folder):
@@ -164,8 +183,11 @@ def test_killed_anywhere_it_goes_on_to_the_same_bytes(tmp_path, request, capsys)
         assert found[1] == want[1]
         shutil.rmtree(folder)
 
-    seed, count = request.config.getoption("--chaos-seed"), request.config.getoption("--kills")
-    table = chaos.many(seed, count, CHAOS, tmp_path, check)
+    seed = request.config.getoption("--chaos-seed")
+    corpusmill.run(CHAOS, folder=tmp_path / "serial", executor=Serial())
+    bytes_of_run = output(tmp_path / "serial")
+    table = chaos.many(seed, count, CHAOS, tmp_path, check, executor)
+    assert seen["undisturbed"][0] == bytes_of_run
     with capsys.disabled():
         print(f"\n{table}")
 
@@ -247,4 +269,4 @@ def test_a_change_that_changes_nothing_stops_there(tmp_path):
         return {stage: counts.done_now for stage, counts in done.units.items() if counts.done_now}
 
     units(0.8)
-    assert set(units(0.7999)) == {"minhash-group", "minhash-verdicts"}
+    assert set(units(0.7999)) == {"minhash-group", "minhash-decide"}

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from corpusmill.execute import warm_start as fork_server
@@ -51,3 +55,15 @@ def test_a_recipe_that_cannot_be_read_is_left_to_who_reads_it(tmp_path, started)
     (tmp_path / "latin.yaml").write_bytes(b"\xe9")
     start_for(tmp_path / "latin.yaml", [])
     assert not started
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no sockets with paths")
+def test_a_folder_for_temporary_files_may_be_deep(tmp_path):
+    deep = tmp_path / "of-a-job-with-a-long-name" / "and-a-longer-one-of-its-user"
+    deep.mkdir(parents=True)
+    code = (
+        "from corpusmill.execute import warm_start as w; p = w.context().Process(target=print); p.start(); p.join();"
+        "raise SystemExit(p.exitcode)"
+    )
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(deep)}, check=True)
+    assert not list(deep.iterdir())

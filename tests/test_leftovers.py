@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -48,13 +49,13 @@ def test_what_is_held_is_not_held_again(tmp_path):
     assert not tmp_path.exists()
 
 
-def test_a_killed_driver_leaves_a_folder_that_the_next_removes(tmp_path):
+def test_a_killed_driver_leaves_a_folder_that_the_next_removes():
     """The socket folder of multiprocessing, with the fork server that a run starts."""
     code = (
         "import os, signal\nfrom corpusmill.execute import warm_start\n"
         "if __name__ == '__main__':\n    warm_start.start(['json'])\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    for _ in range(3):
-        subprocess.run([sys.executable, "-c", code], env=environment, check=False)
-    assert len(list(tmp_path.glob("pymp-*"))) == 1
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a short path: those of sockets are
+        for _ in range(3):
+            subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": folder}, check=False)
+        assert len(list(Path(folder).glob("pymp-*"))) == 1

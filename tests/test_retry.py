@@ -16,6 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from corpusmill import retry, storage
 from corpusmill.errors import InputError, StorageError
+from corpusmill.storage import others
 
 CONTENT = bytes(range(256)) * 400
 
@@ -237,7 +238,7 @@ def test_a_file_is_created_once_though_the_answer_was_lost(monkeypatch):
                 raise TimeoutError
 
     fsspec.register_implementation("forgetful", Forgetful, clobber=True)
-    monkeypatch.setattr(storage, "CREATES_ONCE", storage.CREATES_ONCE | {"forgetful"})
+    monkeypatch.setattr(others, "CREATES_ONCE", others.CREATES_ONCE | {"forgetful"})
     assert storage.create_once("forgetful://a/lost", b"mine")
     assert not storage.create_once("forgetful://a/lost", b"mine")
     with pytest.raises(InputError, match="no such file"):

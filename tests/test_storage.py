@@ -1,5 +1,6 @@
 import errno
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -176,15 +177,26 @@ def test_a_store_that_cannot_create_once_says_so():
         storage.create_once("https://example.org/x", b"")
 
 
-def test_a_store_whose_package_is_missing_names_the_extra(monkeypatch):
+@pytest.mark.parametrize(
+    ("path", "extra", "package"),
+    [
+        ("s3://bucket/key", "s3", "obstore"),
+        ("gs://bucket/key", "gs", "obstore"),
+        ("az://container/key", "az", "obstore"),
+        ("hf://datasets/org/name/x", "hf", "huggingface_hub"),
+    ],
+)
+def test_a_store_whose_package_is_missing_names_the_extra(monkeypatch, path, extra, package):
     import fsspec
 
     def missing(path):
-        raise ImportError("Install s3fs to access S3")
+        raise ImportError(f"Install {package}")
 
     monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
-    with pytest.raises(MissingExtraError, match=r"pip install 'corpusmill\[s3\]'"):
-        storage.expand("s3://bucket/key")
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setenv("AWS_REGION", f"not-asked-before-{path}")
+    with pytest.raises(MissingExtraError, match=rf"pip install 'corpusmill\[{extra}\]'"):
+        storage.expand(path)
 
 
 @pytest.mark.parametrize(

@@ -7,32 +7,58 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from corpusmill.engine.carry_out import ProgressListener, Silent, carry_out
-from corpusmill.engine.inputs import SourceFiles, grouped, planned, split, suffix, unit_bytes
+from corpusmill.engine.documents import WriteDocuments
+from corpusmill.engine.forecast import DRIVER
+from corpusmill.engine.inputs import SourceFiles, grouped, plan_inputs, planned, split, suffix, unit_bytes
 from corpusmill.engine.lower import lower
-from corpusmill.engine.plan import Plan
+from corpusmill.engine.passes import Pass
+from corpusmill.engine.plan import Plan, Publisher
+from corpusmill.engine.requests import SLICES, Requests, Shuffle, check_shuffles, requests, shuffles
+from corpusmill.engine.sampled_copies import copies, pieces_of
+from corpusmill.engine.tokens import CountTokens
+from corpusmill.engine.unseen import Range, both, duplicates, of_pieces
+from corpusmill.errors import CorpusmillError
 from corpusmill.execute.serial import Serial
 from corpusmill.read import Piece
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall, special_tokens_per_document, waterfall
 from corpusmill.run_folder import RunFolder
-from corpusmill.runs import warm_kernels
+from corpusmill.runs import publish, read_back, warm_kernels
 from corpusmill.steps import ScalesToSample
 from corpusmill.storage import is_local
-from corpusmill.units import Planned, Results
+from corpusmill.unit_io import Upstream
+from corpusmill.units import Planned, Results, Stage, now
 
-PIECES = 16  # of a source that the sample is taken from, where its files can be cut
+PIECES = 64  # of a source that the sample is taken from, where its files can be cut
 LEAST = 16_000_000  # bytes of a sample: of 1 MB, what every stage costs by itself is three quarters of the time
 SMALLEST = 1 << 18  # bytes of a piece: with smaller ones the work around them is measured
+START = 2.0  # seconds of a run until its first unit is begun, and for its report at the end
+PAGE = 100_000  # bytes of a report
+DOCUMENT = 5000  # bytes of a document with its markup, about, before any was counted
+WRITTEN = 256 << 20  # bytes of a unit of a stage that is not divided as the first pass is
 
 
 @dataclass(frozen=True)
 class StageCost:
-    """A stage, as much of it as all of the input will make."""
+    """A stage, as much of it as all of the input will make.
+
+    seconds   of one worker, all units together
+    cpu       of processors
+    bytes     that it leaves on disk
+    units     about
+    outputs   files that a unit leaves
+    """
 
     stage: str
-    seconds: float  # of one worker
-    bytes: int  # that it leaves on disk
+    seconds: float
+    cpu: float
+    bytes: int
+    units: int
+    outputs: int
 
 
 @dataclass(frozen=True)
@@ -59,15 +85,28 @@ class Estimate:
 
     bytes, sample_bytes   of the input, and of what of it was read
     stages                what each stage takes
+    sources               what each source gives
+    documents, tokens     of all sources, with the range that they are in nine times of ten
+    copies                the share of documents that are dropped as copies of others, of those that come to a dedup
     memory                peak bytes of one worker in the sample. Where the sample is smaller than a unit, a worker will
                           hold more
+    around                seconds beside the units: start, plans, reading back, report
+    records               bytes on disk beside what the stages leave
+    shuffles, requests    see `engine.requests`
     """
 
     bytes: int
     sample_bytes: int
     stages: tuple[StageCost, ...]
     sources: tuple[SourceYield, ...]
+    documents: Range
+    tokens: Range
+    copies: Range
     memory: int
+    around: float
+    records: int
+    shuffles: tuple[Shuffle, ...]
+    requests: Requests
 
     @property
     def seconds(self) -> float:
@@ -75,28 +114,56 @@ class Estimate:
         return sum(stage.seconds for stage in self.stages)
 
     @property
+    def cpu(self) -> float:
+        return sum(stage.cpu for stage in self.stages)
+
+    @property
     def disk(self) -> int:
-        return sum(stage.bytes for stage in self.stages)
+        return sum(stage.bytes for stage in self.stages) + self.records
+
+    def wall(self, workers: int) -> float:
+        """Seconds of a run with so many workers, each of which is as fast as the one of the sample."""
+        rounds = ((stage.seconds / max(stage.units, 1), -(-stage.units // workers)) for stage in self.stages)
+        return self.around + sum(seconds * count for seconds, count in rounds)
+
+    def all_memory(self, workers: int) -> int:
+        """Bytes of all processes at the peak, shared pages counted in each: driver, fork server and workers."""
+        busy = min(workers, max(stage.units for stage in self.stages))
+        return 2 * DRIVER[0] + busy * self.memory
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "seconds": self.seconds, "disk": self.disk}
+        shuffles = [{**asdict(shuffle), "slices": shuffle.slices} for shuffle in self.shuffles]
+        whole = {"seconds": self.seconds, "cpu": self.cpu, "disk": self.disk, "shuffles": shuffles}
+        return {**asdict(self), **whole}
 
 
 def estimate(
-    recipe: Recipe, share: float = 0.01, listener: ProgressListener | None = None, least: int = LEAST
+    recipe: Recipe,
+    share: float = 0.01,
+    listener: ProgressListener | None = None,
+    least: int = LEAST,
+    most_slices: int = SLICES,
 ) -> Estimate:
     """Carry a recipe out on a share of its input, and say what all of it would take.
 
-    share     of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files
-              that cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
-    least     bytes of the input that are taken in any case, as far as there are so many
+    share         of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files
+                  that cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
+    least         bytes of the input that are taken in any case, as far as there are so many
+    most_slices   of a shuffle
 
-    Time and disk are taken to grow with the bytes of input. Deduplication finds fewer duplicates in a sample, so what
-    follows it is rather overstated. The sample is worked on by one process, in a temporary folder beside the run's. The
-    recipe's own `run.limit` and `run.sample` are left out.
+    What a unit takes whatever it holds is told apart from what grows with the bytes by a first run on next to nothing.
+    A sample shows fewer duplicates than there are: how many more all of the input has is reckoned as `engine.unseen`
+    says. The sample is worked on by one process, in a temporary folder beside the run's. The recipe's own `run.limit`
+    and `run.sample` are left out.
+
+    Raises InputError if the shuffles of a run on all of the input are larger than `most_slices`.
     """
     recipe = replace(recipe, run=replace(recipe.run, limit=None, sample=None))
-    inputs = lower(recipe).inputs
+    whole = lower(recipe)
+    inputs = whole.inputs
+    units = sum(1 for _ in plan_inputs(recipe.read, inputs, recipe.run.unit_mb))
+    text = int(sum(source.text_size for source in inputs))
+    check_shuffles(shuffles(whole, units, text // DOCUMENT), most_slices, recipe.run.unit_mb)
     sizes = [source.size for source in inputs]
     share = min(1.0, max(share, least / sum(sizes)))
     taken = [sample(reading.reader, source, share) for reading, source in zip(recipe.read, inputs)]
@@ -117,23 +184,160 @@ def estimate(
     beside = Path(recipe.folder).parent if is_local(recipe.folder) else Path(tempfile.gettempdir())
     beside.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=beside) as folder:
-        # The first pass over a small piece, for nothing: what a worker loads and sets up once must not be scaled.
+        # A small piece, twice: what a worker loads and sets up once must not be scaled, and what any unit takes not
+        # with the bytes.
         smallest = min(((index, piece) for index, piece, _ in pieces if piece.size), key=lambda pair: pair[1].size)
         once = reading_only(plan, [planned(recipe.read, [smallest])])
         executor = Serial(attempts=1)
-        carry_out(_made(folder, "once"), replace(once, stages=once.stages[:1]), executor, Silent())
-        results = carry_out(_made(folder, "sample"), sampled, executor, listener or Silent()).results
+        little = _little(folder, once, executor)
+        run = _made(folder, "sample")
+        began = now()
+        progress = carry_out(run, sampled, executor, listener or Silent())
+        results = progress.results
+        around = now() - began - sum(float(stage.seconds.sum()) for stage in results.values())
         flow = waterfall(sampled, results)
+        publish(run, sampled, progress)
+        began = now()
+        read_back(run, Silent())
+        reading = now() - began
         memory = peak()
+        files = Upstream(run, progress.where, progress.session)
+        growth = _growth(files, sampled, part, len(pieces))
+        amounts = _amounts(files, sampled, len(pieces))
+        records = _bytes_below(Path(run.place)) - _published(sampled, run)
+        records -= sum(stage.bytes for stage in results.values())
+    writers = {stage.name for stage in _writers(plan)}
+    pieces_say = of_pieces(amounts, part)
     sources = []
     for source, size, bytes_read in zip(recipe.read, sizes, read):
         documents, tokens, mixed = kept(source.source, flow, results)
-        scale = size / max(bytes_read, 1)
+        scale = size / max(bytes_read, 1) * growth.kept.value
         sources.append(
             SourceYield(source.source, size, bytes_read, round(documents * scale), round(tokens * scale), mixed)
         )
-    costs = tuple(cost(results[stage.name], 1 / part) for stage in plan.stages)
-    return Estimate(sum(sizes), sum(read), costs, tuple(sources), memory)
+    middle = growth.kept.value or 1.0
+    low, high = both(pieces_say, (growth.kept.low / middle, growth.kept.high / middle))
+    documents = sum(source.documents for source in sources)
+    tokens = sum(source.tokens for source in sources)
+    groups_of = shuffles(whole, units, round(flow.documents_in / part))
+    grouping = {f"{shuffle.step}-group": shuffle.units for shuffle in groups_of}
+    costs = []
+    for stage in plan.stages:
+        found, grows = results[stage.name], growth.of(stage.name)
+        count = units if _by_unit(stage) else grouping.get(stage.name, 1)
+        if stage.name in writers and not _by_unit(stage):
+            count = max(len(found), round(found.bytes / part * grows / WRITTEN))
+        costs.append(cost(found, little.get(stage.name), 1 / part, count, grows, growth.of_time(stage.name)))
+    by_stage = {one.stage: (one.units, one.outputs, one.bytes) for one in costs}
+    written = sum(by_stage[name][2] for name in by_stage if name in writers)
+    return Estimate(
+        sum(sizes),
+        sum(read),
+        tuple(costs),
+        tuple(sources),
+        Range(documents, documents * low, documents * high).rounded(),
+        Range(tokens, tokens * low, tokens * high).rounded(),
+        growth.copies,
+        memory,
+        START + around + reading / part * growth.kept.value,
+        max(records, 0) + PAGE,
+        tuple(groups_of),
+        requests(by_stage, groups_of, sum(sizes), written),
+    )
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What of all of the input is otherwise than in the sample, because more duplicates meet.
+
+    kept     documents that are kept, of as many as in the sample
+    copies   the share of documents that are dropped as copies
+    more     duplicates, of as many documents
+    stages   those that carry what is left
+    about    those that carry what is dropped
+    """
+
+    kept: Range
+    copies: Range
+    more: float
+    stages: frozenset[str]
+    about: frozenset[str]
+
+    def of(self, stage: str) -> float:
+        """Factor on the bytes of a stage. A duplicate of the sample is mostly one of a pair; of all of the input some
+        are in larger clusters, which have between one and two documents for each duplicate: so three quarters."""
+        if stage in self.about:
+            return max(1.0, 0.75 * self.more)
+        return self.kept.value if stage in self.stages else 1.0
+
+    def of_time(self, stage: str) -> float:
+        """On its seconds: what is about duplicates takes most of its time for reading what all documents have."""
+        return 1.0 if stage in self.about else self.of(stage)
+
+
+def _growth(files: Upstream, plan: Plan, part: float, pieces: int) -> Growth:
+    kept, copied, more = Range(1.0, 1.0, 1.0), Range(0.0, 0.0, 0.0), 1.0
+    after: set[str] = set()
+    about: set[str] = set()
+    for stage in plan.stages:
+        work = stage.work
+        if isinstance(work, Pass) and any("duplicate_of" in judge.step.verdict.names for judge in work.judged):
+            about |= {f"{judge.label}-{part_of}" for judge in work.judged for part_of in ("shingles", "verdicts")}
+            after.add(stage.name)
+            seen = copies(files, work.before, work.judged, pieces)
+            if not seen.documents:
+                continue
+            across = duplicates(seen.found, part)
+            singles = 1 - seen.local / seen.documents  # of documents, once copies in the same piece are left out
+            here = Range(*(1 - singles * (1 - one) for one in (across.value, across.low, across.high)))
+            in_sample = 1 - seen.dropped / seen.documents
+            left = Range(*((1 - one) / in_sample for one in (here.value, here.high, here.low)))
+            kept = Range(kept.value * left.value, kept.low * left.low, kept.high * left.high)
+            copied = here
+            more = here.value * seen.documents / seen.dropped if seen.dropped else 1.0
+        elif after and stage.name not in about:
+            after.add(stage.name)
+    return Growth(kept, copied, more, frozenset(after), frozenset(about))
+
+
+def _amounts(files: Upstream, plan: Plan, pieces: int) -> list[float]:
+    """Kept documents of each piece."""
+    last = plan.passes[-1].stage
+    docs = files.results(last)["docs"]
+    tables = [files.table(docs.path(unit), ["file", "position"]) for unit in range(len(docs))]
+    file = pa.chunked_array(
+        [chunk for table in tables for chunk in table["file"].cast(pa.string()).chunks], pa.string()
+    )
+    position = np.concatenate([table["position"].to_numpy() for table in tables])
+    found = np.bincount(pieces_of(file.combine_chunks(), position, pieces)) if len(position) else np.zeros(0)
+    return [*map(float, found), *[0.0] * max(0, pieces - len(found))]
+
+
+def _little(folder: str, once: Plan, executor: Serial) -> dict[str, Results]:
+    """The stages on next to nothing; those that it comes to, for some cannot do without more."""
+    try:
+        carry_out(_made(folder, "once"), replace(once, stages=once.stages[:1]), executor, Silent())
+        return carry_out(_made(folder, "little"), once, executor, Silent()).results
+    except CorpusmillError:
+        return {}
+
+
+def _by_unit(stage: Stage) -> bool:
+    """Whether a stage has a unit for each one of the first pass."""
+    return isinstance(stage.work, Pass | WriteDocuments | CountTokens) or stage.name.endswith("-shingles")
+
+
+def _writers(plan: Plan) -> list[Stage]:
+    return [stage for stage in plan.stages if isinstance(stage.work, Publisher)]
+
+
+def _published(plan: Plan, run: RunFolder) -> int:
+    """Bytes of files that are under two names, or were written for others."""
+    return sum(_bytes_below(Path(run.output(stage.name))) for stage in _writers(plan))
+
+
+def _bytes_below(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _made(folder: str, name: str) -> RunFolder:
@@ -158,7 +362,7 @@ def sample(reader: Any, source: SourceFiles, share: float) -> list[Piece]:
 def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[int, int, float | None]:
     """Documents and tokens of a source that are kept, or are the input of a mix; its share in that."""
     for stage in results.values():
-        if "mix" in stage.facts and stage.notes["unit"][0] == "tokens":
+        if source in stage.facts.get("mix", ()) and stage.notes["unit"][0] == "tokens":
             drawn = stage.facts["mix"][source]
             return drawn["documents"], drawn["there"], drawn["share"]
     if not flow.rows:
@@ -170,8 +374,25 @@ def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[
     return documents, tokens + special * documents if tokens else 0, None
 
 
-def cost(results: Results, factor: float) -> StageCost:
-    return StageCost(results.stage, float(results.seconds.sum()) * factor, round(results.bytes * factor))
+def cost(
+    results: Results, little: Results | None, factor: float, units: int, growth: float, growth_of_time: float
+) -> StageCost:
+    """What a stage takes of all of the input.
+
+    little    the stage on next to nothing
+    factor    how many times the sample all of it is
+    units     of the stage
+    growth    how much more or less it leaves for a byte of input than in the sample; `growth_of_time`: and takes
+    """
+    many, took, size = len(results), float(results.seconds.sum()), results.bytes
+    used = float(np.nansum(results.cpu))
+    each = min(float(little.seconds.mean()), took / many) if little is not None and len(little) and many else 0.0
+    each_cpu = min(float(np.nanmean(little.cpu)), used / many) if each and little is not None else 0.0
+    written = round(size * factor * growth)
+    growing = factor * growth_of_time
+    seconds = each * units + (took - each * many) * growing
+    cpu = each_cpu * units + (used - each_cpu * many) * growing
+    return StageCost(results.stage, seconds, cpu, written, units, len(results.outputs))
 
 
 def peak() -> int:

@@ -10,8 +10,10 @@ A file that a worker has mapped can be removed meanwhile; the system keeps its p
 
 import getpass
 import hashlib
+import json
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,14 +51,25 @@ class NodeCache:
         """Remove what is here of a remote file: it is fetched again when it is read next."""
         self._path("files", name).unlink(missing_ok=True)
 
-    def fetch_folder(self, name: str) -> Path:
-        """A remote folder, with all that is below it, as a folder of this machine."""
+    def fetch_folder(self, name: str, written: Iterable[str] = ()) -> Path:
+        """A remote folder, with all that is below it, as a folder of this machine.
+
+        written   what is there at least, by relative names: a listing of it may be behind
+        """
         target = self._path("folders", name)
-        for relative, size in storage.list_tree(name).items():
-            path = target / relative
-            if not path.exists() or path.stat().st_size != size:
-                storage.download(storage.join(name, relative), path)
         target.mkdir(parents=True, exist_ok=True)
+        record = target.with_name(f"{target.name}.fetched")
+        fetched = json.loads(record.read_bytes()) if record.exists() else {}
+        there = storage.list_tree(name)
+        wanted = {relative: there.get(relative, "") for relative in (*there, *written)}
+        for path in [path for path in target.rglob("*") if path.is_file()]:
+            if path.relative_to(target).as_posix() not in wanted:
+                path.unlink()
+        for relative, mark in sorted(wanted.items()):
+            path = target / relative
+            if not mark or fetched.get(relative) != mark or not path.exists():
+                storage.download(storage.join(name, relative), path)
+        storage.write_atomic(str(record), json.dumps(wanted).encode())
         return target
 
     def draft(self, name: str) -> Path:

@@ -44,9 +44,13 @@ def patiently(ask: Callable[[], T], passes: Callable[[Exception], bool] | None =
         except Exception as error:
             if not (passes or may_pass)(error) or (attempt >= ATTEMPTS_UNREACHABLE and is_unreachable(error)):
                 raise
-            wait = min(LONGEST, FIRST * 2 ** (attempt - 1)) * _chance.uniform(0.5, 1.5)
-            time.sleep(max(wait, retry_after(error)))
+            time.sleep(max(wait(attempt), retry_after(error)))
     return ask()
+
+
+def wait(attempt: int) -> float:
+    """Seconds to wait after so many attempts."""
+    return min(LONGEST, FIRST * 2.0 ** (attempt - 1)) * _chance.uniform(0.5, 1.5)
 
 
 def may_pass(error: Exception) -> bool:
@@ -66,6 +70,8 @@ def may_pass(error: Exception) -> bool:
 
 def is_unreachable(error: Exception) -> bool:
     """Whether nobody was there to answer: the name is unknown, or the connection was refused."""
+    if any(getattr(one, "unreachable", False) for one in _chain(error)):
+        return True
     said = " ".join(f"{type(one).__name__} {one}" for one in _chain(error)).lower()
     return any(words in said for words in ("refused", "name or service", "resol", "getaddrinfo", "nodename"))
 

@@ -2,6 +2,8 @@
 
     RUN/
         run.json                    the recipe as resolved, versions, inputs
+        README.md, croissant.json   the data card, if one was asked for
+        collection.json             inputs that were added and removed, see `collection`
         stages.json                 which stages make up the run, and the plan of each
         stages/NAME-PRINT/          one a stage; PRINT is the fingerprint of its work
             work.json               what that fingerprint is made of
@@ -10,11 +12,15 @@
             results/PLAN-SUM.parquet  all units of a plan are done: their outputs in columns
             failed/KEY.json         a unit failed in every attempt: error and traceback
             aside/KEY.json          records of a unit that ended every attempt at it: they are left out of it
+            leases/KEY-N.json       the worker that was the N-th to take a unit, while workers share the stage
             damaged/                commits and results of which something was found damaged
             docs/ signals/ …        outputs, files named KEY-ATTEMPT; only those that a commit names count
         inputs/NAME-CHECKSUM/       documents that were in memory, as the run reads them
         output/                     what the recipe writes, under lasting names
         waterfall.json report.html  what happened
+        forgotten.json, forget/     documents that it must leave out from now on, and what was done each time
+    workers/ leases/            workers that share the run, see `leases`
+    finished.json               the stages whose outputs are published, verified and reported by such workers
 
 A run folder is a place: a local folder, or the URL of one in an object store. Local files are mapped where they are.
 Remote ones are read through a cache of bounded size on this machine (see `node_cache`), and written here first: a unit
@@ -29,9 +35,11 @@ it aside, and its units are done again.
 """
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -71,14 +79,29 @@ from corpusmill.units import Aside, Commit, Results, Unit
 
 RUN, WATERFALL, REPORT = "run.json", "waterfall.json", "report.html"
 OUTPUT, STAGES, INPUTS = "output", "stages", "inputs"
-STAGES_RECORD = "stages.json"
+STAGES_RECORD, FINISHED, COLLECTION = "stages.json", "finished.json", "collection.json"
+FORGOTTEN, FORGET = "forgotten.json", "forget"
 RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
 }  # fmt: skip
+TIDYING = 30.0  # seconds that a worker may take at most to tidy up behind the others
 DAMAGED = "damaged"
 # How files end that a run writes.
-WRITTEN = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds")
-BOOKS = ("plans", "commits", "results", "failed", "aside", "tmp", DAMAGED)  # folders of a stage that are not outputs
+WRITTEN = (
+    *(".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds"),
+    *(".npy", ".csv.gz"),
+)
+_lately: dict[str, str] = {}  # results/PLAN -> the file that this process wrote: a store's listing may be behind
+BOOKS = (
+    "plans",
+    "commits",
+    "results",
+    "failed",
+    "aside",
+    "leases",
+    "tmp",
+    DAMAGED,
+)  # folders of a stage that are not outputs
 
 
 @dataclass(frozen=True)
@@ -201,6 +224,41 @@ class RunFolder:
     def write_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
         storage.write_atomic(self.name_of(STAGES_RECORD), as_json(stages))
 
+    def begin_together(self, stages: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> None:
+        """Write the stages and the record of a run, each if it is not there: of several drivers the first does."""
+        storage.create_once(self.name_of(STAGES_RECORD), as_json(stages))
+        storage.create_once(self.name_of(RUN), as_json(record))
+
+    def add_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
+        """Note the plans of stages that have begun, beside those that other drivers have noted.
+
+        Nothing is written that is there already, so one that is behind takes nothing away; what is lost where two write
+        at the same moment, whoever comes to the end notes again. Raises ResumeError if another plan is noted.
+        """
+        there = {entry["folder"]: entry["plan"] for entry in self.stages_record()}
+        for entry in stages:
+            before = there.get(entry["folder"])
+            if before and entry["plan"] and before != entry["plan"]:
+                raise ResumeError(
+                    f"{self.place}: {entry['stage']} was planned from other input than is there now: were files added, "
+                    f"changed or removed since? Put them back; or stop all workers, and have the run planned anew with "
+                    f"corpusmill work RECIPE --folder {self.place} --prepare."
+                )
+        merged = [{**entry, "plan": entry["plan"] or there.get(entry["folder"])} for entry in stages]
+        if any(there.get(entry["folder"], "") != entry["plan"] for entry in merged):
+            self.write_stages(merged)
+
+    def is_published(self, where: Mapping[str, tuple[str, str]]) -> bool:
+        """Whether what these stages left was published, verified and reported, and nothing else since.
+
+        where   stage -> its folder's name, and the plan
+        """
+        name = self.name_of(FINISHED)
+        return storage.exists(name) and storage.read_bytes(name) == as_json(where)
+
+    def mark_published(self, where: Mapping[str, tuple[str, str]]) -> None:
+        storage.write_atomic(self.name_of(FINISHED), as_json(where))
+
     def results(self) -> dict[str, Results]:
         """What the stages of the last run left, so far: stages that were not begun are left out."""
         results = {}
@@ -226,6 +284,17 @@ class RunFolder:
     def write_waterfall(self, record: Mapping[str, Any]) -> None:
         storage.write_atomic(self.name_of(WATERFALL), as_json(record))
 
+    def collection(self) -> dict[str, Any]:
+        """What collection.json says: `sources` and `changes`, none where nothing was added. Raises DamagedRecord."""
+        name = self.name_of(COLLECTION)
+        record = read_json(name) if storage.exists(name) else {"sources": {}, "changes": []}
+        if not isinstance(record, dict) or not isinstance(record.get("sources"), dict):
+            raise DamagedRecord(name, "it has no sources")
+        return record
+
+    def write_collection(self, record: Mapping[str, Any]) -> None:
+        storage.write_atomic(self.name_of(COLLECTION), as_json(record))
+
     @property
     def report(self) -> str:
         """The full name of the report."""
@@ -233,6 +302,13 @@ class RunFolder:
 
     def write_report(self, page: str) -> None:
         storage.write_atomic(self.report, page.encode())
+
+    def card_file(self, name: str) -> str:
+        """The full name of a file of the data card, beside the report."""
+        return self.name_of(name)
+
+    def write_card_file(self, name: str, content: str) -> None:
+        storage.write_atomic(self.card_file(name), content.encode())
 
     def stage(self, name: str) -> "StageFolder":
         """A stage by the name of its folder: `pass-1-3fa2b1c4`."""
@@ -270,7 +346,7 @@ class RunFolder:
 
     def outputs(self) -> list[str]:
         """The names of the folders of output that are there."""
-        return storage.list_dir(self.name_of(OUTPUT))
+        return sorted({*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self._published)})
 
     def output(self, name: str) -> str:
         """The full name of one folder of output."""
@@ -280,17 +356,31 @@ class RunFolder:
         """One folder of output as a folder of this machine; a remote one is fetched, all of it."""
         if self.is_local:
             return self.path / OUTPUT / name
-        return self._cache.fetch_folder(self.output(name))
+        written = (file.partition("/")[2] for file in self._published if file.startswith(f"{name}/"))
+        return self._cache.fetch_folder(self.output(name), written)
+
+    @cached_property
+    def _published(self) -> set[str]:
+        """The files of output that were written through this object, in a store: a listing may be behind."""
+        return set()
 
     def remove_output(self) -> None:
+        self._published.clear()
+        storage.remove(self.name_of(FINISHED))
         storage.remove_tree(self.name_of(OUTPUT))
 
     def publish(self, relative: str, folder: str, name: str) -> None:
         """Give an output of a unit a lasting name in a folder of output."""
+        self._publishes(f"{folder}/{name}")
         storage.copy(self.name_of(relative), self.name_of(f"{OUTPUT}/{folder}/{name}"))
+
+    def _publishes(self, name: str) -> None:
+        if not self.is_local:
+            self._published.add(name)
 
     def write_output(self, folder: str, name: str, content: bytes) -> None:
         """Write a small file, an index, into a folder of output."""
+        self._publishes(f"{folder}/{name}")
         storage.write_atomic(self.name_of(f"{OUTPUT}/{folder}/{name}"), content)
 
     def make_output(self, folder: str) -> None:
@@ -349,10 +439,36 @@ class RunFolder:
             raise StorageError(f"run.folder: {self.place} cannot be made: {error}") from error
 
     def forget(self) -> None:
-        """Remove all that a run has made, for a start from nothing. Raises ResumeError if something else is here."""
-        if not self.exists() and storage.list_dir(self.place):
+        """Remove all that a run has made, for a start from nothing; but not which documents it must leave out. Raises
+        ResumeError if something else is here."""
+        if not self.exists() and set(storage.list_dir(self.place)) - {FORGOTTEN}:
             raise RefusedFolder(f"{self.place}: this is not a run's folder (it has no {RUN}), so nothing is removed")
+        kept = self.forgotten_record()
         storage.remove_tree(self.place)
+        if kept is not None:
+            self.make()
+            self.write_forgotten(kept)
+
+    def forgotten_record(self) -> bytes | None:
+        """Which documents the run must leave out, see `forgotten`; None: it leaves out none."""
+        name = self.name_of(FORGOTTEN)
+        return storage.read_bytes(name) if storage.exists(name) else None
+
+    def write_forgotten(self, record: bytes) -> None:
+        storage.write_atomic(self.name_of(FORGOTTEN), record)
+
+    def add_manifest(self, content: bytes) -> str:
+        """Record what was done to forget; returns the full name of the record."""
+        number = len(storage.list_dir(self.name_of(FORGET))) + 1
+        name = self.name_of(f"{FORGET}/{number:04d}.json")
+        storage.write_atomic(name, content)
+        return name
+
+    def work_parts(self) -> list[str]:
+        """The full names of what is there besides the output and the records: what the run was made with, and what
+        was made of it for questions."""
+        named = (STAGES, INPUTS, "find", STAGES_RECORD, FINISHED, "documents.arrow")
+        return [self.name_of(name) for name in named if storage.exists(self.name_of(name))]
 
     @contextlib.contextmanager
     def only_driver(self) -> Iterator[None]:
@@ -360,6 +476,8 @@ class RunFolder:
 
         Object stores have no locks: there nothing unfinished is ever removed, and two drivers do some units twice.
         """
+        if not self.is_local:
+            storage.remove_unfinished(self.place)
         if os.name == "nt" or not self.is_local:
             yield
             return
@@ -370,9 +488,10 @@ class RunFolder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
+                who = f"another process ({pid})" if (pid := file.read().strip()) else "workers of `corpusmill work`"
                 raise RefusedFolder(
-                    f"{self.place}: another process ({file.read().strip() or 'unknown'}) is at work in this folder. "
-                    f"Wait for it, stop it, or give this run a folder of its own."
+                    f"{self.place}: {who} {'is' if pid else 'are'} at work in this folder. Wait for "
+                    f"{'it, stop it' if pid else 'them, stop them'}, or give this run a folder of its own."
                 ) from None
             file.truncate(0)
             file.write(str(os.getpid()))
@@ -380,6 +499,56 @@ class RunFolder:
             storage.remove_unfinished(self.place)  # of a driver that was killed
             yield
             storage.remove_unfinished(self.place)  # of workers that were
+            file.truncate(0)
+
+    @contextlib.contextmanager
+    def with_others(self) -> Iterator[None]:
+        """Hold the folder as one of several drivers, which remove nothing of each other. Raises RefusedFolder while a
+        driver of its own has it.
+
+        Object stores have no locks, and file systems of clusters need not have them across machines.
+        """
+        if os.name == "nt" or not self.is_local:
+            yield
+            return
+        import fcntl
+
+        with self._lock_file() as file:
+            until = time.monotonic() + TIDYING
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    file.seek(0)
+                    if not (driver := file.read().strip()) and time.monotonic() < until:
+                        time.sleep(0.05)  # a worker tidies up behind the others, see `if_alone`
+                        continue
+                    raise RefusedFolder(
+                        f"{self.place}: `corpusmill run` (process {driver or 'unknown'}) is at work in this folder. "
+                        f"Wait for it, or stop it: what it has committed is not done again."
+                    ) from None
+                except OSError as error:
+                    if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):
+                        raise
+                break
+            file.truncate(0)  # of a driver that was killed
+            yield
+
+    @contextlib.contextmanager
+    def if_alone(self) -> Iterator[bool]:
+        """Whether no other driver of this machine holds the folder, once `with_others` is left; none comes inside."""
+        if os.name == "nt" or not self.is_local:
+            yield False
+            return
+        import fcntl
+
+        with self._lock_file() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
+            yield True
 
     def _lock_file(self) -> IO[str]:
         try:
@@ -451,7 +620,14 @@ class StageFolder:
     def results(self, plan: str) -> Results | None:
         """The results of a plan; None if it is not complete. Raises DamagedRecord."""
         names = [name for name in storage.list_dir(self._name("results")) if name.startswith(f"{plan}-")]
+        lately = _lately.get(self._name(f"results/{plan}"))
+        if not names and lately and storage.exists(self._name(f"results/{lately}")):
+            names = [lately]
         return self._read_results(names[0]) if names else None
+
+    def is_complete(self, plan: str) -> bool:
+        """Whether there are results of a plan, sound or not."""
+        return any(name.startswith(f"{plan}-") for name in storage.list_dir(self._name("results")))
 
     def _read_results(self, file: str) -> Results:
         name = self._name(f"results/{file}")
@@ -464,7 +640,10 @@ class StageFolder:
         """Record the results of a plan, all of whose units are in `collected`."""
         table = collected.table(keys)
         content = parquet(table)
-        storage.create_once(self._name(f"results/{plan}-{xxhash.xxh3_128_hexdigest(content)}.parquet"), content)
+        file = f"{plan}-{xxhash.xxh3_128_hexdigest(content)}.parquet"
+        storage.create_once(self._name(f"results/{file}"), content)
+        if not self.run.is_local:
+            _lately[self._name(f"results/{plan}")] = file
         return as_results(table)
 
     def partial(self, plan: str) -> Results | None:
@@ -484,7 +663,7 @@ class StageFolder:
         on_damage   is called with each record that is damaged, whose unit is left out; without it, they are raised
         """
         collected = Collected(self.name, keys)
-        there = {name.removesuffix(".json") for name in storage.list_dir(self._name("commits"))}
+        there = self.committed_keys()
         for key in collected.times:
             if key in there:
                 try:
@@ -513,6 +692,13 @@ class StageFolder:
         """Make a unit count; its outputs are safe. False if another attempt was first: then these are orphans."""
         return storage.create_once(self._name(f"commits/{commit.key}.json"), sealed(commit.to_json()))
 
+    def is_committed(self, key: str) -> bool:
+        return storage.exists(self._name(f"commits/{key}.json"))
+
+    def committed_keys(self) -> set[str]:
+        """All units of this stage that are committed, of other plans too, by a listing."""
+        return {name.removesuffix(".json") for name in storage.list_dir(self._name("commits"))}
+
     def check(self, results: Results) -> None:
         """Raises ResumeError if an output is not there, or of another size than its commit says."""
         for damaged in self.resized(results):
@@ -528,6 +714,8 @@ class StageFolder:
             there = self._sizes(name)
             for unit, size in enumerate(files.bytes.tolist()):
                 base = files.path(unit).rpartition("/")[2]
+                if there.get(base) != size and not self.run.is_local:  # a store's listing may be behind
+                    there |= {base: found} if (found := storage.size_of(self.run.name_of(files.path(unit)))) else {}
                 if there.get(base) != size:
                     held = f"has {there[base]} bytes" if base in there else "is not there"
                     problem = f"{held}, its commit says {size}"
@@ -572,13 +760,26 @@ class StageFolder:
 
     # ------------------------------------------------------------- failures and orphans
 
-    def fail(self, key: str, number: int, error: str, trace: str) -> None:
-        record = json.dumps({"unit": number, "error": error, "traceback": trace}, indent=1)
+    def fail(self, key: str, number: int, error: str, trace: str, workers: Sequence[str] = ()) -> None:
+        """Note a unit that failed in every attempt.
+
+        workers   of several that share the stage, those that have tried it
+        """
+        about = {"unit": number, "error": error, "traceback": trace} | ({"workers": list(workers)} if workers else {})
+        record = json.dumps(about, indent=1)
         storage.write_atomic(self._name(f"failed/{key}.json"), record.encode())
 
     def failures(self) -> list[dict[str, Any]]:
         names = storage.list_dir(self._name("failed"))
         return [read_json(self._name(f"failed/{name}")) for name in names]
+
+    def failures_by_key(self) -> dict[str, dict[str, Any]]:
+        """Unit's key -> what `fail` noted."""
+        found = {}
+        for name in storage.list_dir(self._name("failed")):
+            with contextlib.suppress(DamagedRecord):  # it is just being replaced, or removed
+                found[name.removesuffix(".json")] = read_json(self._name(f"failed/{name}"))
+        return found
 
     @property
     def failed(self) -> str:
@@ -598,6 +799,11 @@ class StageFolder:
         names = storage.list_dir(self._name("aside"))
         records = {name.removesuffix(".json"): self._name(f"aside/{name}") for name in names}
         return {key: asides(name) for key, name in records.items()}
+
+    def aside_of(self, key: str) -> tuple[Aside, ...]:
+        """What `set_aside` recorded of one unit. Raises DamagedRecord."""
+        name = self._name(f"aside/{key}.json")
+        return asides(name) if storage.exists(name) else ()
 
     def forget_aside(self) -> int:
         """Have the units whose records were set aside done again, with these; returns how many units these are.

@@ -11,8 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corpusmill import execute, termination
+import pyarrow as pa
+
+from corpusmill import execute, forgotten, termination
 from corpusmill import progress as displays
+from corpusmill.collection import refuse_to_drop
 from corpusmill.engine import preflight
 from corpusmill.engine.carry_out import Progress, ProgressListener, carry_out
 from corpusmill.engine.changes import changes, in_words, is_finished
@@ -30,6 +33,7 @@ from corpusmill.provenance.calls import COMPILING, FAILED, FINISHED, Call
 from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
+from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
 from corpusmill.storage import exists, is_full
@@ -38,6 +42,7 @@ from corpusmill.units import now
 from corpusmill.verify import Checked, verify
 
 SHOWN = 5  # problems in a message
+ROWS = 1 << 14  # ids in memory at a time
 MUCH_TEXT = 64 << 20  # bytes from which on it is said that default workers have nothing to do
 
 
@@ -102,6 +107,7 @@ def _run(
     started, call = now(), Call()
     run_folder = RunFolder.at(recipe.folder if folder is None else folder)
     _refuse_to_replace_a_whole_run(recipe, run_folder)
+    refuse_to_drop(recipe, run_folder)
     recipe = stored(recipe, run_folder, listener.note)
     ready = preflight.ready(recipe, run_folder, sends=executor is None)
     plan = ready.plan
@@ -114,11 +120,11 @@ def _run(
     wanted = 0  # workers that are missed if there is no work for them
     if executor is None:
         asked = workers or recipe.run.workers
-        if asked and (why := cpus.too_many(asked)):
+        if asked and recipe.run.address is None and (why := cpus.too_many(asked)):
             listener.note(why)
         much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
         wanted = asked or (cpus.usable() if much else 0)
-        begin = partial(execute.find(recipe.run.executor).start, asked or cpus.usable(), preloaded())
+        begin = partial(execute.find(recipe.run.executor).start, asked, preloaded(), recipe.run.address)
         executor = OnDemand(begin) if finished else begin()
     with termination.raised(), closing(executor):
         if not finished:  # here, while the process that workers come from still imports
@@ -169,11 +175,11 @@ def _run(
             raise
     seconds = round(now() - started - compiling, 3)
     damaged = tuple(repairs.damaged)
-    if _sound(checked) and not any(counts.done_now for counts in progress.counts.values()):
+    if is_sound(checked) and not any(counts.done_now for counts in progress.counts.values()):
         listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
     done = Run(run_folder.place, flow, seconds, progress.counts, checked, damaged, round(compiling, 3))
-    if not _sound(checked):
-        raise DamagedOutput(_what_is_wrong(run_folder, checked), done)
+    if not is_sound(checked):
+        raise DamagedOutput(what_is_wrong(run_folder, checked), done)
     return done
 
 
@@ -212,7 +218,7 @@ def _to_the_end(
             call.clock.at("read back")
             checked = read_back(run, listener)
             # Before the page, which says how long it took: a second or two are missing.
-            call.end(FINISHED if _sound(checked) else FAILED, progress.counts, repairs.damaged)
+            call.end(FINISHED if is_sound(checked) else FAILED, progress.counts, repairs.damaged)
             if repairs.damaged or not (has_report and _is_as_reported(run, progress)):
                 from corpusmill.report.page import write_page
 
@@ -223,7 +229,7 @@ def _to_the_end(
             if _compares_all(repairs, progress, executor):
                 raise
         else:
-            if _sound(checked) or _compares_all(repairs, progress, executor):
+            if is_sound(checked) or _compares_all(repairs, progress, executor):
                 return progress, flow, checked
 
 
@@ -237,11 +243,22 @@ def _compares_all(repairs: Repairs, progress: Progress, executor: Executor) -> b
 
 
 def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
-    """Give what the writers wrote its lasting names."""
+    """Give what the writers wrote its lasting names, without the documents that the run must forget."""
     run.remove_output()
     for stage in plan.stages:
         if isinstance(stage.work, Publisher):
             stage.work.publish(stage.name, run, progress.results)
+    if (wanted := forgotten.read(run)) is not None:
+        forgotten.rewrite(run, frozenset(kept_of(run, wanted)))
+
+
+def kept_of(run: RunFolder, wanted: forgotten.Forgotten) -> list[str]:
+    """The ids of those documents that the stages of a run kept, in its order."""
+    files = RunFiles(run)
+    ids: list[str] = []
+    for batch in files.all_documents("docs", len(files.passes) - 1, ("id", "url"), ROWS):
+        ids += batch["id"].filter(pa.array(wanted.among(batch))).to_pylist()
+    return ids
 
 
 def read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]:
@@ -255,11 +272,11 @@ def read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]
     return tuple(verify(run, thorough=False))
 
 
-def _sound(checked: Sequence[Checked]) -> bool:
+def is_sound(checked: Sequence[Checked]) -> bool:
     return not any(folder.problems for folder in checked)
 
 
-def _what_is_wrong(run: RunFolder, checked: Sequence[Checked]) -> str:
+def what_is_wrong(run: RunFolder, checked: Sequence[Checked]) -> str:
     problems = [problem for folder in checked for problem in folder.problems]
     more = f" And {len(problems) - SHOWN} more." if len(problems) > SHOWN else ""
     return (

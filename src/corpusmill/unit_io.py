@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from corpusmill import storage
 from corpusmill.arrays import map_arrays, write_arrays, writing_arrays
 from corpusmill.beats import Beat, Heart
 from corpusmill.errors import RunError, StorageError
+from corpusmill.retry import ATTEMPTS, wait
 from corpusmill.run_folder import RunFolder, StageFolder
+from corpusmill.storage import is_local
 from corpusmill.tables import TableWriter
 from corpusmill.units import (
     USUAL,
@@ -91,7 +93,13 @@ class Upstream:
 
 @lru_cache(maxsize=64)
 def _results(place: str, folder: str, plan: str, session: str) -> Results:
-    results = RunFolder(place).stage(folder).results(plan)
+    stage = RunFolder(place).stage(folder)
+    results = stage.results(plan)
+    for attempt in range(1, ATTEMPTS):
+        if results is not None or is_local(place):
+            break
+        time.sleep(wait(attempt))  # the listing of a store may be behind
+        results = stage.results(plan)
     if results is None:
         raise RunError(f"{place}: {folder} is not complete, and a later stage was begun; this is a fault of ours")
     return results
@@ -131,6 +139,13 @@ class UnitIO(Upstream):
         folder = self.run.new_file(f"{self._scratch}/x").parent
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def scratch_arrays(self, name: str, **arrays: NDArray[Any]) -> Callable[[], dict[str, NDArray[Any]]]:
+        """Arrays in a temporary file. Returns what maps them: anew with each call, so that pages that were read are
+        given back with what it returned."""
+        path = self.scratch() / f"{name}.arrays"
+        write_arrays(path, arrays)
+        return partial(map_arrays, path)
 
     @property
     def _scratch(self) -> str:
@@ -257,6 +272,9 @@ class StageTask:
         commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory(), cpu)
         if not folder.commit(commit):
             commit = folder.committed(unit.key)
+            if commit.attempt != io.attempt:
+                io.discard()  # nobody else knows of these files
+                return commit
         io.remove_scratch()
         return commit
 

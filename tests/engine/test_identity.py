@@ -72,7 +72,7 @@ def changed_by(plan, package: Path, name: str) -> set[str]:
         ("steps/filter/c4.py", set()),
         ("steps/filter/gopher_quality.py", {"pass-1"}),
         ("text/spans.py", {"pass-1", "pass-2"}),
-        ("text/buckets.py", {"pass-1", "pass-2", "exact-group", "exact-verdicts"}),
+        ("text/buckets.py", {"pass-1", "pass-2", "exact-group", "exact-names"}),
         ("report/waterfall.py", set()),
         ("cli/run.py", set()),
         ("engine/documents.py", {"jsonl"}),

@@ -203,7 +203,7 @@ def test_the_bound_of_a_share_is_a_value_of_its_sources(tmp_path):
     step = "filter/top: {by: basic.distinct_word_ratio, keep: 1"
     mixed = run(tmp_path, ["filter/basic", step + ", only: code}"])
     alone = run(tmp_path, ["filter/basic", step + "}"], ["code"], "alone")
-    bounds = [RunFiles(folder).facts("top-verdicts")["bound"] for folder in (mixed, alone)]
+    bounds = [RunFiles(folder).facts("top-cut")["bound"] for folder in (mixed, alone)]
     assert bounds[0] == bounds[1] > 0
 
 
@@ -332,7 +332,7 @@ def test_a_change_of_the_sources_repeats_what_depends_on_it(tmp_path):
     assert [str(change) for change in changes(files.folder, plan)] == [
         "pass-2 is made again: gopher_quality.only was ['web', 'wiki'], is ['web', 'code']"
     ]
-    assert done(after) == {"pass-1": 0, "exact-group": 0, "exact-verdicts": 0, "pass-2": 1}
+    assert done(after) == {"pass-1": 0, "exact-group": 0, "exact-names": 0, "exact-verdicts": 0, "pass-2": 1}
     assert rows(tmp_path / "run") == rows(run(tmp_path, after, name="anew"))
     exact = ["filter/basic", "dedup/exact: {only: web}", before[-1]]
     assert "exact.only was None, is ['web']" in str(changes(files.folder, lower(recipe(tmp_path, exact)))[0])

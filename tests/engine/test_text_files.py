@@ -7,7 +7,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.engine.documents import documents_of
-from corpusmill.engine.text_files import Part, text_files
+from corpusmill.engine.text_files import Part, megabytes_of, text_files
 from corpusmill.run_folder import RunFolder
 from corpusmill.tables import TableWriter
 from corpusmill.unit_io import Upstream
@@ -41,23 +41,23 @@ def numbers(files):
 
 
 def test_small_units_share_a_file():
-    assert numbers(text_files(Jsonl(), results(*UNITS))) == [[(0, 0, 2), (1, 0, 0), (2, 0, 3)]]
+    assert numbers(text_files(megabytes_of(Jsonl()), results(*UNITS))) == [[(0, 0, 2), (1, 0, 0), (2, 0, 3)]]
 
 
 def test_all_in_one_file():
-    assert numbers(text_files(Jsonl(single_file=True, mb_per_file=1), results(*UNITS))) == [
+    assert numbers(text_files(megabytes_of(Jsonl(single_file=True, mb_per_file=1)), results(*UNITS))) == [
         [(0, 0, 2), (1, 0, 0), (2, 0, 3)]
     ]
 
 
 def test_files_end_with_the_row_group_that_fills_them():
-    assert numbers(text_files(Parquet(mb_per_file=1), results(*UNITS))) == [
+    assert numbers(text_files(megabytes_of(Parquet(mb_per_file=1)), results(*UNITS))) == [
         [(0, 0, 1)],
         [(0, 1, 2)],
         [(1, 0, 0), (2, 0, 1)],
         [(2, 1, 3)],
     ]
-    assert numbers(text_files(Parquet(mb_per_file=5), results(*UNITS))) == [
+    assert numbers(text_files(megabytes_of(Parquet(mb_per_file=5)), results(*UNITS))) == [
         [(0, 0, 2), (1, 0, 0), (2, 0, 1)],
         [(2, 1, 3)],
     ]
@@ -65,11 +65,11 @@ def test_files_end_with_the_row_group_that_fills_them():
 
 @pytest.mark.parametrize("writer", [Jsonl(), Jsonl(single_file=True), Jsonl(mb_per_file=1)], ids=repr)
 def test_without_documents_there_is_one_empty_file(writer):
-    assert numbers(text_files(writer, results(()))) == [[(0, 0, 0)]]
+    assert numbers(text_files(megabytes_of(writer), results(()))) == [[(0, 0, 0)]]
 
 
 def test_a_writer_of_ones_own_need_not_know_of_files():
-    assert numbers(text_files(OwnWriter(), results((100 * MILLION,), (100 * MILLION,), (5,)))) == [
+    assert numbers(text_files(megabytes_of(OwnWriter()), results((100 * MILLION,), (100 * MILLION,), (5,)))) == [
         [(0, 0, 1), (1, 0, 1)],
         [(2, 0, 1)],
     ]

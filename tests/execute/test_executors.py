@@ -213,7 +213,7 @@ def test_units_with_the_same_key_are_done_once_and_counted_for_each(tmp_path):
 
 
 def test_executors_are_found_by_their_names():
-    assert execute.names() == ["processes", "serial"]
+    assert execute.names() == ["processes", "ray", "serial"]
     assert execute.find("serial") is Serial and execute.find("processes") is Processes
     with pytest.raises(RecipeError, match='there is no executor "process"; did you mean "processes"'):
         execute.find("process")

@@ -18,12 +18,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Square:
-    """Writes the square of its input. Inputs listed in `raises` fail always, in `dies` and `stumbles` the first time."""
+    """Writes the square of its input. Inputs listed in `raises` fail always, in `dies` and `stumbles` the first time;
+    in `leaves` somebody ends the worker then, with notice."""
 
     raises: tuple[int, ...] = ()
     dies: tuple[int, ...] = ()
     stumbles: tuple[int, ...] = ()
     permanent: tuple[int, ...] = ()
+    leaves: tuple[int, ...] = ()
     seconds: float = 0.0
 
     def run(self, inputs, io):
@@ -40,6 +42,9 @@ class Square:
             raise ValueError("once only")
         if first and inputs.value in self.dies:
             os.kill(os.getpid(), signal.SIGKILL)
+        if first and inputs.value in self.leaves:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
         io.facts["sum"] = inputs.value
         io.notes["value"] = inputs.value
 

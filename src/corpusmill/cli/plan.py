@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli import plan_cost, plan_model, plan_sources
+from corpusmill.cli import plan_cost, plan_model, plan_sources, plan_stages
 from corpusmill.cli.common import Json, Settings, print_json
 from corpusmill.errors import InputError
 from corpusmill.tokens.budget import TWENTY, with_ratio
@@ -20,7 +20,9 @@ def plan(
     of: Annotated[
         Path | None,
         typer.Argument(
-            metavar="RUN|RECIPE", help="A finished run, or a recipe in YAML: how far its tokens go.", show_default=False
+            metavar="RUN|RECIPE|STAGES",
+            help="A finished run, or a recipe in YAML: how far its tokens go. Or a file of stages.",
+            show_default=False,
         ),
     ] = None,
     params: Annotated[str | None, typer.Option(metavar="N", help="Parameters of the model: 7B, 400M.")] = None,
@@ -41,6 +43,14 @@ def plan(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="With a recipe: the number of worker processes.")
     ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="With a recipe: prices, with the columns item, usd, per.", show_default=False),
+    ] = None,
+    most_slices: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="With a recipe: refuse larger shuffles. 100 million if not given."),
+    ] = None,
     settings: Settings = None,
     json: Json = False,
 ) -> None:
@@ -51,9 +61,20 @@ def plan(
     Compute-optimal is 20 tokens per parameter (Hoffmann et al. 2022, table 3). A smaller model trained on more tokens
     costs more to train to the same loss, and less at inference: --overtrain 10 plans that.
 
-    With a recipe, a sample of the input is processed to estimate the time, memory, disk and tokens of a full run.
+    With a file of stages (pre-training, annealing, long context), prints the steps, rows and sources of each, and how
+    often each source is read.
+
+    With a recipe, a sample of the input is processed to estimate the documents, tokens, time, memory, disk, shuffles,
+    requests and price of a full run. Items of --prices are put, get (requests), storage (a GB for a month), core (an
+    hour).
     """
-    cost = plan_cost.from_sample(of, sample, workers, settings or []) if of is not None and of.is_file() else None
+    if of is not None and of.is_file() and plan_stages.is_one(of):
+        stages = plan_stages.planned(of)
+        print_json({"stages": stages}) if json else plan_stages.show(stages)
+        return
+    cost = None
+    if of is not None and of.is_file():
+        cost = plan_cost.from_sample(of, sample, workers, settings or [], prices, most_slices)
     if cost is not None and params is flops is tokens is None:
         print_json({"run": cost}) if json else plan_cost.show(cost)
         return

@@ -7,9 +7,16 @@ from typing import Any
 from corpusmill.cli.terminal import print_table
 from corpusmill.report.numbers import duration, number, plural, share, size
 
+NAMES = {"put": "PUT", "get": "GET", "storage": "a month of disk", "core": "cores"}
+SHIPPED = "list prices of June 2025, see --prices"
 
-def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[str]) -> dict[str, Any]:
-    """The estimate as JSON, with the `hours` that so many workers take."""
+
+def from_sample(
+    recipe: Path, sample: str, workers: int | None, settings: list[str], table: Path | None, most_slices: int | None
+) -> dict[str, Any]:
+    """The estimate as JSON, with the `hours` that so many workers take, and the `price`."""
+    from corpusmill.engine.requests import SLICES, prices
+    from corpusmill.engine.requests import cost as priced
     from corpusmill.estimate import estimate
     from corpusmill.execute import cpus
     from corpusmill.progress import display
@@ -17,11 +24,15 @@ def from_sample(recipe: Path, sample: str, workers: int | None, settings: list[s
     from corpusmill.recipe.parts import share_of
 
     share = share_of(sample, "--sample")
+    each = prices(table)
     loaded = Recipe.load(recipe, settings)
     with display() as listener:
-        cost = estimate(loaded, share, listener)
+        cost = estimate(loaded, share, listener, most_slices=most_slices or SLICES)
     count = workers or loaded.run.workers or cpus.usable()
-    return {**cost.to_json(), "workers": count, "hours": cost.seconds / count / 3600}
+    hours = cost.wall(count) / 3600
+    price = priced(cost.requests, cost.disk, hours * count, each)
+    memory = {"all_memory": cost.all_memory(count)}
+    return {**cost.to_json(), "workers": count, "hours": hours, **memory, "price": price, "prices": str(table or "")}
 
 
 def show(cost: Mapping[str, Any]) -> None:
@@ -39,10 +50,35 @@ def show(cost: Mapping[str, Any]) -> None:
         for source in cost["sources"]
     ]
     print(f"Estimate for all {size(cost['bytes'])} of input, from a sample of {size(cost['sample_bytes'])} ({part}):")
-    print(f"  time    {duration(cost['seconds'] / cost['workers'])} with {workers}")
+    print(f"  kept    {_range(cost['documents'])} documents" + _tokens(cost))
+    if cost["copies"]["high"]:
+        copies = " to ".join(f"{cost['copies'][end]:.1%}" for end in ("low", "high"))
+        print(f"  copies  {cost['copies']['value']:.1%} of the documents that a dedup sees ({copies})")
+    print(f"  time    {duration(cost['hours'] * 3600)} with {workers}; {duration(cost['cpu'])} of processors")
     print(f"  disk    {size(cost['disk'])} in the run's folder")
-    print(f"  memory  {size(cost['memory'])} per worker in the sample" if cost["memory"] else "  memory  unknown")
+    memory = f"{size(cost['memory'])} per worker in the sample, {size(cost['all_memory'])} all processes"
+    print(f"  memory  {memory}" if cost["memory"] else "  memory  unknown")
+    for shuffle in cost["shuffles"]:
+        slices = f"{number(shuffle['slices'])} slices of {plural(shuffle['files'], 'key file')}"
+        print(f"  shuffle {shuffle['step']}: {slices} for {plural(shuffle['units'], 'unit')}")
+    asked = cost["requests"]
+    print(f"  store   {number(asked['put'])} PUT and {number(asked['get'])} GET requests, if all is in an object store")
+    if cost["price"]:
+        parts = ", ".join(f"{NAMES[item]} {_usd(price)}" for item, price in cost["price"].items())
+        print(f"  price   {_usd(sum(cost['price'].values()))}: {parts}; {cost['prices'] or SHIPPED}")
     print()
     print_table(["stage", "worker time", "disk"], stages)
     print()
     print_table(["source", "input", "documents kept", "tokens"], sources)
+
+
+def _range(value: Mapping[str, float]) -> str:
+    return f"{number(value['value'])} ({number(value['low'])} to {number(value['high'])})"
+
+
+def _tokens(cost: Mapping[str, Any]) -> str:
+    return f", {_range(cost['tokens'])} tokens, nine times of ten" if cost["tokens"]["value"] else ", nine times of ten"
+
+
+def _usd(price: float) -> str:
+    return f"{price:,.2f} USD" if price >= 0.01 or not price else f"{price:.1g} USD"

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +15,16 @@ from corpusmill.engine.meter import BeatListener, Meter
 from corpusmill.engine.plan import Plan
 from corpusmill.engine.workers import too_few_units
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
-from corpusmill.execute import Executor, Pulsing
+from corpusmill.execute import Executor, Failure, OnAside, Pulsing, Together
 from corpusmill.facts import Facts, total
+from corpusmill.leases import LEASES, RESULTS
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder, StageFolder, stage_folder
+from corpusmill.run_records import Collected
 from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import Aside, Commit, Results, Stage, Unit
 
+LATE = 30  # seconds that a listing is waited for that lacks what is there
 EARLY = 10_000  # records after which a run that loses too many stops at once, not at the end of the pass
 
 
@@ -141,7 +145,7 @@ def _go_through(
     workers: int,
     clock: Clock,
 ) -> None:
-    recorded = _stages_record(plan)
+    recorded = stages_record(plan)
     for number, stage in enumerate(plan.stages):
         clock.at(stage.name)
         fingerprint = plan.identity(stage.name)
@@ -157,9 +161,12 @@ def _go_through(
         name = repairs.sound(folder, partial(folder.plan, units))
         recorded[number]["plan"] = progress.plans[stage.name] = name
         progress.where[stage.name] = (recorded[number]["folder"], name)
-        run.write_stages(recorded)
+        if isinstance(executor, Together):
+            run.add_stages(recorded)
+        else:
+            run.write_stages(recorded)
         results = repairs.sound(folder, partial(folder.results, name))
-        if results is not None and (damaged := folder.resized(results)):
+        if results is not None and (damaged := repairs.resized(folder, results)):
             repairs.forget(folder, stage.name, damaged)
             results = None
         if results is not None:
@@ -174,7 +181,8 @@ def _go_through(
                 listener.note(why)
             where, aside = recorded[number]["folder"], repairs.sound(folder, folder.aside)
             task = StageTask(run, where, stage.work, upstream.where, stage.needs, progress.session, aside)
-            results = _do(plan, number, folder, units, task, read, executor, listener, meter, progress, repairs)
+            do = _do_together if isinstance(executor, Together) else _do
+            results = do(plan, number, folder, units, task, read, executor, listener, meter, progress, repairs)
         progress.results[stage.name] = results
         if stage.name in _passes(plan):
             check_budget(plan.recipe, run, _of_passes(plan, progress), early=False)
@@ -213,7 +221,6 @@ def _do(
         meter.stage(number, units, list(missing.values()))
     _describe_plan(stage, units, listener)
     before = _of_passes(plan, progress)
-    pending = [key for key in keys for _ in task.aside.get(key, ())]  # of the units of records that were set aside
 
     other: list[str] = []
 
@@ -228,6 +235,96 @@ def _do(
         if stage.name in _passes(plan):
             check_budget(plan.recipe, folder.run, total([before, _of_records(collected.facts)]), early=True)
 
+    on_aside = _on_aside(plan, stage, task, keys, before, collected, listener)
+    failures = executor.run(task, list(missing.values()), on_commit, on_aside)
+    if failures:
+        for failure in failures:
+            folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
+        raise _given_up(stage, len(units), failures, folder)
+    if other:
+        raise ResumeError(not_the_same(stage.name, other))
+    lost = [unit.number for unit in units if unit.key not in collected.units]
+    if lost:
+        raise RunError(f"{stage.name}: units {lost[:5]} are neither committed nor failed; this is a fault of ours")
+    results = folder.finish(progress.plans[stage.name], collected, keys)
+    folder.remove_orphans(collected)
+    return results
+
+
+def _do_together(
+    plan: Plan,
+    number: int,
+    folder: StageFolder,
+    units: list[Unit],
+    task: StageTask,
+    read: Mapping[str, Results],
+    executor: Executor,
+    listener: ProgressListener,
+    meter: Meter | None,
+    progress: Progress,
+    repairs: Repairs,
+) -> Results:
+    """The same where other drivers do units of the stage, too. One of them puts the results together; the commits of
+    others are not read here, but by that one."""
+    assert isinstance(executor, Together)
+    stage, name = plan.stages[number], progress.plans[plan.stages[number].name]
+    keys = [unit.key for unit in units]
+    there = folder.committed_keys()
+    missing = {unit.key: unit for unit in units if unit.key not in there}
+    counts = progress.counts[stage.name] = StageCounts(len(units), sum(key in there for key in keys))
+    listener.stage(stage, len(units), counts.done_before)
+    if meter:
+        meter.stage(number, units, list(missing.values()))
+    _describe_plan(stage, units, listener)
+    before, own = _of_passes(plan, progress), Collected(folder.name, keys)
+
+    def on_commit(commit: Commit) -> None:
+        own.add(commit)
+        counts.done_now = len(own)
+        listener.commit(stage, commit)
+        if meter:
+            meter.commit(commit)
+        if stage.name in _passes(plan):
+            check_budget(plan.recipe, folder.run, total([before, _of_records(own.facts)]), early=True)
+
+    on_aside = _on_aside(plan, stage, task, keys, before, own, listener)
+    executor.on_elsewhere = meter.elsewhere if meter else None
+    if failures := executor.run(task, list(missing.values()), on_commit, on_aside):
+        raise _given_up(stage, len(units), failures, folder)
+
+    def put_together() -> Results:
+        collected = folder.collect(keys)
+        for _ in range(LATE):
+            if all(key in collected.units for key in keys):
+                break
+            time.sleep(1.0)  # a listing of an object store may be late; every one of them is there
+            collected = folder.collect(keys)
+        lost = [unit.number for unit in units if unit.key not in collected.units]
+        if lost:
+            raise RunError(f"{stage.name}: units {lost[:5]} are not committed, and were; was the folder changed?")
+        if damaged := folder.resized(folder.finished(collected, keys)):
+            repairs.forget(folder, stage.name, damaged)
+        return folder.finish(name, collected, keys)
+
+    return executor.once(f"{folder.name}/{LEASES}", RESULTS, partial(folder.results, name), put_together)
+
+
+def _on_aside(
+    plan: Plan,
+    stage: Stage,
+    task: StageTask,
+    keys: Sequence[str],
+    before: Facts,
+    collected: Collected,
+    listener: ProgressListener,
+) -> OnAside:
+    """Says what was set aside, and ends a run that has lost more records than it may.
+
+    before      `_of_passes`
+    collected   what is committed of the stage, as far as it is known; it grows
+    """
+    pending = [key for key in keys for _ in task.aside.get(key, ())]  # of the units of records that were set aside
+
     def on_aside(unit: Unit, aside: Aside) -> None:
         pending.append(unit.key)
         what = f"{aside.at.where}, at {aside.at.step}: {aside.cause}"
@@ -241,24 +338,16 @@ def _do(
                 f"If the loss is acceptable, run again with --set run.error_budget={bad}."
             )
 
-    failures = executor.run(task, list(missing.values()), on_commit, on_aside)
-    if failures:
-        for failure in failures:
-            folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
-        first = failures[0]
-        raise UnitError(
-            f"{len(failures)} of {len(units)} units of {stage.name} failed in every attempt; the others are "
-            f"committed. The first: unit {first.unit.number}: {first.error}. See {folder.failed} for the "
-            f"tracebacks, and run the same command again to repeat only these."
-        )
-    if other:
-        raise ResumeError(not_the_same(stage.name, other))
-    lost = [unit.number for unit in units if unit.key not in collected.units]
-    if lost:
-        raise RunError(f"{stage.name}: units {lost[:5]} are neither committed nor failed; this is a fault of ours")
-    results = folder.finish(progress.plans[stage.name], collected, keys)
-    folder.remove_orphans(collected)
-    return results
+    return on_aside
+
+
+def _given_up(stage: Stage, units: int, failures: Sequence[Failure], folder: StageFolder) -> UnitError:
+    first = failures[0]
+    return UnitError(
+        f"{len(failures)} of {units} units of {stage.name} failed in every attempt; the others are "
+        f"committed. The first: unit {first.unit.number}: {first.error}. See {folder.failed} for the "
+        f"tracebacks, and run the same command again to repeat only these."
+    )
 
 
 def _passes(plan: Plan) -> list[str]:
@@ -300,7 +389,7 @@ def _upstream(
     return Upstream(run, {name: (folders[name], progress.plans[name]) for name in after}, progress.session)
 
 
-def _stages_record(plan: Plan) -> list[dict[str, Any]]:
+def stages_record(plan: Plan) -> list[dict[str, Any]]:
     """The stages of a run as run.json has them, before any is planned."""
     folders = ((stage.name, plan.identity(stage.name).fingerprint) for stage in plan.stages)
     return [{"stage": name, "folder": stage_folder(name, print_), "plan": None} for name, print_ in folders]

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from corpusmill.beats import Beat
-from corpusmill.errors import StorageError
+from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute import Executor, ignored
 from corpusmill.run_folder import RunFolder, StageFolder
 from corpusmill.run_records import DamagedFile, DamagedRecord
@@ -105,6 +105,10 @@ class Repairs:
         folder.put_away(error.name)
         self._warn(f"{error.name}: {error.problem}", "its units are done again")
 
+    def resized(self, folder: StageFolder, results: Results) -> list[DamagedFile]:
+        """The outputs of a complete stage that are not there, or of another size."""
+        return folder.resized(results)
+
     def forget(self, folder: StageFolder, stage: str, files: Sequence[DamagedFile]) -> None:
         """Have the units of damaged files done again."""
         keys = {file.key for file in files}
@@ -166,6 +170,34 @@ class Repairs:
             size += 0 if key in known else int(sizes[number])
         if first < len(results):
             yield UnitsToCheck(results.stage, first, len(results))
+
+
+class Untouched(Repairs):
+    """A run that others are at work on: nothing in it may be set aside, because they may be reading it, and not each of
+    many workers can read what all of them wrote. Sizes are compared by the one that ends a stage; what is damaged ends
+    the call, with the way to repair it."""
+
+    def set_aside(self, folder: StageFolder, error: DamagedRecord) -> None:
+        raise ResumeError(f"{error.name}: {error.problem}. {self._repair}") from error
+
+    def resized(self, folder: StageFolder, results: Results) -> list[DamagedFile]:
+        return []
+
+    def forget(self, folder: StageFolder, stage: str, files: Sequence[DamagedFile]) -> None:
+        shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])
+        raise ResumeError(f"{stage}: {shown}. {self._repair}")
+
+    def compare(
+        self, where: Mapping[str, tuple[str, str]], results: Mapping[str, Results], executor: Executor, session: str
+    ) -> None:
+        pass
+
+    @property
+    def _repair(self) -> str:
+        return (
+            f"Workers that share a run do not repair it: stop all of them, and have one machine do so with "
+            f"corpusmill run RECIPE --folder {self.run.place}"
+        )
 
 
 def differences(commit: Commit, before: Commit | None) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.outputs import check_writer, publish_files
 from corpusmill.engine.pass_documents import PassDocuments, read_documents
 from corpusmill.engine.signals import signals_of_kept
-from corpusmill.engine.text_files import Part, TextFile, part_files, text_files
+from corpusmill.engine.text_files import Part, TextFile, megabytes_of, part_files, text_files
 from corpusmill.engine.token_files import IDS, read_ids
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
@@ -69,7 +69,7 @@ class WriteDocuments:
         read += [upstream.results(stage)["signals"] for stage in self.passes]
         if wants_tokens(self.writer):
             read += [upstream.results(TOKENS)["tokens"], upstream.results(self.before.texts)[IDS]]
-        for file in text_files(self.writer, results):
+        for file in text_files(megabytes_of(self.writer), results):
             content = [f"{files.checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for files in read]
             yield Planned(file, tuple(content))
 

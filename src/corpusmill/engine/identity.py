@@ -29,7 +29,7 @@ TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTIL
 OURS = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 OTHERS = re.compile(r"^\s*(?:from (\w+)[\w.]* import |import (\w+))", re.MULTILINE)
 OTHERWISE_NAMED = {"yaml": "PyYAML"}  # to find this out, all that is installed must be read: 0.1 s
-TRANSPORT = {"fsspec", "s3fs", "gcsfs"}  # they carry bytes, and cannot change which
+TRANSPORT = {"fsspec", "obstore", "boto3", "botocore"}  # they carry bytes, and cannot change which
 
 
 @runtime_checkable

@@ -21,9 +21,10 @@ from typing import Any
 import xxhash
 
 from corpusmill.engine.pass_parts import InputPieces, SourcePieces
-from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, is_dataset
+from corpusmill.errors import InputError
+from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
-from corpusmill.storage import FileInfo, expand
+from corpusmill.storage import FileInfo, is_outside, selected
 from corpusmill.units import Planned
 
 MEGABYTE = 1 << 20
@@ -69,18 +70,23 @@ def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
 
 def find_source(source: Source) -> SourceFiles:
     """The files of a source. Raises InputError if it has none."""
-    return measured(_files(source))
+    return measured(files_of(source))
 
 
-def _files(source: Source) -> tuple[FileInfo, ...]:
+def files_of(source: Source) -> tuple[FileInfo, ...]:
+    """The files of a source, in order, of which nothing is read. Raises InputError if it has none."""
     suffixes = source.reader.suffixes if isinstance(source.reader, NamesFiles) else ()
     found: dict[str, FileInfo] = {}
     if places := [path for path in source.paths if not is_dataset(path)]:
-        found |= {file.path: file for file in expand(places, suffixes)}
+        found |= {file.path: file for file in selected(files_at(source.reader, places), source.root)}
     for path in source.paths:
         if is_dataset(path):
             found |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
-    return tuple(sorted(found.values(), key=lambda file: file.name))
+    left = selected(sorted(found.values(), key=lambda file: file.name), exclude=source.exclude)
+    if not left:
+        raise InputError(f"exclude leaves out all {len(found)} files of {source.source}: {', '.join(source.exclude)}")
+    # Whatever is outside of the root comes after what is inside, so that it is no earlier copy of that.
+    return tuple(sorted(left, key=lambda file: is_outside(file.name)) if source.root else left)
 
 
 def measured(files: tuple[FileInfo, ...]) -> SourceFiles:

@@ -5,7 +5,7 @@ follow each other take their keys from the pass before them, one after the other
 verdicts together with the documents:
 
     pass-1    read, steps, keys          units of input, see `inputs`
-    LABEL-…   the stages of each corpus step, ending in LABEL-verdicts
+    LABEL-…   the stages of each corpus step, LABEL-verdicts among them
     pass-2    documents and verdicts, steps
     tokens    token ids of the kept documents
     epochs    the same of those that a mix draws more than once, time after time
@@ -15,6 +15,8 @@ verdicts together with the documents:
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_tokens
 from corpusmill.engine.earlier_runs import earlier_keys
@@ -35,7 +37,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.selection import applied
-from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform
+from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Planned, Resources, Stage
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
@@ -94,6 +96,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             another=number < len(passes),
             encodes=encodes and last_texts,
             split_at=pack.split_at if pack and encodes and last_texts else None,
+            room=pack.length if pack and encodes and last_texts and keeps_parts(tokenize) else None,
             limited=None if infos else _limited(recipe),
             # A pass that cannot drop a document does the same work whatever the settings are.
             **(drops if judged or batch_steps else {}),
@@ -117,7 +120,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
                 special_tokens(tokenize) if tokenize and draws(request.step) else 1,
             )
             stages += request.step.stages(keys)
-            judged.append(Verdicts(request.label, request.step, stages[-1].name, request.only))
+            judged.append(Verdicts(request.label, request.step, f"{request.label}-verdicts", request.only))
     mix = next((label for label, step in named if draws(step)), None)
     names = tuple(info.stage for info in infos)
     documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
@@ -140,8 +143,9 @@ def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
 def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
     """The steps of each pass that see a batch, and the corpus steps that follow it.
 
-    Corpus steps have their keys from one pass, up to the first that changes texts: what is cut must be cut first. A
-    step that wants a pass of its own begins one: reading, and documents that verdicts drop, are left to the one before.
+    Corpus steps have their keys from one pass, up to the first that changes texts: what is cut must be cut first; and
+    up to one whose keys are made of the verdicts of another, as of the number of copies. A step that wants a pass of
+    its own begins one: reading, and documents that verdicts drop, are left to the one before.
     """
     begun = True  # the pass has something to do before its steps
     while True:
@@ -149,7 +153,7 @@ def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
         while steps and not isinstance(steps[0][1], CorpusStep) and not _begins_pass(steps[0][1], batch, begun):
             batch.append(steps.pop(0))
         corpus: list[Named] = []
-        while steps and isinstance(steps[0][1], CorpusStep):
+        while steps and isinstance(steps[0][1], CorpusStep) and not _judges_by(steps[0][1], corpus):
             corpus.append(steps.pop(0))
             if corpus[-1][1].cuts:
                 break
@@ -157,6 +161,11 @@ def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
         if not corpus and not steps:
             return
         begun = bool(corpus)
+
+
+def _judges_by(step: CorpusStep, before: Sequence[Named]) -> bool:
+    """Whether a corpus step needs a signal that one of these steps leaves."""
+    return any(need.partition(".")[0] == label for need in step.needs for label, _ in before)
 
 
 def _begins_pass(step: Any, batch: Sequence[Named], begun: bool) -> bool:
@@ -199,7 +208,7 @@ def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upst
 
 
 def _later_pass(name: str, work: Pass) -> Stage:
-    """Each file of documents with the verdicts on them: of a stage of one unit, or of the unit of the same number."""
+    """Each file of documents with the verdicts on them: of a unit for some neighbouring files, or for this one."""
     verdicts = tuple(judge.stage for judge in work.judged)
 
     def units(upstream: Upstream) -> Iterator[Planned]:
@@ -228,7 +237,8 @@ def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], st
     """What the verdicts on each unit hold."""
     results = upstream.results(judge.stage)
     if "slices" in results.outputs:
-        digests = upstream.arrays(results["slices"].path(0))["digests"]
+        arrays = [upstream.arrays(path)["digests"] for path in results["slices"].paths.to_pylist()]
+        digests = np.concatenate(arrays)
         return lambda unit: bytes(digests[unit]).hex()
     names = ("verdicts", "cuts") if judge.step.cuts else ("verdicts",)
     return lambda unit: ",".join(results[name].checksum(unit) for name in names)

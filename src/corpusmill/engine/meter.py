@@ -118,6 +118,13 @@ class Meter:
             if self._stage.is_done:
                 self._tell(None)
 
+    def elsewhere(self, key: str) -> None:
+        """Another driver has done a unit of the stage."""
+        if self._stage:
+            self._stage.elsewhere(key)
+            if self._stage.is_done:
+                self._tell(None)
+
     def pulse(self, pulse: Pulse) -> None:
         self._pulse = pulse
         self._tell(pulse)
@@ -176,6 +183,11 @@ class _StageMeter:
             self._committed += self._size[commit.key]
             self._expected += self._size[commit.key]
             self._here.add(_seen_by(commit, self._labels))
+
+    def elsewhere(self, key: str) -> None:
+        if key in self._missing:
+            self._missing.remove(key)
+            self._committed += self._size[key]
 
     def progress(self, at_work: Sequence[AtWork]) -> dict[str, Any]:
         """The fields of StageProgress that are of the stage alone."""
@@ -255,6 +267,11 @@ def _seen_by(commit: Commit, labels: Sequence[str]) -> _Seen:
         return _Seen(outputs["text"].rows)
     documents = facts.get("documents", 0)
     return _Seen(documents if isinstance(documents, int) else 0)
+
+
+def documents_of(commit: Commit) -> int:
+    """The documents that a unit has seen; 0 where it says nothing of documents."""
+    return _seen_by(commit, ()).documents
 
 
 def _bytes_in(facts: Mapping[str, Any], label: str) -> int:

@@ -51,9 +51,10 @@ from corpusmill.facts import Facts, add
 from corpusmill.keys import CUTS, Keys, of_some
 from corpusmill.read import ReadCounts
 from corpusmill.schema import COUNTED, DEAD, DOCUMENT, STORED
-from corpusmill.steps import Tokenize, UsesCode
+from corpusmill.steps import Tokenize, UsesCode, keeps_parts
 from corpusmill.steps.markup import is_markup
 from corpusmill.steps.verdict import bounds
+from corpusmill.steps.verdict_tables import table_of
 from corpusmill.text.integrity import integrity
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.unit_io import UnitIO
@@ -82,6 +83,7 @@ class Pass:
     another          another pass follows, whether or not there are verdicts between
     encodes          writes the token ids of its documents
     split_at         where packing may cut documents: that is written beside the ids
+    room             tokens of a row, where the ids depend on it
     limited          which documents the first pass takes; None for all
 
     `measure_dropped` and `dropped_text` are those of `recipe.parts.RunSettings`. With "first" and "none", dropped
@@ -100,6 +102,7 @@ class Pass:
     another: bool = False
     encodes: bool = False
     split_at: SplitAt | None = None
+    room: int | None = None
     limited: Limited | None = None
     measure_dropped: str = "all"
     dropped_text: str = "sample"
@@ -110,7 +113,7 @@ class Pass:
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts, counted = self._text_facts(), self._pass_facts()
         chosen = ChosenTexts(self.dropped_text)
-        ids = TokenIds(self.tokenizer, self.split_at, io) if self.encodes and self.tokenizer else None
+        ids = TokenIds(self.tokenizer, self.split_at, self.room, io) if self.encodes and self.tokenizer else None
         careful = Careful(io)
         spent: dict[str, float] = {}
         for batch in self._read(inputs, io, careful):
@@ -153,8 +156,11 @@ class Pass:
     def check(self) -> None:
         """Put no documents through the steps, as every unit does first.
 
-        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it.
+        Raises RecipeError if a step asks for what no step before it leaves, or cannot work with it; AssetError if the
+        tokenizer lacks the tokens between parts of documents.
         """
+        if self.tokenizer is not None and keeps_parts(self.tokenizer):
+            self.tokenizer.open()
         batch = self._nothing()
         for request in self.requests:
             self._keys(request, batch, self._stored(batch, self._count(batch)), pa.array([], pa.bool_()))
@@ -365,7 +371,7 @@ class Pass:
         if has_left:
             return pc.if_else(changed, pa.scalar(None, pa.int64()), tokens)
         if ids is not None:
-            tokens = _replaced(tokens, kept, ids.add(texts.filter(pa.array(kept))))
+            tokens = _replaced(tokens, kept, ids.add(texts.filter(pa.array(kept)), batch.docs.filter(pa.array(kept))))
             unknown = unknown & ~kept
         if unknown.any():
             tokens = _replaced(tokens, unknown, self.tokenizer.count(texts.filter(pa.array(unknown))))
@@ -375,9 +381,10 @@ class Pass:
         """The same of a batch of which nothing was counted before."""
         assert self.tokenizer
         kept = batch.dropped == KEPT
-        texts = batch.docs["text"] if kept.all() else batch.docs["text"].filter(pa.array(kept))
+        docs = batch.docs.select(["id", "url", "text"])
+        docs = docs if kept.all() else docs.filter(pa.array(kept))
         tokens = np.zeros(len(kept), np.int64)
-        tokens[kept] = ids.add(texts) if ids is not None else self.tokenizer.count(texts)
+        tokens[kept] = ids.add(docs["text"], docs) if ids is not None else self.tokenizer.count(docs["text"])
         for rows, dropped in batch.texts_of_dropped():
             tokens[rows] = self.tokenizer.count(dropped)
         return pa.array(tokens)
@@ -531,8 +538,9 @@ def _write_dead(io: UnitIO, source: str, dead: pa.RecordBatch) -> None:
 
 def _verdicts_on(number: int, judge: Verdicts, results: Results, io: UnitIO) -> tuple[pa.Table, pa.Table]:
     """The verdicts and cuts of a step on the documents of a unit."""
-    if "slices" in results.outputs:  # one table for all units
-        start, stop = io.arrays(results["slices"].path(0))["offsets"][number : number + 2].tolist()
-        return io.rows(results["verdicts"].path(0), start, stop).combine_chunks(), CUTS.empty_table()
+    if "slices" in results.outputs:  # one table for some neighbouring units
+        table, place = table_of(results, number)
+        start, stop = io.arrays(results["slices"].path(table))["offsets"][place : place + 2].tolist()
+        return io.rows(results["verdicts"].path(table), start, stop).combine_chunks(), CUTS.empty_table()
     cuts = io.table(results["cuts"].path(number)).combine_chunks() if judge.step.cuts else CUTS.empty_table()
     return io.table(results["verdicts"].path(number)).combine_chunks(), cuts

@@ -225,7 +225,7 @@ def check_assets(step: Any) -> None:
 
 def _importable(recipe: Recipe, findings: Findings) -> None:
     """Whether workers can be sent the steps, readers and writers that are a user's own."""
-    if recipe.run.executor != "processes":
+    if recipe.run.executor == "serial":
         return
     named = [
         *(("read", index, source.reader) for index, source in enumerate(recipe.read)),

@@ -22,6 +22,7 @@ from corpusmill.engine.tokens import EPOCHS, IDENTITY
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards.layout import INDEX, Entry, table_name
+from corpusmill.shards.loss import Loss
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange, Totals
 from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents
@@ -112,7 +113,8 @@ class PackRows:
         pack, tokens = self.pack, tokens_per_file(self.writer)
         if pack is None:
             return ShardCuts("concat", tokens, tokens)
-        return ShardCuts(pack.method, pack.length, tokens, pack.remainder, pack.split_at)
+        shortest = getattr(pack, "shortest", 1)
+        return ShardCuts(pack.method, pack.length, tokens, pack.remainder, pack.split_at, shortest)
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
         return _shard_units(self.cuts(), self.stream, upstream)
@@ -134,6 +136,8 @@ class PackRows:
             checksum = write_documents(batches, plan.first_document, packed.lengths, table)
             rows = written.rows if self.pack else 0
             io.notes["entry"] = json.dumps(asdict(replace(written, rows=rows, table_xxh3_128=checksum)))
+            if loss := self._loss():
+                io.notes["loss"] = json.dumps(loss.to_json())
             io.notes["tokenizer"] = json.dumps(TokenizerFacts.of(self.tokenize.open()))
             return
         for suffix, path in files.items():
@@ -166,8 +170,16 @@ class PackRows:
             entries,
             name=self.writer.stem,
             has_rows=self.pack is not None,
+            loss=Loss.from_json(json.loads(shards.notes["loss"][0])) if "loss" in shards.notes else None,
         )
         run.write_output(name, INDEX, index.to_bytes())
+
+    def _loss(self) -> Loss | None:
+        """Which tokens have no loss: by what made them, and by the writer."""
+        loss: Loss = getattr(self.tokenize, "loss", None) or Loss()
+        goldfish = getattr(self.writer, "goldfish", None)
+        loss = replace(loss, k=goldfish.k, h=goldfish.h) if goldfish else loss
+        return loss if loss != Loss() else None
 
     def check(self) -> None:
         check_writer(self.writer)

@@ -47,14 +47,18 @@ class Part(NamedTuple):
     tokens: tuple[str, str] | None = None
 
 
-def text_files(writer: DocumentWriter, results: Results) -> Iterator[TextFile]:
-    """The files of text that a writer makes of the results of a pass, as its `mb_per_file` and `single_file` say.
-
-    A file ends with the row group that brings its text to `mb_per_file`; a row group has up to 32 MiB of text.
-    """
-    megabytes = MB_PER_FILE
+def megabytes_of(writer: DocumentWriter) -> int:
+    """Of text in a file, as the writer's `mb_per_file` and `single_file` say."""
     if isinstance(writer, SizesFiles):
-        megabytes = UNLIMITED if writer.single_file else writer.mb_per_file
+        return UNLIMITED if writer.single_file else writer.mb_per_file
+    return MB_PER_FILE
+
+
+def text_files(megabytes: int, results: Results) -> Iterator[TextFile]:
+    """The files of text that are made of the results of a pass, of so many megabytes of text each.
+
+    A file ends with the row group that brings its text to them; a row group has up to 32 MiB of text.
+    """
     waiting: list[UnitPart] = []
     size = 0
     written = False

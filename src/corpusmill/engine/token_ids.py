@@ -19,7 +19,7 @@ from corpusmill.facts import add
 from corpusmill.models.token_breaks import token_breaks
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.pack import UnitTokens
-from corpusmill.steps import Tokenize
+from corpusmill.steps import Arranges, Tokenize, keeps_parts
 from corpusmill.tokens.breaks import SplitAt, of_documents
 from corpusmill.unit_io import UnitIO, Upstream
 
@@ -36,6 +36,7 @@ class TokenIds:
 
     step: Tokenize
     split_at: SplitAt | None
+    room: int | None  # tokens of a row
     io: UnitIO
     _ids: list[NDArray[Any]] = field(default_factory=list)
     _lengths: list[NDArray[np.int64]] = field(default_factory=list)
@@ -47,15 +48,25 @@ class TokenIds:
         self._tokenizer: Tokenizer = self.step.open()
         self._special = special_tokens(self.step)
 
-    def add(self, texts: pa.LargeStringArray) -> NDArray[np.int64]:
+    def add(self, texts: pa.LargeStringArray, docs: pa.RecordBatch) -> NDArray[np.int64]:
         """(documents,) tokens of each text, without those that begin and end a document.
+
+        docs   the documents of these texts, with `id` and `url`
 
         Raises AssetError if an id differs from the reference's.
         """
-        ids, lengths = self.step.encode(texts)
-        if self.split_at:
-            at = token_breaks(self._tokenizer, texts, ids, lengths, self.split_at)
+        arranged = None
+        if isinstance(self.step, Arranges):
+            named = {"id": docs["id"], "url": docs["url"], "text": texts}
+            arranged = self.step.arrange(pa.RecordBatch.from_pydict(named), self.room, self.split_at)
+        if arranged is not None:
+            ids, lengths, at = arranged
             self._breaks.append(self._tokens + at)
+        else:
+            ids, lengths = self.step.encode(texts)
+            if self.split_at:
+                at = token_breaks(self._tokenizer, texts, ids, lengths, self.split_at)
+                self._breaks.append(self._tokens + at)
         self._ids.append(ids)
         self._lengths.append(lengths)
         self._tokens += len(ids)
@@ -68,7 +79,7 @@ class TokenIds:
     def write(self) -> None:
         arrays = {"ids": np.concatenate([np.empty(0, self._tokenizer.dtype), *self._ids])}
         arrays["lengths"] = np.concatenate([np.empty(0, np.int64), *self._lengths])
-        if self.split_at:
+        if self.split_at or keeps_parts(self.step):
             arrays["breaks"] = np.concatenate([np.empty(0, np.int64), *self._breaks])
         self.io.write_arrays(IDS, len(arrays["lengths"]), **arrays)
 

@@ -102,7 +102,7 @@ class RepeatDocuments:
     def units(self, upstream: Upstream) -> Iterator[Planned]:
         results, tokens = upstream.results(self.before.stage), upstream.results("tokens")["tokens"]
         ids = upstream.results(self.before.texts)[IDS]
-        for time in range(1, int(upstream.results(self.verdicts).numbers("epochs")[0])):
+        for time in range(1, int(upstream.results(self.verdicts).numbers("epochs").max())):
             for i in range(len(results)):
                 read = (results["docs"], results["signals"], tokens, ids)
                 yield Planned(Repetition(i, time), (*(files.checksum(i) for files in read), str(time)))

@@ -7,17 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
 
-from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError, StorageError, did_you_mean
+from corpusmill.errors import (
+    AssetError,
+    ClusterError,
+    InputError,
+    MissingExtraError,
+    RecipeError,
+    StorageError,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
     from corpusmill.beats import Beat
     from corpusmill.unit_io import StageTask
     from corpusmill.units import Aside, Commit, Unit
 
+T = TypeVar("T")
 # A second attempt would fail the same way.
-PERMANENT_ERRORS = (RecipeError, InputError, AssetError, MissingExtraError, StorageError)
+PERMANENT_ERRORS = (RecipeError, InputError, AssetError, ClusterError, MissingExtraError, StorageError)
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,12 @@ class NamedExecutor(Executor, Protocol):
     """One that a recipe can name."""
 
     @classmethod
-    def start(cls, workers: int, preload: Sequence[str]) -> Self:
-        """An executor of `workers` workers, which import these modules first."""
+    def start(cls, workers: int | None, preload: Sequence[str], address: str | None = None) -> Self:
+        """An executor whose workers import these modules first.
+
+        workers   how many, at most; None: as many as there are processors
+        address   of a cluster, for executors that have one
+        """
         ...
 
 
@@ -94,8 +107,41 @@ class Pulsing(Protocol):
     on_pulse: OnPulse | None
 
 
+class Feed(Protocol):
+    """Units that are not known beforehand, because others take some of them: its length is 0 while there is none."""
+
+    def __len__(self) -> int: ...
+    def pop(self) -> "Unit": ...
+
+
+@runtime_checkable
+class Together(Protocol):
+    """An executor that does the units of a stage together with other drivers of the same run. While it does, it calls
+    `on_elsewhere`, if that is set, with the key of each unit that it finds done by another.
+
+    `once` returns what `there` finds, or what `make` makes; of all drivers one makes it, and the others wait until it
+    is there.
+    """
+
+    on_elsewhere: Callable[[str], None] | None
+
+    def once(self, folder: str, name: str, there: Callable[[], T | None], make: Callable[[], T]) -> T: ...
+
+
 # Modules of this folder that are not executors.
-HELPERS = ("attempts", "cpus", "failures", "memory", "on_demand", "warm_start")
+HELPERS = (
+    "announce",
+    "attempts",
+    "cpus",
+    "failures",
+    "leased",
+    "memory",
+    "on_demand",
+    "ray_cluster",
+    "ray_worker",
+    "versions",
+    "warm_start",
+)
 
 
 def ignored(unit: "Unit", aside: "Aside") -> None:

@@ -1,4 +1,4 @@
-"""How many processors this process may use: of the machine's, those that affinity and control groups leave it."""
+"""How many processors this process may use: of the machine's, those that affinity, control groups and Slurm leave."""
 
 import os
 from pathlib import Path
@@ -10,6 +10,11 @@ def usable() -> int:
     """Processors that this process may keep busy, at least 1."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cgroup_quota()
+    # A cluster need not bind jobs to what they asked for. The first is of a task, the second of all on this node.
+    for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
+        if (allotted := os.environ.get(name, "")).isdigit():
+            count = min(count, int(allotted))
+            break
     return max(1, min(count, round(quota + 0.49)) if quota else count)  # half a processor is worth a worker
 
 

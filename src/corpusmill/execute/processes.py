@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,10 +23,12 @@ from corpusmill.execute import (
     AtWork,
     Check,
     Failure,
+    Feed,
     OnAside,
     OnCommit,
     OnPulse,
     Pulse,
+    cpus,
     ignored,
     warm_start,
 )
@@ -35,7 +37,7 @@ from corpusmill.execute.failures import OUT_OF_MEMORY, Ended, of_error, of_exit
 from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory, resident
 from corpusmill.execute.serial import Serial
 from corpusmill.unit_io import StageTask
-from corpusmill.units import At, Commit, Unit, now
+from corpusmill.units import At, Care, Commit, Unit, now
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class Processes:
         self._script = False  # whether workers import the script that was started, which has steps of the recipe
 
     @classmethod
-    def start(cls, workers: int, preload: Sequence[str]) -> Self:
-        return cls(workers, preload=preload)
+    def start(cls, workers: int | None, preload: Sequence[str], address: str | None = None) -> Self:
+        return cls(workers or cpus.usable(), preload=preload)
 
     def check(self, checks: Sequence[Check]) -> None:
         self._import_script_for(checks)
@@ -111,17 +113,20 @@ class Processes:
     def run(
         self, task: StageTask, units: Sequence[Unit], on_commit: OnCommit, on_aside: OnAside = ignored
     ) -> list[Failure]:
+        return self.run_feed(task, [*reversed(units)], on_commit, on_aside)
+
+    def run_feed(self, task: StageTask, feed: Feed, on_commit: OnCommit, on_aside: OnAside = ignored) -> list[Failure]:
+        """`run` of units that come one by one: until there is none, and those that there were are done."""
         self._import_script_for(task)
         at_a_time = task.needs.at_a_time(self.workers)
         self._keep_workers(at_a_time)
-        todo: list[Unit | Attempts] = [*reversed(units)]
+        again: list[Attempts] = []
         failures: list[Failure] = []
         pulses = self.on_pulse is not None
         next_pulse = 0.0
 
         def assign(worker: _Worker) -> None:
-            job = todo.pop() if todo else None
-            worker.job = Attempts(task, job, self.attempts) if isinstance(job, Unit) else job
+            worker.job = again.pop() if again else Attempts(task, feed.pop(), self.attempts) if feed else None
             worker.at, worker.beat, worker.since = None, None, now()
             if worker.job is None:
                 with contextlib.suppress(OSError):
@@ -138,12 +143,15 @@ class Processes:
         try:
             for worker in list(self._workers.values()):
                 assign(worker)
-            while todo and len(self._workers) < at_a_time:
+            while feed and len(self._workers) < at_a_time:
                 assign(self._spawn())
             while busy := [pipe for pipe, worker in self._workers.items() if worker.job]:
                 if pulses and now() >= next_pulse:
                     self._pulse()
                     next_pulse = now() + EVERY
+                    idle = [worker for worker in self._workers.values() if not worker.job]
+                    while idle and (again or feed):  # of a feed that had none before
+                        assign(idle.pop())
                 for pipe in wait(busy, EVERY if pulses else None):
                     assert isinstance(pipe, Connection)
                     worker = self._workers[pipe]
@@ -167,12 +175,12 @@ class Processes:
                         if job.failure:
                             failures.append(job.failure)
                         else:
-                            todo.append(job)
+                            again.append(job)
                         if isinstance(answer, Ended) and answer.kind == OUT_OF_MEMORY:
                             self._retire(worker)
                     if pipe in self._workers:
                         assign(worker)
-                    if todo and len(self._workers) < at_a_time:
+                    if len(self._workers) < at_a_time and (again or feed):
                         assign(self._spawn())
         except BaseException:
             self.close()
@@ -180,6 +188,27 @@ class Processes:
         if task.needs.keeps:
             self._keep_workers(0)
         return failures
+
+    def attempt(
+        self, task: StageTask, unit: Unit, care: Care, on_beat: Callable[[Beat], None] | None = None
+    ) -> tuple[Any, At | None]:
+        """One attempt at a unit in a worker: its answer, see `_answer`, and where it was last, if it said so.
+
+        A worker that has the task in memory is taken, if there is one.
+        """
+        worker = next((worker for worker in self._workers.values() if worker.task is task), None) or self._spawn()
+        with contextlib.suppress(OSError):  # it died while idle: what is read from its pipe next will say so
+            if worker.task is not task:
+                worker.pipe.send(task)
+                worker.task = task
+            worker.pipe.send((unit, care, on_beat is not None))
+        at: At | None = None
+        while isinstance(answer := self._answer(worker), At | Beat):
+            if isinstance(answer, At):
+                at = answer
+            elif on_beat:
+                on_beat(answer)
+        return answer, at
 
     def _keep_workers(self, most: int) -> None:
         """End workers that have nothing to do, until there are at most so many."""
@@ -224,7 +253,7 @@ class Processes:
             self._lifeline = self._context.Pipe(duplex=False)
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, self._lifeline[0]), daemon=True)
-        with _sigint_blocked(), contextlib.nullcontext() if self._script else warm_start.script_hidden():
+        with sigint_blocked(), contextlib.nullcontext() if self._script else warm_start.script_hidden():
             process.start()
         there.close()
         self._workers[here] = _Worker(process, here)
@@ -249,7 +278,7 @@ class Processes:
 
 
 @contextlib.contextmanager
-def _sigint_blocked() -> Iterator[None]:
+def sigint_blocked() -> Iterator[None]:
     """Keep Ctrl-C from the fork server, which starts with the first worker and would end with a traceback."""
     if os.name == "nt":
         yield
@@ -265,7 +294,7 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
     """The life of a worker: work and units in, commits or errors out, until the driver hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to handle
     threading.Thread(target=_die_with, args=(lifeline,), daemon=True).start()
-    _one_thread()
+    one_thread()
     keep_memory()
     task: StageTask | None = None
     while True:
@@ -277,7 +306,8 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
             give_memory_back()
             continue
         if isinstance(message, _Checks):
-            pipe.send(message.passed())
+            with contextlib.suppress(OSError):  # the driver may be gone: the next `recv` says so
+                pipe.send(message.passed())
             continue
         if isinstance(message, StageTask):
             task = message
@@ -308,7 +338,7 @@ def _die_with(lifeline: Connection) -> None:
         os._exit(1)
 
 
-def _one_thread() -> None:
+def one_thread() -> None:
     """Workers share the cores by being many, so each has one thread."""
     for variable in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "TOKENIZERS_PARALLELISM"):
         os.environ[variable] = "false" if variable == "TOKENIZERS_PARALLELISM" else "1"

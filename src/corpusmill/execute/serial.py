@@ -22,7 +22,7 @@ class Serial:
     _next_pulse: float = field(default=0.0, init=False, repr=False)  # units may be short
 
     @classmethod
-    def start(cls, workers: int, preload: Sequence[str]) -> Self:
+    def start(cls, workers: int | None, preload: Sequence[str], address: str | None = None) -> Self:
         return cls()
 
     def check(self, checks: Sequence[Check]) -> None:

@@ -7,20 +7,29 @@ import pickle
 import re
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
 from corpusmill import leftovers
 
 PACKAGE = Path(__file__).parent.parent
+LONGEST = 70  # bytes of a folder in which a socket may lie: systems allow 103, and 32 are the names below it
 ENGINE = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
 ELSEWHERE = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
 
 
 def context() -> Any:
     """How workers are started: forked from the server, where the system can."""
+    if os.name != "nt" and len(os.fsencode(tempfile.gettempdir())) > LONGEST:
+        before, tempfile.tempdir = tempfile.tempdir, "/tmp"
+        try:
+            util.get_temp_dir()  # it is made once, and kept
+        finally:
+            tempfile.tempdir = before
     return multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
 
 
@@ -45,8 +54,6 @@ def start(preload: Sequence[str]) -> None:
 def _hold_sockets() -> Any:
     """Mark the folder with this process's sockets, so that others can remove it if this one is killed; and remove those
     of others that were."""
-    from multiprocessing import util
-
     folder = Path(util.get_temp_dir())
     held = leftovers.hold(folder)
     leftovers.tidy(folder.parent, "pymp-*")

@@ -166,9 +166,10 @@ def thresholds(step: Any) -> tuple[str, ...]:
 
     >>> from corpusmill.steps.filter.language import Language
     >>> thresholds(Language())
-    ('languages', 'min_score', 'min_scores')
+    ('min_score', 'languages', 'min_scores')
     """
-    return (*(rule.parameter for rule in rules_of(step)), *getattr(step, "threshold_parameters", ()))
+    named = (*(rule.parameter for rule in rules_of(step)), *getattr(step, "threshold_parameters", ()))
+    return tuple(dict.fromkeys(named))
 
 
 def join_reasons(**hits: pa.Array) -> pa.Array:

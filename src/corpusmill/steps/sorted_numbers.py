@@ -27,3 +27,13 @@ def within(numbers: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int6
     """Those of some sorted numbers."""
     first, last = np.searchsorted(numbers, [start, stop])
     return numbers[first:last]
+
+
+def absent(numbers: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which of the numbers are not among the others, which are sorted. (np.isin hashes, see above.)"""
+    if not len(others):
+        return np.ones(len(numbers), bool)
+    at = np.searchsorted(others, numbers)
+    at[at == len(others)] = 0  # greater than all, so not equal to the first
+    different: NDArray[np.bool_] = others[at] != numbers
+    return different

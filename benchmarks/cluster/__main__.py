@@ -1,0 +1,38 @@
+"""python -m benchmarks.cluster; see the package."""
+
+import argparse
+import os
+from pathlib import Path
+
+from benchmarks.cluster import chaos, scheduling, whole
+from benchmarks.common import Figure, Workload, heading, verdict
+
+PARTS = ("whole", "same", "flat", "scaling", "chaos")
+
+parser = argparse.ArgumentParser(prog="benchmarks.cluster", description=__doc__)
+parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+parser.add_argument("--workload", type=Path, default=Path("build/workload"))
+parser.add_argument("--slice", action="store_true", help="a tenth of the workload; start-up then weighs more")
+parser.add_argument("--nodes", type=int, nargs="*", default=[2, 4])
+parser.add_argument("--units", type=int, default=100_000)
+parser.add_argument("--kills", type=int, default=20)
+parser.add_argument("--seed", type=int, default=20240229)
+
+if __name__ == "__main__":
+    given = parser.parse_args()
+    os.environ["RAY_AUTH_MODE"] = "disabled"  # of clusters on this machine, for minutes
+    workload = Workload.open(given.workload)
+    workload = workload.slice if given.slice else workload
+    heading(workload, "benchmarks.cluster")
+    figures: list[Figure] = []
+    if "whole" in given.parts:
+        figures += whole.whole(workload, given.nodes)
+    if "same" in given.parts:
+        figures += whole.same(workload.slice, given.nodes[:1])
+    if "flat" in given.parts:
+        figures += scheduling.flat(given.units)
+    if "scaling" in given.parts:
+        figures += scheduling.scaling()
+    if "chaos" in given.parts:
+        figures += chaos.chaos(given.kills, given.seed)
+    raise SystemExit(verdict(figures))

@@ -1,0 +1,32 @@
+"""Tasks for clusters. In a module of its own, because workers import it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from corpusmill.beats import Beat
+from corpusmill.unit_io import StageTask
+from corpusmill.units import USUAL, At, Care, Commit, Unit
+
+
+@dataclass(frozen=True)
+class Number:
+    value: int
+
+
+@dataclass(frozen=True)
+class Nothing(StageTask):
+    """Units that wait, and leave nothing but their answer: what is measured is what carries them out."""
+
+    wait: float = 0.0
+
+    def run_unit(
+        self,
+        unit: Unit,
+        care: Care = USUAL,
+        at: Callable[[At], None] = lambda _: None,
+        beat: Callable[[Beat], None] | None = None,
+    ) -> Commit | None:
+        time.sleep(self.wait)
+        facts = {"sum": unit.inputs.value, "bins": dict.fromkeys(map(str, range(50)), 1)}
+        return Commit(unit.key, "", {}, facts, {}, self.wait)

@@ -1,0 +1,145 @@
+"""corpusmill add RUN [INPUT …]"""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from corpusmill.cli.common import Folder, Json, print_json, say
+from corpusmill.cli.run import Progress, Shown
+from corpusmill.report.numbers import plural, size
+
+if TYPE_CHECKING:
+    from corpusmill.collection import Change
+    from corpusmill.recipe.model import Recipe
+
+SHOWN = 5  # files that are named
+
+ToSource = Annotated[
+    str | None, typer.Option("--source", metavar="NAME", help="The source of the recipe that is meant.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change, and what would be done anew.")]
+Prepare = Annotated[
+    bool, typer.Option("--prepare", help="Only plan it, for workers: `corpusmill work RUN` on any machines.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes, instead of run.workers.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("add", epilog="Example: corpusmill add runs/web crawl/2024-18/*.warc.gz --dry-run")(add)
+
+
+def add(
+    run: Folder,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT…",
+            help="Files, folders, patterns or URLs, as in `paths`; none to go on with a run that was stopped.",
+            show_default=False,
+        ),
+    ] = None,
+    source: ToSource = None,
+    dry_run: DryRun = False,
+    prepare: Prepare = False,
+    workers: Workers = None,
+    progress: Progress = Shown.AUTO,
+    json: Json = False,
+) -> None:
+    """Add inputs to a run, and do what they add.
+
+    The run becomes a collection: duplicates are found across all of it, and report, mix and shards are of all. The
+    outputs are those of a run from nothing.
+    """
+    from corpusmill import collection, together
+    from corpusmill.run_folder import RunFolder
+
+    recipe, folder = together.of_run(run), RunFolder(run)
+    change = collection.added(recipe, folder, inputs, source) if inputs else None
+    carry_out(folder, recipe, change, dry_run, prepare, workers, progress, json)
+
+
+def carry_out(
+    folder: Any,
+    recipe: "Recipe",
+    change: "Change | None",
+    dry_run: bool,
+    prepare: bool,
+    workers: int | None,
+    progress: Shown,
+    json: bool,
+) -> None:
+    """Change the inputs of a run, and bring it to its end."""
+    from corpusmill import collection, together
+    from corpusmill.engine import preflight
+    from corpusmill.engine.changes import preview
+    from corpusmill.runs import DamagedOutput
+    from corpusmill.runs import run as run_recipe
+
+    if change is not None:
+        recipe = change.recipe
+        for line in in_words(change):
+            say(line)
+    facts = to_json(change)
+    if dry_run or (change is not None and change.files):
+        plan = preflight.ready(recipe, folder).plan  # what is refused must not have changed the run
+        if dry_run:
+            found = preview(folder, plan)
+            units = {"units": found.units, "kept": found.done, "new": found.units - found.done}
+            if json:
+                print_json({"folder": folder.place, **facts, "first_pass": units})
+                return
+            print(
+                f"first pass: {plural(found.units - found.done, 'unit')} to do, {found.done:,} of {found.units:,} kept"
+            )
+            for stage in found.changes:
+                print(str(stage))
+            return
+        assert change is not None
+        collection.keep(folder, change)
+    if prepare:
+        place = together.prepare(recipe, folder.place)
+        print_json({"folder": place, **facts}) if json else print(f"planned. Now: corpusmill work {place}")
+        return
+    from corpusmill.cli.run import show
+
+    shown = Shown.LINES if json and progress is Shown.AUTO else progress
+    try:
+        done = run_recipe(recipe, folder=folder, workers=workers, progress=shown.value)
+    except DamagedOutput as error:
+        show(error.run, json, facts)
+        raise
+    show(done, json, facts)
+
+
+def in_words(change: "Change") -> list[str]:
+    """What is changed, a line each."""
+    to = "to" if change.verb == "add" else "from"
+    lines = [
+        f"{change.verb} {plural(len(files), 'file')} {to} {source}: {_some(files)}"
+        for source in dict.fromkeys(source for source, _ in change.files)
+        for files in [[file for name, file in change.files if name == source]]
+    ]
+    if lines:
+        lines[-1] += f" ({size(change.bytes)}{' in all' if len(lines) > 1 else ''})"
+    same = [path for path in change.known if path not in change.altered]
+    if same:
+        lines.append(f"already in, passed over: {_some(same)}")
+    if change.left_out:
+        lines.append(f"left out, as they were removed from this run: {_some(list(change.left_out))}")
+    if change.altered:
+        lines.append(f"already in, and changed since they were read, so read anew: {_some(list(change.altered))}")
+    return lines
+
+
+def to_json(change: "Change | None") -> dict[str, Any]:
+    if change is None:
+        return {}
+    files = {source: [file for name, file in change.files if name == source] for source in dict(change.files)}
+    said: dict[str, Any] = {"files": files, "bytes": change.bytes}
+    if change.verb == "add":
+        said |= {"known": list(change.known), "changed": list(change.altered), "left_out": list(change.left_out)}
+    return {change.verb: said}
+
+
+def _some(files: list[str]) -> str:
+    return ", ".join(files[:SHOWN]) + (f" and {len(files) - SHOWN:,} more" if len(files) > SHOWN else "")

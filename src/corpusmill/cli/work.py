@@ -1,0 +1,88 @@
+"""corpusmill work RUN"""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corpusmill.cli.common import AGAIN, Json, Settings, print_json
+from corpusmill.cli.run import Progress, Shown
+
+LEASE = 60.0  # seconds: as in `together`, which is imported by the verb that runs
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("work", epilog="Example: corpusmill work web.yaml --folder s3://bucket/runs/web --index 3 --of 16")(
+        work
+    )
+
+
+def work(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A recipe in YAML, or the folder of a run that has one: a path, or a URL.",
+            show_default=False,
+        ),
+    ],
+    settings: Settings = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="The run folder, which all workers reach, instead of run.folder."),
+    ] = None,
+    index: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="I", help="This worker's number, from 0; they begin at different units."),
+    ] = None,
+    of: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many workers there are.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Processes of this worker, instead of all processors it may use."),
+    ] = None,
+    lease: Annotated[
+        float,
+        typer.Option(min=1.0, metavar="SECONDS", help="After so long without a sign of life others take over."),
+    ] = LEASE,
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="Only plan the run, anew if it was planned otherwise, and do nothing.")
+    ] = False,
+    progress: Progress = Shown.AUTO,
+    json: Json = False,
+) -> None:
+    """Take part in a run together with other workers, on any machines; ends when the run is finished."""
+    from corpusmill.execute import warm_start
+
+    is_recipe = run.endswith((".yaml", ".yml")) and "://" not in run
+    if is_recipe:
+        warm_start.start_for(Path(run), settings or ())  # it imports while this process does
+    from corpusmill import together
+    from corpusmill.engine import preflight
+    from corpusmill.termination import Terminated
+
+    place = folder if is_recipe else folder or run
+    recipe = preflight.load(Path(run), settings or ()) if is_recipe else together.of_run(run, settings or ())
+    if prepare:
+        place = together.prepare(recipe, place)
+        print_json({"folder": place}) if json else print(f"planned. Now, on every machine:\n  corpusmill work {place}")
+        return
+    shown = Shown.LINES if json and progress is Shown.AUTO else progress
+    try:
+        done = together.work(
+            recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value
+        )
+    except Terminated as end:
+        raise Terminated(AGAIN) from end
+    if json:
+        units = {stage: asdict(counts) for stage, counts in done.units.items()}
+        print_json({**asdict(done), "units": units})
+        return
+    if done.nothing:
+        print(f"nothing to do: the run is finished ({done.place})")
+        return
+    count = sum(counts.done_now for counts in done.units.values())
+    every = sum(counts.units for counts in done.units.values())
+    print(f"the run is finished: {done.place}")
+    print(f"  this worker did {count:,} of {every:,} units{', and published the outputs' if done.published else ''}")
+    print(f"  corpusmill report {done.place}")

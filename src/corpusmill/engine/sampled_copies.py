@@ -1,0 +1,82 @@
+"""The duplicates in a sample of the input, as clusters of the pieces of files that it was taken from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.engine.pass_parts import Verdicts
+from corpusmill.steps.verdict_tables import UNITS
+from corpusmill.unit_io import Upstream
+
+FEW_PIECES, CUT_TO = 8, 16
+
+
+@dataclass(frozen=True)
+class Copies:
+    """
+    documents   that came to the steps, of the sample
+    dropped     of these, as duplicates of others of the sample
+    local       of these, as duplicates of one in the same piece: more pieces do not make these more frequent
+    found       (clusters,) in how many pieces each was found
+    """
+
+    documents: int
+    dropped: int
+    local: int
+    found: NDArray[np.int64]
+
+
+def copies(files: Upstream, before: str, judged: Sequence[Verdicts], pieces: int) -> Copies:
+    """What corpus steps that follow each other found among the documents of the pass `before`.
+
+    pieces   of files, that the sample was taken from
+    """
+    docs = files.results(before)["docs"]
+    table = pa.concat_tables([files.table(docs.path(unit), ["id", "file", "position"]) for unit in range(len(docs))])
+    ids = table["id"].cast(pa.string()).combine_chunks()
+    kept_instead = np.arange(len(ids))
+    starts = docs.starts
+    for judge in judged:
+        if "duplicate_of" not in judge.step.verdict.names:
+            continue
+        verdicts = files.results(judge.stage)
+        first = np.append(0, np.cumsum(verdicts.numbers(UNITS)))  # unit of the pass of each table
+        for part in range(len(verdicts)):
+            rows = files.table(verdicts["verdicts"].path(part), ["document", "reason", "duplicate_of"])
+            offsets = files.arrays(verdicts["slices"].path(part))["offsets"]
+            unit = first[part] + np.searchsorted(offsets, np.arange(len(rows)), "right") - 1
+            number = rows["document"].to_numpy() + starts[unit]
+            head = pc.index_in(rows["duplicate_of"].combine_chunks(), ids)
+            chosen = rows["reason"].is_valid().to_numpy() & head.is_valid().to_numpy(zero_copy_only=False)
+            kept_instead[number[chosen]] = pc.fill_null(head, 0).to_numpy(zero_copy_only=False)[chosen]
+    while not np.array_equal(deeper := kept_instead[kept_instead], kept_instead):
+        kept_instead = deeper
+    piece = pieces_of(table["file"].cast(pa.string()).combine_chunks(), table["position"].to_numpy(), pieces)
+    pairs = np.unique(kept_instead * (int(piece.max(initial=0)) + 1) + piece)
+    found = np.unique(pairs // (int(piece.max(initial=0)) + 1), return_counts=True)[1]
+    dropped = int((kept_instead != np.arange(len(ids))).sum())
+    return Copies(len(ids), dropped, len(ids) - len(pairs), found)
+
+
+def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: int) -> NDArray[np.int64]:
+    """(documents,) the piece that each was read from: files are cut at the widest gaps between positions, as many as
+    `pieces` say. Where there are few, each file is cut into runs of equally many documents instead."""
+    names = file.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    order = np.lexsort((position, names))
+    sorted_names = names[order]
+    first = np.append(True, sorted_names[1:] != sorted_names[:-1])
+    if pieces < FEW_PIECES:
+        begins = first.copy()
+        begins[:: max(1, len(order) // CUT_TO)] = True
+    else:
+        gaps = np.append(0, np.diff(position[order].astype(np.float64)))
+        gaps[first] = np.inf
+        begins = first.copy()
+        begins[np.argsort(-gaps, kind="stable")[: max(pieces, int(first.sum()))]] = True
+    piece = np.empty(len(order), np.int64)
+    piece[order] = np.cumsum(begins) - 1
+    return piece

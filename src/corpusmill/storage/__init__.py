@@ -1,0 +1,232 @@
+"""Places: finding, reading and writing files on local disks, in object stores, and on the web.
+
+A place is a string: a local path, or a URL. obstore answers for s3://, gs:// and az://, fsspec for all others that it
+knows (hf://, https://, memory://). What a run relies on here:
+
+- `expand` turns the patterns of a recipe into the same sorted list on every machine.
+- `create_once` makes a file that did not exist, whole or not at all, for exactly one of any number of callers.
+- `write_atomic` and `open_write` never leave half a file under the name that was asked for.
+
+On local disks data and folder entries are fsynced before a call returns. Errors of the operating
+system become StorageError with the path and, for a full disk, the room that is left.
+
+Remote places are asked again where the trouble may pass (see `retry`), and a file that breaks off is read on from
+where it did. What any library says in the end is one line, with the place.
+"""
+
+# Places are strings, and most of them no local paths; pathlib would rewrite them ("./a" to "a").
+# ruff: noqa: PTH123
+
+import contextlib
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import xxhash
+
+from corpusmill.storage import local, objects
+from corpusmill.storage.patterns import expand, is_in, is_outside, selected, stat
+from corpusmill.storage.places import BLOCK, FOLDER, TEMPORARY, FileInfo, is_local, join, local_path, printable
+from corpusmill.storage.remote import remote
+from corpusmill.storage.trouble import errors_of, is_full
+
+__all__ = [
+    "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "download", "exists",
+    "expand", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes", "list_tree",
+    "local_path", "make_dir", "move", "open_read", "open_write", "printable", "read_bytes", "read_range", "remove",
+    "remove_tree", "remove_unfinished", "requests", "selected", "size_of", "stat", "upload", "write_atomic",
+]  # fmt: skip
+
+BUFFER = 1 << 20  # bytes that readers of small amounts have ahead
+DAY = 24 * 3600.0
+
+
+def open_read(path: str, offset: int = 0) -> IO[bytes]:
+    """A file open for reading bytes from `offset`. Raises InputError if there is none."""
+    with errors_of(path):
+        if is_local(path):
+            file: IO[bytes] = open(local_path(path), "rb")  # noqa: SIM115 - the caller closes it
+        else:
+            file = io.BufferedReader(remote(path).reading(path), BUFFER)
+        if offset:
+            file.seek(offset)
+        return file
+
+
+def read_range(path: str, start: int, stop: int) -> bytes:
+    """Bytes [start, stop) of a file; fewer where it ends sooner."""
+    if not is_local(path):
+        return remote(path).read_range(path, start, stop)
+    with open_read(path, start) as file, errors_of(path):
+        return file.read(stop - start)
+
+
+def read_bytes(path: str) -> bytes:
+    """All of a file."""
+    if not is_local(path):
+        return remote(path).read(path)
+    with open_read(path) as file, errors_of(path):
+        return file.read()
+
+
+def checksum(path: str | Path) -> str:
+    """XXH3-128 of a file's bytes, in hexadecimal: finds damage, and costs nothing beside the reading."""
+    path = str(path)
+    digest = xxhash.xxh3_128()
+    with open_read(path) as file, errors_of(path):
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return str(digest.hexdigest())
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file, or a local folder, of this name now."""
+    if not is_local(path):
+        return remote(path).exists(path)
+    with errors_of(path):
+        return Path(local_path(path)).exists()
+
+
+def size_of(path: str) -> int | None:
+    """Bytes of a file, None if there is none. A listing may be behind: this asks for the file."""
+    if not is_local(path):
+        return remote(path).size(path)
+    with errors_of(path):
+        file = Path(local_path(path))
+        return file.stat().st_size if file.is_file() else None
+
+
+def list_dir(path: str) -> list[str]:
+    """The names in a folder, sorted; unfinished writes are left out. Empty where there is no such folder."""
+    with errors_of(path):
+        if is_local(path):
+            names = local.list_dir(path)
+        else:
+            files, folders = remote(path).folder(path)
+            names = [*files, *folders]
+    return sorted({name for name in names if name and not name.startswith(TEMPORARY)})
+
+
+def list_sizes(path: str) -> dict[str, int]:
+    """name -> bytes of the files in a folder; unfinished writes are left out. Empty where there is no such folder."""
+    with errors_of(path):
+        sizes = local.list_sizes(path) if is_local(path) else remote(path).folder(path)[0]
+    return {name: size for name, size in sizes.items() if not name.startswith(TEMPORARY)}
+
+
+def list_tree(path: str) -> dict[str, str]:
+    """Relative name -> what changes when the content does, of all files below a remote folder, those too that `expand`
+    passes over."""
+    marks = remote(path).tree(path)
+    return {name: mark for name, mark in marks.items() if not name.rpartition("/")[2].startswith(TEMPORARY)}
+
+
+def download(path: str, target: Path) -> None:
+    """A copy of a remote file on this machine, whole under its name or not there at all."""
+    with errors_of(path), local.temporary(target) as draft:
+        remote(path).download(path, draft)
+        draft.replace(target)
+
+
+def upload(source: Path, path: str) -> None:
+    """A file of this machine under a remote name, which exists when all of it is there."""
+    remote(path).upload(source, path)
+
+
+def copy(source: str, target: str) -> None:
+    """A second name for a file: a hard link where the file system has them, else a copy.
+
+    Both are local, or both in the same object store, which copies without a way through this machine.
+    """
+    if is_local(source):
+        local.copy(source, target)
+    else:
+        remote(source).copy(source, target)
+
+
+def move(source: str, target: str) -> None:
+    """Give a file, or a local folder, another name, which nothing has. In an object store it is copied and removed."""
+    if is_local(source):
+        local.move(source, target)
+    else:
+        copy(source, target)
+        remove(source)
+
+
+# ------------------------------------------------------------------ writing
+
+
+def create_once(path: str, data: bytes) -> bool:
+    """Create a file that does not exist yet. True for the one caller that did, False if it was there.
+
+    Whoever sees the name sees all of the content. Local: write under another name, fsync, link(2), fsync
+    the folder. Object stores: a conditional put. Raises StorageError on a place that can do neither, and where it
+    cannot be found out who did: then the file is there or not, and whole if it is.
+    """
+    return local.create_once(path, data) if is_local(path) else remote(path).create_once(path, data)
+
+
+def write_atomic(path: str, data: bytes) -> None:
+    """Write a whole file, replacing what was there in one step."""
+    if not is_local(path):
+        remote(path).write(path, data)
+        return
+    with open_write(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def open_write(path: str) -> Iterator[IO[bytes]]:
+    """A file open for writing that gets its name, synced, when the block ends well, and leaves nothing otherwise."""
+    with local.writing(path) if is_local(path) else remote(path).writing(path) as file:
+        yield file
+
+
+def make_dir(path: str) -> None:
+    """A folder and those above it, synced; nothing to do in an object store."""
+    if is_local(path):
+        local.make_dir(path)
+
+
+def remove(path: str) -> None:
+    """Remove a file; nothing to do if it is gone already."""
+    with errors_of(path), contextlib.suppress(FileNotFoundError):
+        if is_local(path):
+            Path(local_path(path)).unlink()
+        else:
+            remote(path).remove(path)
+
+
+def remove_unfinished(path: str, older_s: float = DAY) -> None:
+    """Remove what killed processes have left of files that they were writing, in a folder and all below it.
+
+    older_s   in an object store, only of uploads that began so many seconds ago: others may be at work. Of a local
+              folder all is removed: only while nobody writes there.
+    """
+    if is_local(path):
+        local.remove_unfinished(path)
+    else:
+        remote(path).remove_unfinished(path, older_s)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder with all that is in it; nothing to do if it is gone already."""
+    with errors_of(path), contextlib.suppress(FileNotFoundError):
+        if is_local(path):
+            shutil.rmtree(local_path(path), ignore_errors=True)
+        else:
+            remote(path).remove_tree(path)
+
+
+def fsync_dir(path: str) -> None:
+    """Make the names in a local folder survive a loss of power; nothing to do in an object store."""
+    if is_local(path):
+        local.fsync_dir(path)
+
+
+def requests() -> dict[str, int]:
+    """Requests to object stores that this process has made so far, by kind: get, head, list, put, part, copy, delete.
+    Those that were repeated below are counted once."""
+    return dict(objects.asked)

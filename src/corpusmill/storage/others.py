@@ -1,0 +1,291 @@
+"""Remote places through fsspec: hf://, https://, and every other scheme that it knows; see `remote.Remote`."""
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+from corpusmill.errors import InputError, MissingExtraError, StorageError, did_you_mean
+from corpusmill.retry import patiently
+from corpusmill.storage.places import BLOCK, Entry, scheme_of
+from corpusmill.storage.trouble import errors_of, first_line
+
+EXTRAS = {"hf": "hf", "http": "http", "https": "http"}
+CREATES_ONCE = {"memory"}  # whose pipe_file(mode="create") is conditional
+T = TypeVar("T")
+
+
+def name(path: str) -> str:
+    return ask(path, lambda fs, inner: str(fs.unstrip_protocol(inner)))
+
+
+def glob(pattern: str) -> list[Entry]:
+    return ask(pattern, lambda fs, inner: _entries(fs, fs.glob(inner, detail=True)))
+
+
+def find(path: str) -> tuple[bool, list[Entry]]:
+    def look(fs: Any, inner: str) -> tuple[bool, list[Entry]]:
+        try:
+            info = fs.info(inner)
+        except FileNotFoundError:
+            return False, []
+        if info["type"] == "directory":
+            return True, _entries(fs, fs.find(inner, detail=True))
+        return False, [Entry(path, _size(fs, inner, info), _mark(info))]
+
+    return ask(path, look)
+
+
+def _entries(fs: Any, found: dict[str, dict[str, Any]]) -> list[Entry]:
+    return [
+        Entry(fs.unstrip_protocol(name), _size(fs, name, info), _mark(info))
+        for name, info in found.items()
+        if info["type"] == "file"
+    ]
+
+
+def _size(fs: Any, path: str, info: dict[str, Any]) -> int:
+    size = info.get("size")
+    return int(size if size is not None else fs.size(path) or 0)
+
+
+def _mark(info: dict[str, Any]) -> str:
+    """What a store says of a file's content: the first of these that it gives."""
+    for key in ("ETag", "etag", "blob_id", "md5Hash", "generation"):
+        if info.get(key):
+            return f"etag:{info[key]}".replace('"', "")
+    for key in ("LastModified", "last_modified", "mtime", "created"):
+        if info.get(key):
+            return f"mtime:{info[key]}"
+    return f"size:{info.get('size')}"
+
+
+def read(path: str) -> bytes:
+    return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner)))
+
+
+def read_range(path: str, start: int, stop: int) -> bytes:
+    return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop)))
+
+
+def exists(path: str) -> bool:
+    return ask(path, lambda fs, inner: bool(_fresh(fs).exists(inner)))
+
+
+def size(path: str) -> int | None:
+    def look(fs: Any, inner: str) -> int | None:
+        try:
+            return int(_fresh(fs).info(inner)["size"] or 0)
+        except FileNotFoundError:
+            return None
+
+    return ask(path, look)
+
+
+def folder(path: str) -> tuple[dict[str, int], list[str]]:
+    def look(fs: Any, inner: str) -> tuple[dict[str, int], list[str]]:
+        try:
+            there = _fresh(fs).ls(inner, detail=True)
+        except FileNotFoundError:
+            return {}, []
+        files = {_last(e["name"]): int(e["size"] or 0) for e in there if e["type"] == "file"}
+        return files, [_last(entry["name"]) for entry in there if entry["type"] != "file"]
+
+    return ask(path, look)
+
+
+def _last(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2]
+
+
+def tree(path: str) -> dict[str, str]:
+    def look(fs: Any, inner: str) -> dict[str, str]:
+        root = fs._strip_protocol(inner).strip("/") + "/"
+        found = _fresh(fs).find(inner, detail=True)
+        return {name.lstrip("/").removeprefix(root): f"{info['size']} {_mark(info)}" for name, info in found.items()}
+
+    return ask(path, look)
+
+
+def download(path: str, target: Path) -> None:
+    ask(path, lambda fs, inner: fs.get_file(inner, str(target)))
+
+
+def upload(source: Path, path: str) -> None:
+    ask(path, lambda fs, inner: fs.put_file(str(source), inner))
+
+
+def write(path: str, data: bytes) -> None:
+    ask(path, lambda fs, inner: fs.pipe_file(inner, data))
+
+
+def copy(source: str, target: str) -> None:
+    ask(target, lambda fs, inner: fs.cp_file(_file_system(source)[1], inner))
+
+
+def create_once(path: str, data: bytes) -> bool:
+    if scheme_of(path) not in CREATES_ONCE:
+        raise StorageError(
+            f"{path}: {scheme_of(path)}:// cannot create a file only if it does not exist, which commits need. "
+            f"Write to a local path or to one of: az, gs, s3."
+        )
+    attempts = 0
+
+    def create(fs: Any, inner: str) -> bool:
+        nonlocal attempts
+        attempts += 1
+        try:
+            fs.pipe_file(inner, data, mode="create")
+        except FileExistsError:
+            # The answer to an attempt before may have been lost after the file was made.
+            return attempts > 1 and cast(bytes, fs.cat_file(inner)) == data
+        return True
+
+    return ask(path, create)
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[IO[bytes]]:
+    file = ask(path, lambda fs, inner: fs.open(inner, "wb", block_size=BLOCK))
+    try:
+        yield file
+    except BaseException:
+        _abandon(file)
+        raise
+    with errors_of(path):
+        file.close()  # uploads what is left, and only now does the name exist
+
+
+def _abandon(file: Any) -> None:
+    """Forget a half-written remote file. Closing it, which its destructor does too, would upload the half."""
+    with contextlib.suppress(Exception):
+        file.discard()
+    with contextlib.suppress(AttributeError):
+        file.closed = True
+
+
+def remove(path: str) -> None:
+    ask(path, lambda fs, inner: _unless_gone(fs.rm_file, inner))
+
+
+def remove_tree(path: str) -> None:
+    ask(path, lambda fs, inner: _unless_gone(_fresh(fs).rm, inner, recursive=True))
+
+
+def remove_unfinished(path: str, older_s: float) -> None:
+    """Nothing: what fsspec leaves half done is not to be seen through it."""
+
+
+def _unless_gone(remove: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        remove(*arguments, **options)
+
+
+def _fresh(fs: Any) -> Any:
+    """A file system that has forgotten its listings, which it caches: other workers write."""
+    fs.invalidate_cache()
+    return fs
+
+
+def ask(path: str, question: Callable[[Any, str], T]) -> T:
+    """The answer of a remote file system, which is given itself and the path inside it; asked again where the trouble
+    may pass. Raises InputError if there is no such file, StorageError for all else."""
+    fs, inner = _file_system(path)
+    with errors_of(path):
+        return patiently(lambda: question(fs, inner))
+
+
+def _file_system(path: str) -> tuple[Any, str]:
+    """fsspec's file system for a URL, and the path inside it."""
+    import fsspec
+
+    scheme = scheme_of(path)
+    try:
+        fs, inner = fsspec.core.url_to_fs(path)
+    except ImportError as error:
+        raise MissingExtraError(f"reading and writing {scheme}://", EXTRAS.get(scheme, scheme)) from error
+    except ValueError as error:
+        known = fsspec.available_protocols()
+        if scheme in known:
+            raise InputError(f"{path}: {first_line(error)}") from error
+        raise InputError(
+            f'{path}: "{scheme}" is no kind of place that is known{did_you_mean(scheme, known)}'
+        ) from error
+    except Exception as error:  # what a file system's library makes of a name
+        raise InputError(f"{path}: {first_line(error)}") from error
+    return fs, inner
+
+
+class RemoteFile(io.RawIOBase):
+    """A remote file. Where reading breaks off, it is opened again and read on from there.
+
+    A server that gives no ranges is read from the beginning again, up to there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._at = 0
+        self._file: Any = ask(path, lambda fs, inner: fs.open(inner, "rb", block_size=BLOCK))
+        self._size: int | None = getattr(self._file, "size", None)
+        self._seeks = bool(self._file.seekable())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._seeks
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END and self._size is None:
+            raise io.UnsupportedOperation(f"{self._path}: its size is not known")
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size or 0}[whence]
+        if self._file is not None:
+            self._file.seek(self._at)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        data = ask(self._path, lambda fs, inner: self._read(fs, inner, len(view)))
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._forget()
+        super().close()
+
+    def _open(self, fs: Any, inner: str) -> None:
+        self._file = fs.open(inner, "rb", block_size=BLOCK)
+        if self._at and self._file.seekable():
+            self._file.seek(self._at)
+        elif self._at:
+            left = self._at
+            while left and (passed := self._file.read(min(left, BLOCK))):
+                left -= len(passed)
+
+    def _read(self, fs: Any, inner: str, count: int) -> bytes:
+        try:
+            if self._file is None:
+                self._open(fs, inner)
+            data: bytes = self._file.read(count)
+            if not data and count and self._at < (self._size or 0):
+                raise ConnectionError(f"it breaks off at byte {self._at} of {self._size}")
+        except Exception:
+            self._forget()
+            raise
+        return data
+
+    def _forget(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(Exception):
+                file.close()
+
+
+def reading(path: str) -> io.RawIOBase:
+    return RemoteFile(path)

@@ -1,0 +1,214 @@
+"""From the patterns of a recipe to a sorted list of files, the same on every machine."""
+
+# ruff: noqa: PTH100, PTH117, PTH116, PTH118, PTH120, PTH119, PTH207, PTH208, PTH109
+
+import glob
+import os
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from corpusmill.assets import DEMO
+from corpusmill.errors import InputError, StorageError, did_you_mean
+from corpusmill.storage.places import (
+    WILD,
+    Entry,
+    FileInfo,
+    before_wildcard,
+    is_hidden,
+    is_local,
+    local_path,
+    relative,
+    scheme_of,
+)
+from corpusmill.storage.remote import remote
+from corpusmill.storage.trouble import errors_of
+
+Found = dict[str, tuple[int, str]]  # path -> (size, fingerprint)
+
+
+def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...] = ()) -> list[FileInfo]:
+    """The files that patterns name, each once, sorted by name.
+
+    patterns   a file, a folder (all files below it), a glob (`*`, `?`, `[…]`, `**`), or a list of these
+    suffixes   of a folder, take only files that end in one of these; empty takes all
+
+    Files and folders that begin with "." or "_" are passed over inside folders and by wildcards, as
+    everywhere in this field. Raises InputError if a pattern names nothing, with the nearest name that exists.
+    """
+    patterns = [patterns] if isinstance(patterns, str | Path) else list(patterns)
+    if not patterns:
+        raise InputError("no input: the list of files is empty")
+    chosen: Found = {}
+    roots = []
+    for pattern in map(str, patterns):
+        root, files = _expand_one(pattern, suffixes)
+        roots.append(root)
+        chosen.update(files)
+    root = _common_folder(roots)
+    infos = [FileInfo(path, relative(path, root), size, mark) for path, (size, mark) in chosen.items()]
+    return sorted(infos, key=lambda info: info.name)
+
+
+def selected(files: Sequence[FileInfo], root: str = "", exclude: Sequence[str] = ()) -> list[FileInfo]:
+    """Of files in order, those that are not in `exclude`, with their names relative to `root`, if that is given.
+
+    Those outside of `root` have names that begin with "../", and come after those inside: which other files there are
+    changes no name and no order. Of a file that cannot be reached from there, the name is its whole path.
+    """
+    kept = [file for file in files if not any(is_in(file.path, pattern) for pattern in exclude)]
+    if not root:
+        return kept
+    named = [replace(file, name=_name_in(file, root)) for file in kept]
+    return sorted(named, key=lambda file: (is_outside(file.name), file.name))
+
+
+def is_outside(name: str) -> bool:
+    """Whether a name relative to a root is that of a file outside of it, see `selected`."""
+    return name.startswith("../") or "://" in name or os.path.isabs(name)
+
+
+def is_in(path: str, pattern: str) -> bool:
+    """Whether a pattern names a file: as its path, as a folder above it, or either by wildcards. Which files there are
+    is not asked.
+
+    >>> [is_in("data/05/a.jsonl", pattern) for pattern in ("data/05", "data/*/a.*", "data/*.jsonl", "./data/0[5-7]/")]
+    [True, True, False, True]
+    """
+    path, pattern = _plain(path), _plain(pattern)
+    if path == pattern or path.startswith(pattern.rstrip("/") + "/"):
+        return True
+    if not WILD & set(pattern):
+        return False
+    from fsspec.utils import glob_translate
+
+    inside = pattern.rstrip("/") + "/**"
+    return any(re.match(glob_translate(one), path) for one in (pattern, inside))
+
+
+def _plain(place: str) -> str:
+    """A place as it can be compared: the whole path, where it is local."""
+    if not is_local(place) or scheme_of(place) == DEMO:
+        return place
+    return os.path.abspath(local_path(place)).replace(os.sep, "/")
+
+
+def _name_in(file: FileInfo, root: str) -> str:
+    path = file.path
+    if path.startswith(root.rstrip("/") + "/"):
+        return relative(path, root)
+    if scheme_of(path) != scheme_of(root):
+        return path
+    if not is_local(path):
+        return posixpath.relpath(path.partition("://")[2], root.partition("://")[2])
+    if os.path.isabs(local_path(path)) != os.path.isabs(local_path(root)):
+        return path
+    return os.path.relpath(local_path(path), local_path(root)).replace(os.sep, "/")
+
+
+def stat(path: str) -> FileInfo:
+    """One file by its path. Raises InputError if there is none."""
+    return expand(glob.escape(path) if is_local(path) and WILD & set(path) else path)[0]
+
+
+def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+    """(folder that names are relative to, path -> (size, fingerprint)) of one pattern."""
+    if scheme_of(pattern) == DEMO:
+        return _expand_demo(pattern, suffixes)
+    root, files = (_expand_local if is_local(pattern) else _expand_remote)(pattern, suffixes)
+    if not files:
+        raise InputError(_nothing(pattern, suffixes))
+    return root, files
+
+
+def _expand_local(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+    pattern = local_path(pattern)
+    if WILD & set(pattern) and not Path(pattern).exists():
+        root = before_wildcard(pattern)
+        return root, _local_files(glob.glob(pattern, recursive=True), root)
+    if Path(pattern).is_dir():
+        below = [os.path.join(folder, file) for folder, _, files in os.walk(pattern) for file in files]
+        return pattern, _local_files([path for path in below if not suffixes or path.endswith(suffixes)], pattern)
+    return os.path.dirname(pattern), _local_files([pattern] if Path(pattern).is_file() else [], None)
+
+
+def _expand_remote(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+    place = remote(pattern)
+    pattern = place.name(pattern)
+    if WILD & set(pattern):
+        root = before_wildcard(pattern)
+        return root, _shown(place.glob(pattern), root)
+    is_folder, entries = place.find(pattern)
+    if is_folder:
+        kept = [entry for entry in entries if not suffixes or entry.path.endswith(suffixes)]
+        return pattern.rstrip("/"), _shown(kept, pattern)
+    return pattern.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in entries}
+
+
+def _shown(entries: list[Entry], root: str) -> Found:
+    return {entry.path: (entry.size, entry.mark) for entry in entries if not is_hidden(relative(entry.path, root))}
+
+
+def _expand_demo(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+    """As `_expand_one`: the files keep their scheme, so that a run's records are the same wherever the package is."""
+    folder = local_path(f"{DEMO}://")
+    _, files = _expand_one(local_path(pattern), suffixes)
+    return f"{DEMO}://", {f"{DEMO}://{relative(path, folder)}": found for path, found in files.items()}
+
+
+def _local_files(paths: list[str], root: str | None) -> Found:
+    """Size and fingerprint of the regular files among `paths`; hidden ones below `root` are passed over."""
+    files = {}
+    for path in paths:
+        if root is not None and is_hidden(relative(path, root)):
+            continue
+        with errors_of(path):
+            if Path(path).is_file():
+                status = os.stat(path)
+                files[path] = (status.st_size, f"mtime:{status.st_mtime_ns}")
+    return files
+
+
+def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
+    """The message for a pattern that names nothing."""
+    if not is_local(pattern):
+        return _nothing_remote(remote(pattern).name(pattern))
+    pattern = local_path(pattern)
+    if WILD & set(pattern):
+        return f"{pattern}: no file matches. Patterns are relative to {os.getcwd()}."
+    if Path(pattern).is_dir():
+        ending = f" that ends in {', '.join(suffixes)}" if suffixes else ""
+        held = sorted(entry.name for entry in Path(pattern).iterdir())[:5]
+        return f"{pattern}: the folder has no file{ending}. It holds: {', '.join(held) or 'nothing'}."
+    folder = os.path.dirname(pattern) or "."
+    if not Path(folder).is_dir():
+        return f"{pattern}: there is no folder {folder}"
+    return f"{pattern}: no such file{did_you_mean(os.path.basename(pattern), sorted(os.listdir(folder)))}"
+
+
+def _nothing_remote(pattern: str) -> str:
+    if WILD & set(pattern):
+        return f"{pattern}: no file matches."
+    return f"{pattern}: no such file{did_you_mean(os.path.basename(pattern), sorted(_beside(pattern)))}"
+
+
+def _beside(place: str) -> list[str]:
+    """The names in the folder of a remote file that is not found. Whoever serves files alone may call so what it
+    refuses, and what it cannot reach: the folder tells."""
+    folder = place.rpartition("/")[0]
+    try:
+        files, folders = remote(folder).folder(folder)
+    except StorageError as error:
+        raise StorageError(f"{place}{str(error).removeprefix(folder)}") from error
+    return [*files, *folders]
+
+
+def _common_folder(roots: list[str]) -> str:
+    """The deepest folder that all roots lie in, "" where they share none."""
+    split = [root.rstrip("/").split("/") for root in roots]
+    same = 0
+    while all(len(parts) > same and parts[same] == split[0][same] for parts in split):
+        same += 1
+    return "/".join(split[0][:same])

@@ -1,0 +1,129 @@
+"""Connected components: union-find with the smallest number as the root, of all of a graph or of a range of nodes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import kernel
+
+
+def join(parent: NDArray[np.int32], one: NDArray[np.int64], other: NDArray[np.int64]) -> None:
+    """Add edges between nodes.
+
+    parent   (nodes,) of each a node of its component with a number that is not larger; arange to begin with. Changed
+    """
+    _join(parent, one, other)
+
+
+@kernel
+def _join(parent: NDArray[np.int32], one: NDArray[np.int64], other: NDArray[np.int64]) -> None:
+    for i in range(len(one)):
+        a, b = one[i], other[i]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        if a < b:
+            parent[b] = a
+        elif b < a:
+            parent[a] = b
+
+
+def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(nodes,) the smallest node of each one's component; -1 where `parent` is."""
+    found = np.empty(len(parent), np.int32)
+    _roots(parent, found)
+    return found
+
+
+@kernel
+def _roots(parent: NDArray[np.int32], found: NDArray[np.int32]) -> None:
+    for i in range(len(parent)):  # parents are smaller, so theirs are known
+        found[i] = parent[i] if parent[i] == i or parent[i] < 0 else found[parent[i]]
+
+
+def absorb(
+    nodes: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    weights: NDArray[np.int32],
+    start: int,
+    parent: NDArray[np.int32],
+    outside: NDArray[np.int64],
+    weight: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Add edges to a range of nodes that begins with the node `start`.
+
+    nodes, lower   (edges,) a node of the range, and one that is not greater, in the range or before it
+    weights        (edges,) added to the weight of the node
+    parent         (range,) as of `join`, by place in the range; -1: there has been no edge of the node. Changed
+    outside        (range,) of a root, the smallest node before the range that its component is known to be joined to;
+                   -1: none. Changed
+    weight         (range,) changed
+    returns        (edges,) each, edges between nodes before the range, the greater first: of components that are joined
+                   to two of them
+    """
+    one, other = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
+    size = int(_absorb(nodes, lower, weights, start, parent, outside, weight, one, other))
+    return one[:size], other[:size]
+
+
+@kernel
+def _absorb(
+    nodes: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    weights: NDArray[np.int32],
+    start: int,
+    parent: NDArray[np.int32],
+    outside: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+) -> int:
+    size = 0
+    for i in range(len(nodes)):
+        a = nodes[i] - start
+        weight[a] += weights[i]
+        if parent[a] < 0:
+            parent[a] = a
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        out = lower[i]
+        if out >= start:
+            b = out - start
+            if parent[b] < 0:
+                parent[b] = b
+            while parent[b] != b:
+                parent[b] = parent[parent[b]]
+                b = parent[b]
+            if a == b:
+                continue
+            if b < a:
+                a, b = b, a
+            parent[b] = a
+            out = outside[b]
+        known = outside[a]
+        if out < 0 or out == known:
+            continue
+        if known < 0:
+            outside[a] = out
+        else:
+            one[size], other[size] = max(known, out), min(known, out)
+            outside[a] = min(known, out)
+            size += 1
+    return size
+
+
+def warm_up() -> None:
+    """Compile the kernels."""
+    numbers = np.arange(2)
+    parent = np.arange(2, dtype=np.int32)
+    join(parent, numbers[:1], numbers[1:])
+    roots(parent)
+    weights = np.zeros(2, np.int32)
+    state = np.full(2, -1, np.int32), np.full(2, -1, np.int64), np.zeros(2, np.int64)
+    absorb(numbers, numbers, weights, 0, *state)
+    for array in (numbers, weights):  # as from a mapped file: another type to numba
+        array.setflags(write=False)
+    absorb(numbers, numbers, weights, 0, *state)
