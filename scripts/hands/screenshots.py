@@ -34,6 +34,7 @@ def main() -> None:
         mistakes(user / "corpusmill", desk, env)
         if browser := next(filter(None, map(shutil.which, BROWSERS)), None):
             executed(notebook, desk, env, browser)
+            photograph(browser, desk / "runs" / "demo" / "report.html", PICTURES / "report.png", 1280, 1300)
             site = ROOT / "build" / "site" / "index.html"
             if site.exists():
                 photograph(browser, site, PICTURES / "docs.png", 1280, 900)

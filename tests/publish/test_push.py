@@ -10,7 +10,7 @@ import yaml
 import corpusmill
 from corpusmill.errors import InputError, StorageError
 from corpusmill.execute.serial import Serial
-from corpusmill.publish import card, target_repo, upload
+from corpusmill.publish import readme, target_repo, upload
 from corpusmill.recipe.model import Recipe
 from fake_hub import TOKEN, serving
 from made_run import made_corpus
@@ -97,7 +97,7 @@ def test_a_push_that_broke_off_goes_on_where_it_stopped(done, hub, monkeypatch):
     pushed = corpusmill.push(done, TARGET)
     assert pushed.sent == len(pushed.files) - 2
     assert sorted(name for added in hub.commits for name in added) == sorted(pushed.files)
-    assert hub.commits[-1] == [CARD, "recipe.yaml"]  # last, when all that it names is there
+    assert hub.commits[-1] == [CARD, "croissant.json", "recipe.yaml"]  # last, when all that it names is there
 
 
 def test_shards_of_an_earlier_push_are_removed_and_those_of_others_are_not(done, hub):
@@ -117,11 +117,11 @@ def test_shards_of_an_earlier_push_are_removed_and_those_of_others_are_not(done,
 def test_a_card_that_somebody_edited_is_left_alone(done, hub):
     corpusmill.push(done, TARGET)
     files = hub.files["me/made", "main"]
-    files[CARD] = files[CARD].replace(card.MARK.encode(), b"") + b"\nMy own words.\n"
+    files[CARD] = files[CARD].replace(readme.MARK.encode(), b"") + b"\nMy own words.\n"
     said: list[str] = []
     corpusmill.push(done, TARGET, license="mit", progress=said.append)
     assert files[CARD].endswith(b"My own words.\n")
-    assert said == ["converting jsonl to Parquet …", "README.md on the Hub was edited, and is left as it is"]
+    assert said[:2] == ["converting jsonl to Parquet …", "README.md on the Hub was edited, and is left as it is"]
 
 
 def test_a_branch_is_made(done, hub):
@@ -215,6 +215,6 @@ def test_without_a_network_nothing_is_made(done, hub, monkeypatch):
 
 
 def test_the_reserved_size_names_are_those_of_the_hub():
-    assert [card.size_category(n) for n in (0, 999, 1000, 10**6, 10**12)] == [
+    assert [readme.size_category(n) for n in (0, 999, 1000, 10**6, 10**12)] == [
         "n<1K", "n<1K", "1K<n<10K", "1M<n<10M", "n>1T",
     ]  # fmt: skip

@@ -16,6 +16,7 @@ import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.report import page as sections
+from corpusmill.report.figures.together import together
 from corpusmill.report.page import write_page
 from corpusmill.report.rule_counts import reasons
 from corpusmill.report.tables import RunTables
@@ -63,7 +64,7 @@ def text_of(page):
 
 def test_the_page_is_well_formed_and_needs_nothing_else(page):
     seen = Checked(page)
-    assert not seen.elements & {"script", "img", "link", "iframe", "object", "base", "form"}
+    assert not seen.elements & {"img", "link", "iframe", "object", "base", "form"}
     assert not [(k, v) for k, v in seen.attributes if k.startswith("on") or k in ("src", "style", "xlink:href")]
     assert all(value.startswith("#") for key, value in seen.attributes if key == "href")
     assert "url(" not in page.partition("<style>")[2].partition("</style>")[0]
@@ -71,7 +72,12 @@ def test_the_page_is_well_formed_and_needs_nothing_else(page):
 
 
 def test_hostile_text_is_shown_and_does_nothing(page):
-    assert HOSTILE not in page and "<script" not in page and "\x1b" not in page and "\u202e" not in page
+    assert (
+        HOSTILE not in page
+        and page.count("<script") == len(scripts_of(page)) == 4
+        and "\x1b" not in page
+        and "\u202e" not in page
+    )
     words = text_of(page)
     assert (
         "<script>alert(1)</script> ␛[2J ⟨U+202E⟩ # # # # # # # # <img src=x onerror=alert(2)> &amp; </div></style>"
@@ -80,11 +86,27 @@ def test_hostile_text_is_shown_and_does_nothing(page):
     assert HOSTILE_URL in words
 
 
-def test_the_style_is_the_one_that_the_page_allows(page):
-    """A browser would drop it otherwise."""
+def scripts_of(page):
+    return re.findall("<script>(.*?)</script>", page, re.DOTALL)
+
+
+def test_the_style_and_scripts_are_those_that_the_page_allows(page):
+    """A browser would drop them otherwise."""
+
+    def named(text):
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
     style = page.partition("<style>")[2].partition("</style>")[0]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert ("content", f"default-src 'none'; style-src 'sha256-{digest}'") in Checked(page).attributes
+    scripts = " ".join(map(named, scripts_of(page)))
+    policy = f"default-src 'none'; style-src {named(style)}; script-src {scripts}"
+    assert ("content", policy) in Checked(page).attributes
+
+
+def test_every_link_leads_somewhere_on_the_page(page):
+    attributes = Checked(page).attributes
+    places = {value for key, value in attributes if key == "id"}
+    links = {value[1:] for key, value in attributes if key == "href"}
+    assert links <= places and "step-gopher_quality" in links
 
 
 def test_the_numbers_of_the_run_are_on_the_page(page):
@@ -120,7 +142,24 @@ def test_the_same_recipe_run_elsewhere_gives_the_same_page(page, tmp_path):
 def test_the_page_does_not_tell_where_it_was_made(page):
     assert str(made_corpus().parent) not in page
     assert "paths: …/web.jsonl" in page
-    assert not re.search(r"\d{4}-\d\d-\d\d", without_time(page).partition("</style>")[2])
+    assert not re.search(r"\d{4}-\d\d-\d\d", without_time(page).partition("</style>")[2].partition("<script>")[0])
+
+
+def test_rules_that_drop_the_same_documents():
+    """Counted over the reasons of each document, one by one."""
+    tables = RunTables(made_run())
+    rows = [row for n in range(len(tables.passes)) for row in tables.rows(tables.table("signals", n))]
+    failed = [set(row["reasons"].split(",")) for row in rows if row["dropped_by"] is not None]
+    found = together(tables, 5)
+    assert found
+    for pair in found:
+        one, other = pair.rules
+        counts = (
+            sum({one, other} <= f for f in failed),
+            sum(one in f for f in failed),
+            sum(other in f for f in failed),
+        )
+        assert (pair.both, pair.one, pair.other) == counts
 
 
 def made(tmp_path, text, steps):

@@ -1,6 +1,7 @@
 """A finished run as a data set of the Hugging Face Hub: a card, and Parquet files as the Hub lays them out.
 
 README.md                          the card: metadata that the Hub reads, and where the documents come from
+croissant.json                     the same for machines
 recipe.yaml                        the recipe, without the folders of this machine
 data/train-00000-of-00012.parquet  the default configuration
 tokens/train-00000-of-00003.parquet  another one, named for the output that it is
@@ -13,13 +14,18 @@ from pathlib import Path
 
 from corpusmill import hub
 from corpusmill.errors import AssetError, InputError
-from corpusmill.publish.card import dataset_card, portable
-from corpusmill.publish.folder import chosen, lay_out
+from corpusmill.publish import eu_summary as eu
+from corpusmill.publish.croissant import croissant
+from corpusmill.publish.folder import as_written, chosen, lay_out
+from corpusmill.publish.known import Known
+from corpusmill.publish.readme import MARK, dataset_card, portable
 from corpusmill.publish.upload import uploader
 from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import RunFolder
+from corpusmill.storage import exists, read_bytes
 
 HERE = "hub"  # the folder in the run's that holds what is pushed
+CARD, CROISSANT, EU_SUMMARY = "README.md", "croissant.json", "eu-summary.md"
 
 
 @dataclass(frozen=True)
@@ -76,14 +82,50 @@ def push(
     folder, named = run.path / HERE, chosen(run, outputs)
     send = None if dry_run else uploader(repo, private)  # says what is missing before anything is written
     configs = lay_out(run, tables, folder, named, progress)
+    known = Known(tables, license)
     (folder / "recipe.yaml").write_text(portable(tables.files), "utf-8")
-    (folder / "README.md").write_text(dataset_card(tables, configs, repo, license), "utf-8")
+    (folder / CROISSANT).write_text(croissant(known, configs, repo), "utf-8")
+    (folder / CARD).write_text(dataset_card(known, configs, repo), "utf-8")
     files = tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
     size = sum((folder / name).stat().st_size for name in files)
     if send is None:
         return Pushed(None, folder, files, size, 0)
     url, sent = send(folder, files, progress)
     return Pushed(url, folder, files, size, sent)
+
+
+def card(
+    source: str | os.PathLike[str] | RunFolder,
+    *,
+    license: str | None = None,
+    eu_summary: bool = False,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, tuple[str, int]]:
+    """Write the data card of a finished run into its folder: README.md with a YAML head, and croissant.json. The folder
+    can then be loaded as a data set, `load_dataset(folder, "jsonl")`.
+
+    license      as the Hub names it: "odc-by", "cc-by-4.0"; the card says so if it is not known
+    eu_summary   draft the public summary of training content that the EU asks of providers of models, too: what the run
+                 knows is filled in, the rest is marked for a person. This is no legal advice
+    progress     is called with a line for people
+
+    Returns name -> (place, bytes) of the files. A README.md from which somebody has removed the first line is left
+    alone. Raises InputError if there is no run; ResumeError if it is not finished.
+    """
+    tables = RunTables(source)
+    tables.files.must_be_finished()
+    run, known = tables.files.folder, Known(tables, license)
+    configs = as_written(run, tables)
+    made = {CARD: dataset_card(known, configs, None), CROISSANT: croissant(known, configs, None)}
+    if eu_summary:
+        made |= {EU_SUMMARY: eu.eu_summary(known), eu.DOMAINS: eu.domains_csv(known)}
+    there = run.card_file(CARD)
+    if exists(there) and MARK not in read_bytes(there).decode("utf-8", "replace"):
+        progress(f"{there} was edited, and is left as it is")
+        del made[CARD]
+    for name, text in made.items():
+        run.write_card_file(name, text)
+    return {name: (run.card_file(name), len(text.encode())) for name, text in made.items()}
 
 
 def target_repo(target: str, revision: str | None = None) -> hub.Repo:

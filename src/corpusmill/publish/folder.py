@@ -1,5 +1,6 @@
 """The folder that is pushed: which outputs of a run are in it, and under which names."""
 
+import io
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -7,17 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, InputError, RecipeError, did_you_mean
 from corpusmill.export import export
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
+from corpusmill.run_folder import OUTPUT, RunFolder
 from corpusmill.write.jsonl import Jsonl
 
 DATA = "data"  # the folder of the default configuration
 SPLIT = "train"
+PARQUET, JSON_LINES = "application/x-parquet", "application/jsonlines"  # media types, as Croissant names them
 
 
 @dataclass(frozen=True)
@@ -25,22 +29,19 @@ class Config:
     """A configuration of the data set: `load_dataset(repo, name)`.
 
     output   of the run, by name
-    folder   in the repository
+    pattern  its files in the repository, as the card's metadata names them
     columns  name -> type, as Arrow names it
+    kind     its media type
     """
 
     name: str
     output: str
-    folder: str
     files: int
     rows: int
     bytes: int
     columns: dict[str, str]
-
-    @property
-    def pattern(self) -> str:
-        """Its files, as the card's metadata names them."""
-        return f"{self.folder}/{SPLIT}-*"
+    pattern: str
+    kind: str = PARQUET
 
     @property
     def has_text(self) -> bool:
@@ -105,14 +106,49 @@ def lay_out(
         for part, path in enumerate(files):
             rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
             _link(path, made / f"{SPLIT}-{part:05d}-of-{len(files):05d}.parquet")
-        columns = (
-            {field.name: str(field.type).replace("element: ", "") for field in pq.read_schema(files[0])}
-            if files
-            else {}
-        )
-        configs.append(Config("default" if number == 0 else name, name, made.name, len(files), rows, size, columns))
+        named, pattern = "default" if number == 0 else name, f"{made.name}/{SPLIT}-*"
+        configs.append(Config(named, name, len(files), rows, size, _columns(files), pattern))
         shutil.rmtree(folder / ".converted", ignore_errors=True)
     return configs
+
+
+def as_written(run: RunFolder, tables: RunTables) -> list[Config]:
+    """The outputs of a run that others can load as they are, Parquet and JSON Lines, where they are in its folder.
+    Those with text come first."""
+    configs = []
+    for name in sorted(run.outputs(), key=_texts_first):
+        folder = run.output_folder(name)
+        is_lines = _is_lines(name)
+        if not is_lines and _suffixes(folder) != {".parquet"}:
+            continue
+        files = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+        stage = tables.files.stages.get(name)
+        rows = next((int(output.rows.sum()) for output in stage.outputs.values()), 0) if stage else 0
+        size = sum(path.stat().st_size for path in files)
+        ends = "".join(files[0].suffixes[-2:] if is_lines else [".parquet"]) if files else ""
+        pattern = f"{OUTPUT}/{name}/*{ends}"
+        columns = _columns_of_lines(files) if is_lines else _columns(files)
+        configs.append(
+            Config(name, name, len(files), rows, size, columns, pattern, JSON_LINES if is_lines else PARQUET)
+        )
+    return configs
+
+
+def _columns(files: Sequence[Path]) -> dict[str, str]:
+    if not files:
+        return {}
+    return {field.name: str(field.type).replace("element: ", "") for field in pq.read_schema(files[0])}
+
+
+def _columns_of_lines(files: Sequence[Path]) -> dict[str, str]:
+    """From the first record."""
+    kinds = {str: "string", bool: "bool", int: "int64", float: "double"}
+    for path in files:
+        with pa.input_stream(str(path)) as stream:  # decompresses, by the file's name
+            first = io.BufferedReader(stream).readline()
+        if first.strip():
+            return {name: kinds.get(type(value), "string") for name, value in orjson.loads(first).items()}
+    return {}
 
 
 def _as_parquet(tables: RunTables, output: str) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from corpusmill.errors import CorpusmillError, InputError, MissingExtraError, StorageError
 from corpusmill.hub import EXTRA, MAIN, SCHEME, YES, Repo
-from corpusmill.publish.card import MARK
 from corpusmill.publish.folder import SPLIT
+from corpusmill.publish.readme import MARK
 from corpusmill.report.numbers import number, size
 from corpusmill.retry import http_status, is_unreachable
 from corpusmill.sums import sha256

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corpusmill.report.numbers import short
+
 
 @dataclass(frozen=True)
 class Histogram:
@@ -20,6 +22,18 @@ class Histogram:
     @property
     def total(self) -> int:
         return sum(map(sum, self.counts.values()))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the last bin also holds values above its edge."""
+        return self.most > self.edges[-1]
+
+    def words(self, i: int) -> str:
+        """A bin: `64 to 91`, or `23,170 or more` for a last one that also holds larger values."""
+        low, high = self.edges[i], self.edges[i + 1]
+        if i == len(self.edges) - 2 and self.is_open:
+            return f"{short(low)} or more"
+        return f"{short(low)} to {short(high)}"
 
     def trimmed(self) -> "Histogram":
         """Without the empty bins at both ends.

@@ -145,7 +145,7 @@ def explain(folder: str | PathLike[str], key: str) -> list[DocumentHistory]:
         raise InputError(
             f'{tables.folder}: no document and no dead letter has the id or URL "{key}", or this FILE:POSITION.{hint}'
         )
-    return [_history(tables, *match) for match in matches]
+    return [history(tables, *match) for match in matches]
 
 
 Match = tuple[str, str, int]  # the columns of ADDRESS
@@ -202,7 +202,8 @@ def _near(tables: RunTables, key: str) -> list[str]:
     return get_close_matches(key, [name for (name,) in sample], n=NEAR, cutoff=0.75)
 
 
-def _history(tables: RunTables, name: str, file: str, position: int) -> DocumentHistory:
+def history(tables: RunTables, name: str, file: str, position: int) -> DocumentHistory:
+    """The history of the document or lost record of a finished run at this address, which is there."""
     where = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
     values = [name, file, position]
     rows: list[dict[str, Any]] = []  # one per pass that the document reached

@@ -16,6 +16,8 @@ from corpusmill.engine.pass_documents import read_documents, stage_with_texts
 from corpusmill.engine.pass_results import MEASURED
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.facts import Facts
+from corpusmill.forgotten import Forgotten
+from corpusmill.forgotten import read as read_forgotten
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall
 from corpusmill.run_folder import RUN, WATERFALL, RunFolder
@@ -164,7 +166,21 @@ class RunFiles:
         return list(zip(paths, paths if texts == stage else self.outputs(texts, "docs")))
 
     def documents(self, kind: str, number: int, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """The documents of a pass, "docs" or "dropped", in order, at most so many at a time."""
+        """The documents of a pass, "docs" or "dropped", in order, at most so many at a time; not those that the run
+        must forget."""
+        if self.forgotten is None:
+            yield from self.all_documents(kind, number, columns, rows)
+            return
+        for batch in self.all_documents(kind, number, list(dict.fromkeys([*columns, "id", "url"])), rows):
+            yield batch.filter(pa.array(~self.forgotten.among(batch))).select(list(columns))
+
+    @cached_property
+    def forgotten(self) -> Forgotten | None:
+        """What the run must forget; None: nothing. Raises ResumeError if the record of it is damaged."""
+        return read_forgotten(self.folder)
+
+    def all_documents(self, kind: str, number: int, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """As `documents`, with those that the run must forget, while its stages have them."""
         upstream = Upstream(self.folder)
         for pair in self.with_texts(kind, number):
             path, texts = (str(Path(name).absolute()) for name in pair)  # others are taken as below the run's folder

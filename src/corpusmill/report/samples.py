@@ -24,6 +24,7 @@ Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`,
 Place = tuple[str, int]  # a file and a row of it
 SAME_NAME = 100  # documents with one url at most
 GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
+REJECTED = 64  # pairs that did not pass, with the smallest hashes: every unit that compares wrote so many of its own
 SPARE = 8  # times as many pairs are looked for as are shown, where a text may not be found
 SEARCHED = 256  # row groups that are searched for the texts of pairs: a million documents
 ORDERED = tuple(ORDER.split(", "))
@@ -161,10 +162,13 @@ def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     """Pairs that near deduplication compared and that did not pass: the most similar of a random sample, as `pairs`
     gives them, with `lost`."""
     number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
-    paths = tables.files.outputs(f"{step}-verdicts", "rejected")
+    paths = tables.files.outputs(f"{step}-decide", "rejected")
     if number == 0 or not paths:
         return []
-    found = pq.read_table(paths[0]).rename_columns(["id", "kept_id", "similarity", "lost"])
+    found = pa.concat_tables([pq.read_table(path) for path in paths]).rename_columns(
+        ["id", "kept_id", "similarity", "lost", "hash"]
+    )
+    found = found.sort_by("hash").slice(0, REJECTED)
     rows = found.sort_by([("similarity", "descending"), ("id", "ascending"), ("kept_id", "ascending")]).to_pylist()
     rows = rows[: n * SPARE]
     by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})

@@ -56,7 +56,7 @@ class Views:
     def columns(self) -> dict[str, dict[str, str]]:
         """view -> column -> its DuckDB type."""
         views: dict[str, dict[str, str]] = {}
-        for name in self._definitions:
+        for name in self.definitions:
             rows = self.database.execute(f"DESCRIBE {name}").fetchall()
             views[name] = {row[0]: row[1] for row in rows}
         return views
@@ -76,13 +76,14 @@ class Views:
         allowed = ", ".join(literal(path) for path in files)
         database.execute(f"SET allowed_paths = [{allowed}]")
         database.execute("SET enable_external_access = false")
-        for name, query in self._definitions.items():
+        for name, query in self.definitions.items():
             database.execute(f"CREATE VIEW {name} AS {query}")
         database.execute("SET lock_configuration = true")
         return database
 
     @cached_property
-    def _definitions(self) -> dict[str, str]:
+    def definitions(self) -> dict[str, str]:
+        """view -> its SELECT."""
         tables, count = self.tables, len(self.tables.passes)
         views = {"documents": documents(tables)}
         views |= {f"signals_{number + 1}": tables.table("signals", number) for number in range(count)}
@@ -122,7 +123,7 @@ class Views:
                 f"All of them: corpusmill sql {self.tables.folder}"
             )
         if first.startswith("Table with name"):
-            return f"{first}. The tables are {', '.join(self._definitions)}."
+            return f"{first}. The tables are {', '.join(self.definitions)}."
         return first
 
 

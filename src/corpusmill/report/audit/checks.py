@@ -8,6 +8,7 @@ from corpusmill.report.audit import sample
 from corpusmill.report.audit.bounds import Bounds
 from corpusmill.report.audit.facts import RunFacts
 from corpusmill.report.audit.model import Check, Unit
+from corpusmill.report.figures.domains import HOST, by_domain
 from corpusmill.report.figures.duplicates import dedup_steps
 from corpusmill.report.figures.languages import languages
 from corpusmill.report.figures.leaks import leaks
@@ -29,7 +30,6 @@ ACTIVE = (
     "dedup/",
     "decontaminate/",
 )  # steps that are there to change things
-HOST = r"^[A-Za-z]+://(?:[^/@]*@)?([A-Za-z0-9.-]+)"
 HOSTS = 10_000  # with the most documents; a domain of more than a few per cent is among them
 
 
@@ -189,11 +189,13 @@ def domain_share(facts: RunFacts) -> Measured | Unmeasured:
     )
     if not rows:
         return NOTHING_LEFT
-    documents, amounts = _by_domain(rows, 1), _by_domain(rows, 2)
+    sums = by_domain(row[:3] for row in rows)
     all_documents, all_amounts = int(rows[0][3]), int(rows[0][4])
-    shares = {name: max(documents[name] / all_documents, amounts[name] / max(all_amounts, 1)) for name in documents}
+    shares = {
+        name: max(documents / all_documents, length / max(all_amounts, 1)) for name, (documents, length) in sums.items()
+    }
     name = max(shares, key=lambda each: (shares[each], each))
-    parts = share(documents[name], all_documents), share(amounts[name], all_amounts)
+    parts = share(sums[name][0], all_documents), share(sums[name][1], all_amounts)
     seen = f"{name}: {parts[0]} of the documents, {parts[1]} of their length"
     look = _sql(facts, f"select id, url from documents where kept and url like '%{name}%'")
     advice = f"look at it: {look}; to leave it out: `filter/url: {{block_domains: [{name}]}}`"
@@ -327,18 +329,6 @@ def _by_length(facts: RunFacts, condition: str, what: str, advice: str, amount: 
     if amount != "1":
         seen += f", with {share(part or 0, every)} of the {amount}"
     return Measured(int(part or 0) / max(int(every), 1), seen, advice, tuple(each for (each,) in ids))
-
-
-def _by_domain(rows: list[tuple[object, ...]], column: int) -> dict[str, int]:
-    """registered domain -> the sum of a column over its hosts."""
-    from publicsuffixlist import PublicSuffixList
-
-    suffixes, sums = PublicSuffixList(), dict[str, int]()
-    for row in rows:
-        host = str(row[0])
-        domain = suffixes.privatesuffix(host) or host
-        sums[domain] = sums.get(domain, 0) + int(row[column])  # type: ignore[call-overload]
-    return sums
 
 
 def _by_step(facts: RunFacts, value: str, column: str) -> str:

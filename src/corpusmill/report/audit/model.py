@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from corpusmill.display import table
 from corpusmill.report.audit.bounds import Bounds
+from corpusmill.report.numbers import measured, number
 
 Verdict = Literal["red flag", "warning", "ok", "not measured"]
 Unit = Literal["share", "count", "number"]
@@ -32,6 +33,15 @@ class Check:
     seen: str
     advice: str = ""
     examples: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The value in words."""
+        if self.value is None:
+            return "–"
+        if self.unit == "share":
+            return f"{100 * self.value:.1f} %"
+        return number(self.value) if self.unit == "count" else measured(float(self.value))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def emptied(tables: RunTables) -> list[Emptied]:
     """Sources first, in the order of their names, then domains, those that lost most first."""
     found = []
     for row in tables.files.waterfall().rows:
-        facts = tables.files.facts(f"{row.step}-verdicts")
+        facts = tables.files.facts(f"{row.step}-emptied")
         if "emptied" not in facts:
             continue
         for name, flow in row.sources.items():

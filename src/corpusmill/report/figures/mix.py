@@ -46,14 +46,21 @@ class Mix:
 
 
 def mixes(tables: RunTables) -> list[Mix]:
-    """Every mix of a run, sources in the order of the recipe."""
+    """Every mix of a run, sources in the order of the recipe, or buckets."""
     drawn = []
     for step in tables.labels:
-        facts = tables.files.facts(f"{step}-verdicts").get("mix")
+        facts = tables.files.facts(f"{step}-draw").get("mix")
         if facts:
-            unit = tables.files.stages[f"{step}-verdicts"].notes["unit"][0]
-            drawn.append(Mix(step, unit, tuple(Drawn(s, **facts[s]) for s in tables.files.inputs if s in facts)))
+            unit = tables.files.stages[f"{step}-draw"].notes["unit"][0]
+            names = [s for s in tables.files.inputs if s in facts] or sorted(facts, key=_by_bucket)
+            drawn.append(Mix(step, unit, tuple(Drawn(name, **facts[name]) for name in names)))
     return drawn
+
+
+def _by_bucket(name: str) -> tuple[str, int]:
+    """Buckets as mix/buckets names them, topic/number, in the order of both."""
+    topic, slash, bucket = name.rpartition("/")
+    return (topic, int(bucket)) if slash else ("", 0)
 
 
 def mix_table(mix: Mix) -> tuple[list[str], list[list[str]]]:

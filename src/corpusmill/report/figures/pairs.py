@@ -47,7 +47,7 @@ def pairs(tables: RunTables, n: int) -> list[Pairs]:
     figures = []
     for step in tables.labels:
         shown = samples.pairs(tables, step, n)
-        facts = tables.files.facts(f"{step}-verdicts")
+        facts = tables.files.facts(f"{step}-decide")
         met = tables.files.facts(f"{step}-group").get("not_compared", 0)
         left_out = met, facts.get("not_verified", 0) + facts.get("not_followed", 0)
         if shown or any(left_out) or facts.get("compared"):

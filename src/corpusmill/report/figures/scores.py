@@ -134,7 +134,7 @@ def _bounds(tables: RunTables, signal: str) -> Iterator[tuple[str, float]]:
         return
     for label, step in zip(labels(steps), steps):
         if isinstance(step, Top) and step.by == signal:
-            facts = tables.files.facts(f"{label}-verdicts")
+            facts = tables.files.facts(f"{label}-cut")
             if "bound" in facts:
                 yield label, facts["bound"]
         if isinstance(step, KeepWhere):

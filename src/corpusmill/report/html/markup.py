@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from html import escape
-from itertools import count
+from itertools import count, repeat
 
 from corpusmill.report.visible import visible
 
@@ -47,12 +47,21 @@ def _text(text: str) -> str:
     return text if isinstance(text, Html) else escape(visible(text))
 
 
+MANY = 4  # columns: a table of more of them is a card a row on a phone
+
+
 def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> Html:
-    """A table that scrolls sideways if it is too wide. `words` are the columns of words; the others hold numbers."""
+    """A table. `words` are the columns of words; the others hold numbers."""
+    names = list(head)
+    many = len(names) > MANY
 
-    def row(cells: Iterable[Inside], kind: str, **attributes: str) -> Html:
+    def row(cells: Iterable[Inside], kind: str, **attributes: object) -> Html:
         css = ("words" if i in words else None for i in count())
-        return tag("tr", *(tag(kind, cell, class_=c, **attributes) for cell, c in zip(cells, css)))
+        heads = (name or None for name in names) if many and kind == "td" else repeat(None)
+        return tag(
+            "tr", *(tag(kind, cell, class_=c, data_head=h, **attributes) for cell, c, h in zip(cells, css, heads))
+        )
 
-    top = row(head, "th", scope="col")
-    return tag("div", tag("table", tag("thead", top), tag("tbody", *(row(r, "td") for r in rows))), class_="wide")
+    top = row(names, "th", scope="col")
+    whole = tag("table", tag("thead", top), tag("tbody", *(row(r, "td") for r in rows)))
+    return tag("div", whole, class_="wide many" if many else "wide")

@@ -67,9 +67,9 @@ def overlaid(
             if counts[i]:
                 inset = (right - left) * (0.04 + 0.22 * depth)
                 part = max((floor - top) * counts[i] / most, 1.0)
-                tooltip = f"{_range(data, i)} {unit}: {series}"
+                tooltip = f"{data.words(i)} {unit}: {series}"
                 parts.append(_rect(left + inset, right - left - 2 * inset, floor - part, part, name, tooltip))
-    parts += _bottom(place, ticks, floor, height)
+    parts += _bottom(place, ticks, floor, height) + _open_end(data)
     for i, (value, words, css) in enumerate(marks):
         if data.edges[0] <= value <= data.edges[-1]:
             parts += _mark(place(value), words, LINE * (i + 1) - 2, floor, css)
@@ -102,14 +102,14 @@ def histogram(
     for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
         left, right = place(low), place(high)
         series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
-        tooltip = f"{_range(data, i)} {unit}: {series}"
+        tooltip = f"{data.words(i)} {unit}: {series}"
         y = float(floor)
         for name, counts in data.counts.items():
             if counts[i]:
                 part = max(tall(counts[i]), 1.0)
                 y -= part
                 parts.append(_rect(left + 0.1, max(right - left - 0.2, 0.2), y, part, name, tooltip))
-    parts += _bottom(place, ticks, floor, height)
+    parts += _bottom(place, ticks, floor, height) + _open_end(data)
     if bound is not None and data.edges[0] <= bound <= data.edges[-1]:
         parts += _mark(place(bound), short(bound), 13, floor, "bound")
     return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
@@ -122,6 +122,14 @@ def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int,
         x = place(value)
         parts.append(tag("text", short(value), x=f"{x:.2f}%", y=height - 5, text_anchor="end" if x > 97 else "middle"))
     return parts
+
+
+def _open_end(data: Histogram) -> list[Html]:
+    """Says of a last bin that it also holds larger values."""
+    if not data.is_open:
+        return []
+    words = f"≥ {short(data.edges[-2])} →"
+    return [tag("text", words, x="100%", y=10, text_anchor="end", class_="open")]
 
 
 def _mark(x: float, words: str, y: int, floor: int, css: str) -> list[Html]:
@@ -142,6 +150,13 @@ def _rect(x: float, width: float, y: float, height: float, css: str, tooltip: st
     # Browsers show the title of the group as a tooltip.
     place = {"x": f"{x:.3f}%", "width": f"{width:.3f}%", "y": f"{y:.1f}", "height": f"{height:.1f}"}
     return tag("g", tag("title", tooltip), tag("rect", **place), class_=css)
+
+
+def position(value: float, low: float, high: float, log: bool) -> float:
+    """Where a value is between two others, 0 to 1."""
+    if log:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
 
 
 def _axis(data: Histogram) -> tuple[Callable[[float], float], list[float]]:
@@ -182,11 +197,3 @@ def _powers(most: float) -> list[float]:
     last = math.floor(math.log10(most))
     powers = [10.0**power for power in (last - 1, last) if power >= 0]
     return powers + [5 * powers[-1]] * (5 * powers[-1] <= most)
-
-
-def _range(data: Histogram, i: int) -> str:
-    """`64 to 91`, or `23,170 or more` for a last bin that also holds larger values."""
-    low, high = data.edges[i], data.edges[i + 1]
-    if i == len(data.edges) - 2 and data.most > high:
-        return f"{short(low)} or more"
-    return f"{short(low)} to {short(high)}"

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from corpusmill.assets import locate
 from corpusmill.report import samples
 from corpusmill.report.figures import sampled
 from corpusmill.report.html import markup
 from corpusmill.report.html.markup import Html, tag
 from corpusmill.report.page import (
     compared,
+    domains,
     duplicates,
     flow,
     header,
@@ -30,17 +32,22 @@ from corpusmill.report.page import (
     reasons,
     recipe,
     repeated,
+    rights,
     sources,
     time,
+    together,
     tokens,
 )
 from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import RunFolder
 
+RUNTIME = ("vega", "vega-lite", "vega-interpreter")  # assets: what draws the charts
 SECTIONS = (  # anchor, title, section
     ("flow", "Documents by step", flow.section),
     ("sources", "Sources", sources.section),
+    ("domains", "Domains", domains.section),
     ("dropped", "Dropped documents", reasons.section),
+    ("together", "Rules that fire together", together.section),
     ("kept", "Kept documents", kept.section),
     ("lengths", "Document lengths", lengths.section),
     ("languages", "Languages", languages.section),
@@ -48,6 +55,7 @@ SECTIONS = (  # anchor, title, section
     ("duplicates", "Duplicates", duplicates.section),
     ("repeated", "Repeated lines and paragraphs", repeated.section),
     ("leaks", "Benchmark contamination", leaks.section),
+    ("rights", "Rights", rights.section),
     ("mix", "Source mixture", mix.section),
     ("lost", "Skipped and unreadable records", lost.section),
     ("tokens", "Tokens", tokens.section),
@@ -61,8 +69,8 @@ def write_page(folder: str | PathLike[str] | RunFolder) -> str:
     """Write report.html into the folder of a finished run; returns its place.
 
     But for the section "Time and memory" and the line below the title, the page does not depend on when, where or how
-    fast the run was carried out. The contents of documents are escaped, and a content security policy forbids scripts
-    and loading anything.
+    fast the run was carried out. The contents of documents are escaped, and a content security policy forbids loading
+    anything, `eval`, and all scripts but those of this package, by their checksums.
 
     Raises ResumeError if there is no run, or it is not finished.
     """
@@ -80,19 +88,25 @@ def page(tables: RunTables) -> str:
     tables.files.must_be_finished()
     samples.read_ahead(tables, reasons.EXAMPLES, sampled.sides(tables)["input"], sampled.SAMPLE)
     shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
-    style = (Path(markup.__file__).parent / "style.css").read_text("utf-8")
+    blocks = Path(markup.__file__).parent
+    style = (blocks / "style.css").read_text("utf-8")
+    scripts = [*(locate(name).read_text("utf-8") for name in RUNTIME), (blocks / "page.js").read_text("utf-8")]
+    allowed = " ".join(f"'{_hash(script)}'" for script in scripts)
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src {allowed}"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=f"default-src 'none'; style-src '{_hash(style)}'"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("title", f"{tables.files.name}: report"),
         tag("style", Html(style)),
     )
-    top = header.header(tables, [(anchor, title) for anchor, title, _ in shown])
+    top = header.header(tables)
+    links = tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title, _ in shown), aria_label="sections")
     sections = [tag("section", tag("h2", title), *body, id=anchor) for anchor, title, body in shown]
-    return f"<!doctype html>\n{tag('html', head, tag('body', tag('main', top, *sections)), lang='en')}\n"
+    live = [tag("script", Html(script)) for script in scripts]
+    return f"<!doctype html>\n{tag('html', head, tag('body', tag('main', top, links, *sections), *live), lang='en')}\n"
 
 
 def _hash(text: str) -> str:

@@ -7,8 +7,9 @@ from corpusmill.report.figures.left import NGRAM, SIMILAR, Left, left
 from corpusmill.report.figures.sampled import TOXIC, Sampled, Share, draw, sampled
 from corpusmill.report.figures.scores import Score, scores
 from corpusmill.report.figures.texts import SIDES, Texts
+from corpusmill.report.html.charts import overlaid
 from corpusmill.report.html.markup import Html, Inside, table, tag
-from corpusmill.report.html.svg import legend, overlaid, two_bars
+from corpusmill.report.html.svg import legend, two_bars
 from corpusmill.report.numbers import measured, number, plural, share
 from corpusmill.report.samples import GROUPS
 from corpusmill.report.tables import RunTables
@@ -68,7 +69,7 @@ def lengths_in(sides: Mapping[str, Texts], unit: str) -> Html | None:
         (mean, f"mean of the {side} {number(mean)}", "bound" if side == "output" else "mean") for side, mean in means
     ]
     chart = overlaid(data, label=f"documents by {unit}, input and output", unit=unit, marks=marks)
-    caption = tag("figcaption", f"x: {unit} per document (log), y: documents")
+    caption = tag("figcaption", f"x: {unit} per document (log), y: documents", class_="axes")
     return tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption)
 
 
@@ -142,7 +143,8 @@ def scored(score: Score) -> list[Inside]:
     )
     axis = " (log)" if score.histogram.log else ""
     part = " in {} of {} units, spread evenly".format(*map(number, score.looked_at)) if score.looked_at else ""
-    caption = tag("figcaption", f"x: {score.name}{axis}, y: documents that {score.step} measured{part}")
+    words = f"x: {score.name}{axis}, y: documents that {score.step} measured{part}"
+    caption = tag("figcaption", words)
     sides = ("input", "output")
     rows = [
         [side, number(score.documents[side]), measured(score.mean[side]), measured(score.median[side])]
@@ -189,4 +191,4 @@ def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], caption: str) -> Html:
             shown.append((100 * one.value / most, (100 * low / most, 100 * high / most), css, tooltip))
         values = " → ".join(share(one.count, one.of) for one in sides)
         parts += [tag("div", name), two_bars(shown, f"{name}: {values}"), tag("div", values, class_="value")]
-    return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption))
+    return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption, class_="axes"))

@@ -4,8 +4,8 @@ from corpusmill.report.figures.duplicates import dedup_steps, dedup_table
 from corpusmill.report.figures.emptied import warnings
 from corpusmill.report.figures.pairs import Pairs, pairs
 from corpusmill.report.html import cards
+from corpusmill.report.html.charts import histogram
 from corpusmill.report.html.markup import Inside, table, tag
-from corpusmill.report.html.svg import histogram
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
@@ -66,7 +66,7 @@ def dropped_pairs(figure: Pairs) -> list[Inside]:
             figure.similarities, label=f"duplicates found by {step}, by similarity", unit="similarity", height=120
         )
         caption = "x: similarity to the kept document, y: documents"
-        parts.append(tag("figure", chart, tag("figcaption", caption)))
+        parts.append(tag("figure", chart, tag("figcaption", caption, class_="axes")))
     shown = figure.least_similar[:1] if figure.exact else figure.least_similar
     parts.append(tag("p", "One of the pairs:" if figure.exact else "Least similar pairs:", class_="note"))
     return [*parts, *(cards.pair(pair) for pair in shown)]

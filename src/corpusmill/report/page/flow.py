@@ -54,11 +54,16 @@ def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Htm
         shares = [(100 * out / max(whole, 1), "kept", f"{row.step}: {written(out)}{unit} kept")]
         shares += [(100 * removed / max(whole, 1), "dropped", f"{row.step}: {written(removed)}{unit} removed")]
         parts += [
-            tag("div", row.step),
+            tag("div", named(row)),
             bar(shares, f"{row.step}: {written(out)} of {written(whole)}{unit}"),
             tag("div", f"{written(out)} · {share(out, whole)}", class_="value"),
         ]
     return tag("div", *parts, class_=f"flow {measure}")
+
+
+def named(row: Row) -> Html:
+    """A step, with a link to what it dropped."""
+    return tag("a", row.step, href=f"#step-{row.step}") if sum(row.reasons.values()) else tag("span", row.step)
 
 
 def steps(flow: Waterfall) -> Html:

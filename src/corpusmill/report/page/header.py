@@ -1,7 +1,6 @@
 """The top of the page: what was run, when, where and how, the headline numbers, links to the sections."""
 
 import shlex
-from collections.abc import Sequence
 
 from corpusmill.report.figures.amounts import Amount, amounts
 from corpusmill.report.figures.calls import calls, command_in_words
@@ -12,8 +11,7 @@ from corpusmill.report.numbers import duration, number, plural, share, short, si
 from corpusmill.report.tables import RunTables
 
 
-def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
-    """The header, with links to the sections: (anchor, title) each."""
+def header(tables: RunTables) -> Html:
     files = tables.files
     amount = amounts(tables).whole
     count = plural(amount.files, "input file")
@@ -26,7 +24,6 @@ def header(tables: RunTables, sections: Sequence[tuple[str, str]]) -> Html:
         tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
         run(tables),
         tiles(tables, amount),
-        tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title in sections)),
     )
 
 

@@ -1,8 +1,9 @@
 """Tokens and bytes per document, of all documents and of the kept ones."""
 
 from corpusmill.report import histograms
+from corpusmill.report.html.charts import histogram
 from corpusmill.report.html.markup import Inside, tag
-from corpusmill.report.html.svg import histogram, legend
+from corpusmill.report.html.svg import legend
 from corpusmill.report.tables import RunTables
 
 
@@ -12,7 +13,7 @@ def section(tables: RunTables) -> list[Inside]:
         lengths = histograms.lengths(tables, unit)
         if lengths:
             chart = histogram(lengths, label=f"documents by {unit}, kept and dropped", unit=unit)
-            caption = tag("figcaption", f"x: {unit} per document (log), y: documents")
+            caption = tag("figcaption", f"x: {unit} per document (log), y: documents", class_="axes")
             figures.append(tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption))
     if not figures:
         return []

@@ -2,8 +2,9 @@
 
 from corpusmill.report.figures.reasons import Rule, Step, reasons
 from corpusmill.report.html import cards
+from corpusmill.report.html.charts import histogram
 from corpusmill.report.html.markup import Html, Inside, tag
-from corpusmill.report.html.svg import histogram, legend
+from corpusmill.report.html.svg import legend
 from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
 
@@ -29,7 +30,7 @@ def section(tables: RunTables) -> list[Inside]:
     parts: list[Inside] = [tag("p", words, class_="note"), legend(COLOURS) if charts else None]
     for step in steps:
         counts = f"{number(step.dropped)} of {plural(step.documents_in, 'document')} dropped"
-        parts.append(tag("h3", step.step))
+        parts.append(tag("h3", step.step, id=f"step-{step.step}"))
         dropped = f"{counts} ({share(step.dropped, step.documents_in)}). "
         parts.append(tag("p", dropped, tag("span", step.summary, class_="soft")))
         parts += [card(tables, step, rule) for rule in step.rules]
@@ -54,6 +55,10 @@ def card(tables: RunTables, step: Step, rule: Rule) -> Html:
         tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts"),
     ]
     if rule.values and bound:
+        beyond = sum(rule.values.counts["fail"]) - count.all
+        if beyond > 0:
+            words = f"{number(beyond)} more lie beyond the threshold, which the rule does not judge."
+            about.append(tag("div", words, class_="note"))
         signal = bound.signal.partition(".")[2]
         chart = histogram(
             rule.values,

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, load8, load32, lowest_bit, moved_up
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load32, lowest_bit, moved_up
+from corpusmill.text.pii import networks
 from corpusmill.text.pii.addresses import dotted_mac, email, ipv4, ipv6, is_ipv6, is_version, mac
 from corpusmill.text.pii.byte_classes import (
     ALNUMS,
@@ -47,7 +48,7 @@ from corpusmill.text.pii.numbers import card, extension, iban, is_continued, pho
 from corpusmill.text.pii.postal import address_spans
 from corpusmill.text.secrets import FAMILIES, merged, secrets_in
 from corpusmill.text.spans import below
-from corpusmill.text.unicode import Classes, classes
+from corpusmill.text.unicode import Classes, borrowed_classes, classes
 
 KINDS = ("email", "ipv4", "ipv6", "phone", "ssn", "card", "iban", "mac", *FAMILIES, "address")
 EMAIL, IPV4, IPV6, PHONE, SSN, CARD, IBAN, MAC = range(8)
@@ -104,7 +105,7 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: F
 
 def _pattern_spans(text: Text, wanted: int, forms: Forms) -> NDArray[np.int64]:
     """The spans of all kinds but secrets and postal addresses."""
-    room = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 9)
+    room = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 7)
     spans, places = np.empty((room, 4), np.int64), np.empty((room, 4), np.int64)
     count = places_count = -1
     while count < 0:
@@ -119,6 +120,8 @@ def _pattern_spans(text: Text, wanted: int, forms: Forms) -> NDArray[np.int64]:
     spans = spans[keep]
     if places_count:
         spans = _with_forms(text, spans, decided(text, places[:places_count], (EMAIL, IPV6, PHONE), forms))
+    if forms.networks and wanted & 1 << IPV4 and wanted & 1 << IPV6:
+        spans = networks.whole(text, spans, IPV4, IPV6)
     return without_message_ids(text, spans, EMAIL) if wanted & ANY_MAIL else spans
 
 
@@ -158,6 +161,8 @@ def _find(
 ) -> tuple[int, int]:
     """Append the spans of one document after the first n, and places after the first m; returns the new counts, the
     first -1 if there is not enough room."""
+    data, classes = borrowed(data), borrowed_classes(classes)
+    spans, places = borrowed(spans), borrowed(places)
     first = n
     done = mail_done = lo  # no match, and no e-mail address, begins before these
     digit_before = colons_before = colon_pairs_before = dashes_before = dash_pairs_before = NO_BITS

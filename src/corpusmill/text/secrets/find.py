@@ -13,6 +13,8 @@ from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM
 from corpusmill.text.secrets.formats import PRIVATE_KEY, TOKENS, WORD, is_secret
 from corpusmill.text.secrets.named import EXPRESSION, is_credential, match_at
 
+Place = tuple[int, int]  # document, byte from its beginning
+
 FAMILIES = ("secret", "wallet", "credential")
 SECRET, WALLET, CREDENTIAL = range(len(FAMILIES))
 
@@ -38,17 +40,17 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
 def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
     """`secret_spans` for documents that are viewed already, because a view can be a copy."""
     wanted = sum(1 << FAMILIES.index(family) for family in set(families))
-    places = scan.places(text, wanted)
+    by_sort: dict[int, set[Place]] = {}
+    for document, place, sort in scan.places(text, wanted).tolist():
+        by_sort.setdefault(sort, set()).add((document, place))
     spans = np.empty((0, 4), np.int64)
-    if not len(places):
-        return spans
     whole = text.data.data
     for family in (SECRET, WALLET, CREDENTIAL):
-        keys = _keys(places, family)
-        spans = merged(_confirmed(whole, text.offsets, keys, family), spans)
+        if places := by_sort.get(family):
+            spans = merged(_confirmed(whole, text.offsets, sorted(places), family), spans)
         for trigger in range(len(CONFIRM)):
-            if family == _family(trigger) and len(keys := _keys(places, scan.TRIGGERS + trigger)):
-                spans = merged(_in_context(whole, text.offsets, keys, trigger), spans)
+            if family == _family(trigger) and (places := by_sort.get(scan.TRIGGERS + trigger)):
+                spans = merged(_in_context(whole, text.offsets, sorted(places), trigger), spans)
     return spans
 
 
@@ -56,31 +58,23 @@ def _family(trigger: int) -> int:
     return CREDENTIAL if trigger == ASSIGNMENT else SECRET
 
 
-def _keys(places: NDArray[np.int64], sort: int) -> NDArray[np.int64]:
-    """document << 31 | byte of the places of one sort, in order; a document has less than 2**31 bytes."""
-    these = places[places[:, 2] == sort]
-    return np.unique(these[:, 0] << 31 | these[:, 1])
-
-
 def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np.int64]:
     """Both, in order, without the weaker ones that overlap a stronger one. Each input is in order and without
     overlap."""
     if not len(weaker) or not len(stronger):
         return stronger if len(stronger) else weaker
-    starts, ends = (stronger[:, 0] << 31 | stronger[:, column] for column in (2, 3))
+    starts, ends = (stronger[:, 0] << 31 | stronger[:, column] for column in (2, 3))  # a document has < 2**31 bytes
     first = np.searchsorted(ends, weaker[:, 0] << 31 | weaker[:, 2], side="right")
     following = np.append(starts, np.iinfo(np.int64).max)[first]
     both = np.concatenate([weaker[(weaker[:, 0] << 31 | weaker[:, 3]) <= following], stronger])
-    return both[np.lexsort((both[:, 2], both[:, 0]))]
+    return both[np.argsort(both[:, 0] << 31 | both[:, 2], kind="stable")]  # two runs in order: one walk
 
 
-def _confirmed(
-    whole: memoryview, offsets: NDArray[np.int64], places: NDArray[np.int64], family: int
-) -> NDArray[np.int64]:
-    """The matches of the family's expression at these places (document << 31 | byte, in order)."""
+def _confirmed(whole: memoryview, offsets: NDArray[np.int64], places: list[Place], family: int) -> NDArray[np.int64]:
+    """The matches of the family's expression at these places, which are in order."""
     spans, before, done = [], -1, 0
     expression = match_at if family == CREDENTIAL else EXPRESSIONS[family].match
-    for document, place in zip((places >> 31).tolist(), (places & (1 << 31) - 1).tolist()):
+    for document, place in places:
         if document != before:
             before, done = document, 0
         base = int(offsets[document])
@@ -92,12 +86,10 @@ def _confirmed(
     return np.array(spans, np.int64).reshape(-1, 4)
 
 
-def _in_context(
-    whole: memoryview, offsets: NDArray[np.int64], places: NDArray[np.int64], trigger: int
-) -> NDArray[np.int64]:
+def _in_context(whole: memoryview, offsets: NDArray[np.int64], places: list[Place], trigger: int) -> NDArray[np.int64]:
     """What the trigger's function finds from these places."""
     spans: set[tuple[int, int, int, int]] = set()
-    for document, place in zip((places >> 31).tolist(), (places & (1 << 31) - 1).tolist()):
+    for document, place in places:
         lo, hi = int(offsets[document]), int(offsets[document + 1])
         for start, end in CONFIRM[trigger](whole, lo, lo + place, hi):
             spans.add((document, _family(trigger), start - lo, end - lo))

@@ -1,0 +1,46 @@
+"""corpusmill rights CRAWL --out TABLE"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corpusmill.cli.common import Json, print_json, say
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("rights", epilog="Example: corpusmill rights crawl/robotstxt/*.warc.gz --out hosts.captures")(rights)
+
+
+def rights(
+    crawl: Annotated[
+        list[str],
+        typer.Argument(metavar="CRAWL", help="WARC or ARC files, folders or patterns.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The table to write.", show_default=False)],
+    memory_mb: Annotated[
+        int, typer.Option("--memory-mb", min=64, metavar="N", help="Above this, rows are sorted on disk.")
+    ] = 1024,
+    json: Json = False,
+) -> None:
+    """Collect robots.txt and tdmrep.json of a crawl's hosts, for annotate/rights and filter/rights.
+
+    The latest capture of a host counts, and redirects are followed. The table is mapped by the workers of a run.
+    """
+    from corpusmill.report.numbers import number, plural, size
+    from corpusmill.rights import collect
+
+    made = collect(crawl, out, memory_mb)
+    if json:
+        by_kind = {"robots": made.by_kind["robots"], "tdmrep": made.by_kind["tdmrep"]}
+        held = {"records": made.records, "damaged": made.damaged, "found": by_kind, "kept": made.kept}
+        print_json({"table": str(out), "files": made.files, **held, "bytes": out.stat().st_size})
+        return
+    if made.damaged:
+        say(f"warning: {plural(made.damaged, 'record')} could not be read")
+    print(
+        f"{plural(made.files, 'file')}, {plural(made.records, 'record')}: {number(made.by_kind['robots'])} robots.txt, "
+        f"{number(made.by_kind['tdmrep'])} tdmrep.json"
+    )
+    said = f"{out}: the latest of each host, {plural(made.kept, 'row')}, {size(out.stat().st_size)}."
+    print(f"{said} In a recipe: filter/rights: {{captures: {out}}}")

@@ -1,0 +1,147 @@
+"""Blind review: documents of a pass to judge, with what the run decided hidden, and how far people and run agree.
+
+A round has as many documents that the pass dropped as it kept, where there are enough, in the order of their ids, which
+are hashes: neither the order nor the number tells them apart. A mark is a line of REVIEW in the run's folder.
+
+    {"id": …, "file": …, "position": …, "stage": "pass-1", "mark": "keep", "kept": false,
+     "reasons": ["c4.curly_bracket"], "at": "2026-01-31T12:00:00+00:00"}
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from corpusmill.errors import InputError
+from corpusmill.inspect.marks import LONGEST
+from corpusmill.report import samples
+from corpusmill.report.tables import RunTables
+from corpusmill.report.visible import visible
+
+REVIEW = "review.jsonl"
+ROUND = 20  # documents
+MARKS = ("keep", "drop", "unsure")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far marks agree with a stage, or with one rule of it.
+
+    name      of the stage or rule
+    marked    documents with a mark that is not "unsure"
+    agree     of these, those where both keep or both drop; of a rule: where it fires and the mark is "drop", or neither
+    fired     of these, those that the stage drops, or for which the rule fires
+    kappa     Cohen's, from -1 to 1: 0 is what chance gives; None where one side has given only one answer
+    """
+
+    name: str
+    marked: int
+    agree: int
+    fired: int
+    kappa: float | None
+
+
+class Review:
+    """The marks of a run. Raises InputError if its folder is not on this machine."""
+
+    def __init__(self, tables: RunTables) -> None:
+        self.tables = tables
+        self._lock = Lock()
+
+    @property
+    def path(self) -> Path:
+        folder = self.tables.files.folder
+        if not folder.is_local:
+            raise InputError(f"{folder.place}: marks are kept in the run's folder, which must be on this machine")
+        return folder.path / REVIEW
+
+    def round(self, stage: str) -> list[dict[str, Any]]:
+        """The next documents of a pass that have no mark yet, without anything that tells what became of them. Empty if
+        all have one."""
+        number = self._number(stage)
+        done = [mark["id"] for mark in self.marks() if mark["stage"] == stage]
+        unseen = f"id NOT IN ({', '.join('?' * len(done))})" if done else "true"
+        sides = [samples.draw(self.tables, kind, [number], ROUND, unseen, done) for kind in ("docs", "dropped")]
+        sides = [[entry for entry in side if entry["text"] is not None] for side in sides]
+        half = ROUND // 2
+        few = min(map(len, sides))
+        most = half if few >= half else ROUND - few
+        drawn = sorted((entry for side in sides for entry in side[:most]), key=lambda entry: str(entry["id"]))
+        about = ("id", "file", "position", "source", "url", "date")
+        return [
+            {name: entry[name] for name in about} | {"text": visible(entry["text"][:LONGEST]), "stage": stage}
+            for entry in drawn
+        ]
+
+    def mark(self, stage: str, id: str, file: str, position: int, mark: str) -> None:
+        """Keep what somebody says of a document. Of two marks of a document the later counts."""
+        if mark not in MARKS:
+            raise InputError(f'a mark is one of {", ".join(MARKS)}, got "{mark}"')
+        number = self._number(stage)
+        rows = self.tables.tuples(
+            f"SELECT reasons FROM ({self.tables.table('signals', number)}) WHERE id = ? "
+            "AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ? LIMIT 1",
+            [id, file, position],
+        )
+        if not rows:
+            raise InputError(f'{stage} has no document with the id "{id}" from {file} at {position}')
+        reasons = rows[0][0].split(",") if rows[0][0] else []
+        said = {"id": id, "file": file, "position": position, "stage": stage, "mark": mark, "kept": not reasons}
+        said |= {"reasons": reasons, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        with self._lock, self.path.open("ab+") as out:
+            out.seek(0)
+            out.truncate(out.read().rfind(b"\n") + 1)  # a process that was killed as it wrote has left half a line
+            out.write(json.dumps(said).encode() + b"\n")
+
+    def marks(self) -> list[dict[str, Any]]:
+        """The last mark of each document of each stage, in order. Raises InputError if a line is no mark."""
+        marks: dict[tuple[Any, ...], dict[str, Any]] = {}
+        lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
+        for number, line in enumerate(lines, 1):
+            try:
+                said = json.loads(line)
+                key = said["stage"], said["id"], said["file"], said["position"]
+                said["mark"], said["kept"], said["reasons"]
+            except (ValueError, KeyError, TypeError):
+                if number == len(lines):  # of a process that was killed as it wrote
+                    continue
+                raise InputError(f"{self.path}:{number}: this is no mark of a review: {line[:80]}") from None
+            marks.pop(key, None)
+            marks[key] = said
+        return list(marks.values())
+
+    def agreement(self) -> list[Agreement]:
+        """By stage, and after each by those of its rules that fire on a marked document, most marks first."""
+        found = []
+        marks = [mark for mark in self.marks() if mark["mark"] != "unsure"]
+        for stage in dict.fromkeys(mark["stage"] for mark in marks):
+            own = [mark for mark in marks if mark["stage"] == stage]
+            drops = [mark["mark"] == "drop" for mark in own]
+            found.append(agreement(stage, drops, [not mark["kept"] for mark in own]))
+            rules = dict.fromkeys(reason for mark in own for reason in mark["reasons"])
+            by_rule = [agreement(rule, drops, [rule in mark["reasons"] for mark in own]) for rule in rules]
+            found += sorted(by_rule, key=lambda one: (-one.fired, one.name))
+        return found
+
+    def _number(self, stage: str) -> int:
+        stages = [name for name, _ in self.tables.passes]
+        if stage not in stages:
+            raise InputError(f'{self.tables.folder}: there is no pass "{stage}". There are: {", ".join(stages)}.')
+        return stages.index(stage)
+
+
+def agreement(name: str, one: Sequence[bool], other: Iterable[bool]) -> Agreement:
+    """Cohen's kappa (1960, Educational and Psychological Measurement 20) of two who answer yes or no.
+
+    >>> agreement("x", [True, True, False, False], [True, False, False, False])
+    Agreement(name='x', marked=4, agree=3, fired=1, kappa=0.5)
+    """
+    pairs = list(zip(one, other))
+    n, agree = len(pairs), sum(a == b for a, b in pairs)
+    yes, fired = sum(a for a, _ in pairs), sum(b for _, b in pairs)
+    by_chance = (yes * fired + (n - yes) * (n - fired)) / n**2 if n else 1.0
+    kappa = (agree / n - by_chance) / (1 - by_chance) if 0 < yes < n and 0 < fired < n else None
+    return Agreement(name, n, agree, fired, kappa)

@@ -1,0 +1,118 @@
+"""One document of a run: its history, its text with what was measured in it, and its duplicate beside it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from difflib import SequenceMatcher
+from re import findall
+from typing import Any
+
+from corpusmill.errors import AssetError, InputError, RecipeError
+from corpusmill.inspect.listing import Listing
+from corpusmill.inspect.marks import LONGEST, marks, parts
+from corpusmill.recipe.names import labels
+from corpusmill.report.explain import DocumentHistory, history
+from corpusmill.report.tables import RunTables
+from corpusmill.report.visible import not_stored, visible
+
+COMPARED = 6_000  # words or lines of both texts of a pair, of which differences are looked for
+
+
+def document(listing: Listing, id: str, file: str = "", position: str = "") -> dict[str, Any]:
+    """All that is known of a document, as `explain` has it, with the text in `parts` (see `marks.parts`), the `legend`
+    of its marks, with how often each occurs, and how much of the text is `left_out`.
+
+    file, position   of it, where several have the id; the first of them if not given
+
+    Raises InputError if there is none.
+    """
+    found = _history(listing, id, file, position)
+    told = asdict(found)
+    text = told.pop("text")
+    about: dict[str, Any] = {"parts": None, "legend": [], "left_out": 0, "not_stored": None}
+    if text is None:
+        about["not_stored"] = not_stored(told)
+    else:
+        steps, later = _steps(listing.tables, found)
+        shown = text[:LONGEST]
+        where = marks(shown, {"url": found.url}, steps, later)
+        about |= {
+            "parts": parts(shown, where),
+            "legend": [(name, len(spans)) for name, spans in where.items()],
+            "left_out": len(text) - len(shown),
+        }
+    return told | about
+
+
+def pair(listing: Listing, id: str, file: str = "", position: str = "") -> dict[str, Any]:
+    """A duplicate beside the document that is kept instead of it, which is `duplicate_of`: its outcome, and the parts
+    of both texts, each with whether the other text has it there. Null texts where one is not stored.
+
+    Raises InputError if the document is no duplicate.
+    """
+    one = _history(listing, id, file, position)
+    step = next((step for step in one.steps if step.duplicate_of), None)
+    if step is None or step.duplicate_of is None:
+        raise InputError(f"{id} is no duplicate of another document")
+    other = _history(listing, step.duplicate_of.id)
+    parts_of = compared(one.text, other.text) if one.text is not None and other.text is not None else (None, None)
+    return {
+        "step": step.step,
+        "similarity": step.duplicate_of.similarity,
+        "lost": (step.signals or {}).get("lost"),
+        "document": _side(one, parts_of[0]),
+        "duplicate_of": _side(other, parts_of[1]),
+    }
+
+
+def compared(one: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+    """The parts of two texts, each with whether the other has it too: by words, or by lines where there are many.
+
+    >>> compared("a b c", "a c")
+    ([('a ', True), ('b ', False), ('c', True)], [('a ', True), ('c', True)])
+    """
+    one, other = one[:LONGEST], other[:LONGEST]
+    pattern = r"\s*\S+\s*|\s+"
+    units = [findall(pattern, text) for text in (one, other)]
+    if sum(map(len, units)) > COMPARED:
+        units = [text.splitlines(keepends=True) for text in (one, other)]
+    if sum(map(len, units)) > COMPARED:
+        units = [every[: COMPARED // 2] for every in units]
+    left, right = list[tuple[str, bool]](), list[tuple[str, bool]]()
+    one_by_one, other_by_one = ([unit.strip() for unit in every] for every in units)
+    matcher = SequenceMatcher(None, one_by_one, other_by_one, autojunk=False)
+    for how, a, b, c, d in matcher.get_opcodes():
+        for side, every, start, end in ((left, units[0], a, b), (right, units[1], c, d)):
+            if start < end:
+                side.append((visible("".join(every[start:end])), how == "equal"))
+    return left, right
+
+
+def _side(found: DocumentHistory, text: Sequence[tuple[str, bool]] | None) -> dict[str, Any]:
+    about = ("id", "source", "file", "position", "url", "date", "kept", "dropped_by", "bytes", "tokens")
+    return {name: getattr(found, name) for name in about} | {"parts": text}
+
+
+def _history(listing: Listing, id: str, file: str = "", position: str = "") -> DocumentHistory:
+    for place in listing.places(id):
+        if file in ("", place[1]) and position in ("", str(place[2])):
+            return history(listing.tables, *place)
+    raise InputError(f'{listing.tables.folder}: there is no document with the id "{id}"')
+
+
+def _steps(tables: RunTables, found: DocumentHistory) -> tuple[list[Any], list[Any]]:
+    """The recipe's steps that are for a document; and those of them that its text has not passed. Both are empty where
+    the recipe's own steps cannot be imported from here."""
+    try:
+        steps = tables.files.recipe.steps
+    except (RecipeError, AssetError):
+        return [], []
+    own, later, passed = list[Any](), list[Any](), found.dropped_by is not None
+    for label, step in zip(labels(steps), steps):
+        passed = passed and label != found.dropped_by
+        if found.source not in tables.files.only.get(label, (found.source,)):
+            continue
+        own.append(step)
+        unchanged = getattr(step, "remove_lines", True) is False
+        if unchanged or (found.dropped_by is not None and not passed):
+            later.append(step)
+    return own, later

@@ -1,0 +1,221 @@
+"""The documents of a run as a list: filtered, sorted, page by page."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.errors import InputError, did_you_mean
+from corpusmill.report.figures.domains import HOST
+from corpusmill.report.rules import because
+from corpusmill.report.tables import RunTables, finite, identifier
+from corpusmill.report.views import Views, documents
+
+PAGE = 25  # documents
+FACETS = 200  # values that a filter offers; others can be typed
+SEARCHES = 8  # of texts whose results are remembered
+OUTCOMES = {  # a document that a later pass could not process has no step that drops it, and is not kept either
+    "kept": "kept",
+    "dropped": "dropped_by IS NOT NULL",
+    "lost": "NOT kept AND dropped_by IS NULL",
+}
+SORTS = {"": "n", "tokens": "tokens DESC NULLS LAST, n", "-tokens": "tokens NULLS LAST, n"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which documents are listed; empty: all.
+
+    outcome            one of OUTCOMES
+    step, reason       that drops it; of several reasons, the first
+    domain             registered, as in example.co.uk
+    name               part of its id or URL
+    text               part of its text, in either case
+    signal, low, high  a signal of a numeric rule, and the range in which it is
+    sort               one of SORTS; "signal" or "-signal": the highest or the lowest value of `signal` first
+    """
+
+    outcome: str = ""
+    step: str = ""
+    reason: str = ""
+    source: str = ""
+    language: str = ""
+    domain: str = ""
+    name: str = ""
+    text: str = ""
+    signal: str = ""
+    low: str = ""
+    high: str = ""
+    sort: str = ""
+
+    @staticmethod
+    def of(given: Mapping[str, str]) -> "Filter":
+        """By the parameters of an address, of which others are ignored."""
+        return Filter(**{field.name: given[field.name] for field in fields(Filter) if field.name in given})
+
+
+class Listing:
+    """All documents of a finished run in a table in memory: what is filtered by, and the signals of numeric rules.
+
+    In order of id, which is a hash: a page is a random sample. Raises ResumeError if the run is not finished.
+    """
+
+    def __init__(self, tables: RunTables) -> None:
+        tables.files.must_be_finished()
+        self.tables = tables
+        columns = {name for number in range(len(tables.passes)) for name in tables.columns(number)}
+        bounds = (bound.signal for bound in tables.bounds.values())
+        self.signals: tuple[str, ...] = tuple(name for name in dict.fromkeys(bounds) if name in columns)
+        self._searched: dict[str, str] = {}  # text -> the table of the documents that have it
+        self._lock = Lock()
+        labels = [f"{step}.label" for step in tables.labels if {f"{step}.label", f"{step}.score"} <= columns]
+        language = identifier(labels[0]) if labels else "NULL::VARCHAR"
+        own = "".join(f", {identifier(name)}::FLOAT AS {identifier(name)}" for name in self.signals)
+        database = tables.duckdb.cursor()
+        host = f"nullif(lower(regexp_extract(url, '{HOST}', 1)), '')"
+        database.execute(
+            f"CREATE TABLE hosted AS SELECT id, source, file, position, url, date, {language} AS language, kept, "
+            f"dropped_by, reasons, split_part(reasons, ',', 1) AS reason, bytes, tokens, {host} AS host{own} "
+            f"FROM ({documents(tables)})"
+        )
+        database.register("domains", self._domains(database))
+        database.execute(
+            "CREATE TABLE listed AS SELECT row_number() OVER (ORDER BY id, file, position) - 1 AS n, hosted.*, domain "
+            "FROM hosted LEFT JOIN domains USING (host) ORDER BY n"
+        )
+        database.execute("DROP TABLE hosted")
+        database.unregister("domains")
+
+    @staticmethod
+    def _domains(database: Any) -> pa.Table:
+        from publicsuffixlist import PublicSuffixList
+
+        suffixes = PublicSuffixList()
+        hosts = [host for (host,) in database.execute("SELECT DISTINCT host FROM hosted WHERE host NOTNULL").fetchall()]
+        domains = [suffixes.privatesuffix(host) or host for host in hosts]
+        return pa.table({"host": pa.array(hosts, pa.string()), "domain": pa.array(domains, pa.string())})
+
+    @cached_property
+    def facets(self) -> dict[str, list[tuple[str, int]]]:
+        """What can be filtered by -> its most frequent values, each with its documents."""
+        found = {}
+        for name, column in {
+            **{n: n for n in ("source", "language", "domain", "reason")},
+            "step": "dropped_by",
+        }.items():
+            where = f"{column} NOTNULL AND {column} <> ''"
+            found[name] = self.tables.tuples(
+                f"SELECT {column}, count(*) FROM listed WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {FACETS}"
+            )
+        outcomes = ((name, self._count(condition, [])) for name, condition in OUTCOMES.items())
+        return {"outcome": [(name, count) for name, count in outcomes if count], **found}
+
+    def page(self, wanted: Filter, number: int) -> dict[str, Any]:
+        """A page, from 0: its `rows`; how many `documents`, `tokens` and `kept` documents there are on all pages."""
+        where, values = self._where(wanted)
+        ((documents, tokens, kept),) = self.tables.tuples(
+            f"SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (kept) FROM listed WHERE {where}",
+            values,
+        )
+        query = f"SELECT * FROM listed WHERE {where} ORDER BY {self._order(wanted)} LIMIT {PAGE} OFFSET {number * PAGE}"
+        rows = [self._row(row, wanted.signal) for row in self.tables.rows(query, values)]
+        return {"rows": rows, "documents": documents, "tokens": tokens, "kept": kept, "page": number, "size": PAGE}
+
+    def rows(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+        """All of a list, in its order: what is known of each document, without its text."""
+        where, values = self._where(wanted)
+        query = f"SELECT * EXCLUDE (n, host) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
+        result = self.tables.duckdb.cursor().execute(query, values)
+        names = [column[0] for column in result.description]
+        while many := result.fetchmany(1000):
+            for row in many:
+                named = {name: finite(value) for name, value in zip(names, row)}
+                signals = {name: named.pop(name) for name in self.signals}
+                yield named | {"signals": {name: value for name, value in signals.items() if value is not None}}
+
+    def places(self, id: str) -> list[tuple[str, str, int]]:
+        """Id, file and position of the documents with an id, which is one unless an input gives it twice."""
+        places = self.tables.tuples("SELECT id, file, position FROM listed WHERE id = ? ORDER BY n", [id])
+        return [(name, file, position) for name, file, position in places]
+
+    def _row(self, row: dict[str, Any], signal: str) -> dict[str, Any]:
+        signals = {name: row.pop(name) for name in self.signals}
+        row["because"] = because(row["reason"], signals, self.tables.bounds) if row["reason"] else None
+        row["value"] = signals[signal] if signal else None
+        row.pop("host")
+        return row
+
+    def _order(self, wanted: Filter) -> str:
+        if wanted.sort.removeprefix("-") == "signal" and wanted.signal:
+            return f"{identifier(self._known(wanted.signal))} {'' if wanted.sort[0] == '-' else 'DESC'} NULLS LAST, n"
+        return SORTS.get(wanted.sort, "n")
+
+    def _known(self, signal: str) -> str:
+        if signal not in self.signals:
+            raise InputError(
+                f'no numeric rule judges by a signal "{signal}"{did_you_mean(signal, self.signals) or "."}'
+            )
+        return signal
+
+    def _where(self, wanted: Filter) -> tuple[str, list[Any]]:
+        conditions, values = ["true"], list[Any]()
+        if wanted.outcome:
+            if wanted.outcome not in OUTCOMES:
+                raise InputError(f'there is no outcome "{wanted.outcome}". There are: {", ".join(OUTCOMES)}.')
+            conditions.append(f"({OUTCOMES[wanted.outcome]})")
+        for column in ("reason", "source", "language", "domain"):
+            if value := getattr(wanted, column):
+                conditions.append(f"{column} = ?")
+                values.append(value)
+        if wanted.step:
+            conditions.append("dropped_by = ?")
+            values.append(wanted.step)
+        if wanted.name:
+            conditions.append("(contains(id, lower(?)) OR contains(lower(url), lower(?)))")
+            values += [wanted.name, wanted.name]
+        if wanted.signal:
+            column = identifier(self._known(wanted.signal))
+            for name, compare in (("low", ">="), ("high", "<=")):
+                if value := getattr(wanted, name):
+                    conditions.append(f"{column} {compare} ?")
+                    values.append(_number(name, value))
+        if wanted.text:
+            conditions.append(f"n IN (SELECT n FROM {self._with_text(wanted.text)})")
+        return " AND ".join(conditions), values
+
+    def _with_text(self, text: str) -> str:
+        """The table of the documents whose text has this part. Reads all texts, once for each part."""
+        with self._lock:
+            if text not in self._searched:
+                if len(self._searched) == SEARCHES:
+                    oldest = next(iter(self._searched))
+                    self.tables.duckdb.cursor().execute(f"DELETE FROM {self._searched.pop(oldest)}")
+                table = f"search_{self._next}"
+                self._next += 1
+                self.tables.duckdb.cursor().execute(
+                    f"CREATE TABLE {table} AS SELECT DISTINCT n FROM listed JOIN "
+                    f"(SELECT id, file, position FROM ({self._texts}) WHERE contains(lower(text), lower(?))) "
+                    "USING (id, file, position)",
+                    [text],
+                )
+                self._searched[text] = table
+            return self._searched[text]
+
+    _next = 0
+
+    @cached_property
+    def _texts(self) -> str:
+        return Views(self.tables).definitions["texts"]
+
+    def _count(self, condition: str, values: list[Any]) -> int:
+        return int(self.tables.tuples(f"SELECT count(*) FROM listed WHERE {condition}", values)[0][0])
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f'{name} is a number, got "{value}"') from None

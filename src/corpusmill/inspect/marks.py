@@ -1,0 +1,165 @@
+"""Where in a text the things are that rules measure: what a reader sees of a share of 0.23."""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from corpusmill.report.visible import visible
+from corpusmill.steps.filter.c4 import C4
+from corpusmill.steps.personal_data import FormsOf, Kind, find
+from corpusmill.steps.phone_regions import PhoneRegions
+from corpusmill.text.c4 import LINE_REASONS, clean_lines
+
+LONGEST = 200_000  # code points of a text that are shown
+PII_KINDS: tuple[Kind, ...] = ("email", "ip", "phone")  # where no step of the recipe names others
+REPEATED = 5  # words: the shortest n-gram that Gopher's rules of duplicates look for
+SHORT_LINE = 30  # code points: FineWeb's
+WORD = re.compile(r"\S+")
+LINE = re.compile(r"[^\n]+")
+
+
+class Span(NamedTuple):
+    """Code points [start, end) of a text."""
+
+    start: int
+    end: int
+
+
+def marks(text: str, row: Mapping[str, Any], steps: Sequence[Any], later: Sequence[Any]) -> dict[str, list[Span]]:
+    """What was measured -> where it is. What is nowhere is left out.
+
+    row     with the columns url and metadata of the document
+    steps   of the recipe that are for the document
+    later   those of them that have not changed this text yet: what they would remove can be seen in it
+    """
+    found = _personal(text, row, steps)
+    for step in later:
+        if isinstance(step, C4):
+            found |= {f"C4 removes: {why}": spans for why, spans in _removed_by_c4(text, step).items()}
+    found["repeated line"] = list(_repeated_lines(text))
+    found["repeated words"] = list(_repeated_words(text))
+    found["most frequent 2 to 4 words"] = list(_top_words(text))
+    for name, condition in LINES.items():
+        found[name] = [Span(*line.span()) for line in LINE.finditer(text) if condition(line[0])]
+    return {name: spans for name, spans in found.items() if spans}
+
+
+LINES: Mapping[str, Callable[[str], bool]] = {
+    "bullet line": lambda line: line.lstrip().startswith(("•", "-")),
+    "ellipsis line": lambda line: line.rstrip().endswith(("...", "…")),
+    "short line": lambda line: 0 < len(line.strip()) <= SHORT_LINE,
+}
+
+
+def parts(text: str, found: Mapping[str, Sequence[Span]]) -> list[tuple[str, list[str]]]:
+    """The text in parts, made safe to look at, each with what it is marked with.
+
+    >>> parts("ab c", {"x": [Span(0, 2)], "y": [Span(1, 4)]})
+    [('a', ['x']), ('b', ['x', 'y']), (' c', ['y'])]
+    """
+    edges: dict[int, list[tuple[str, int]]] = {0: [], len(text): []}
+    for name, spans in found.items():
+        for start, end in spans:
+            edges.setdefault(start, []).append((name, 1))
+            edges.setdefault(end, []).append((name, -1))
+    depth = dict.fromkeys(found, 0)
+    made, places = [], sorted(edges)
+    for place, following in itertools.pairwise(places):
+        for name, change in edges[place]:
+            depth[name] += change
+        made.append((visible(text[place:following]), [name for name in depth if depth[name]]))
+    return made
+
+
+def _personal(text: str, row: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, list[Span]]:
+    """Of the kinds that the recipe's steps look for, as they do: its own names, its countries."""
+    looking = [step for step in steps if type(step).__name__ == "Pii"]
+    docs = pa.RecordBatch.from_pydict({name: pa.array([row.get(name)], pa.string()) for name in ("url", "metadata")})
+    data = text.encode("utf-8", "replace")
+    found: dict[str, list[Span]] = {}
+    ways: dict[tuple[tuple[Kind, ...], bool, FormsOf, tuple[str, ...]], None] = dict.fromkeys(
+        (step.kinds, step.public_only, step.forms, step.countries) for step in looking
+    ) or {(PII_KINDS, True, "any", ()): None}
+    for kinds, public_only, forms, countries in ways:
+        personal = find(
+            pa.array([data.decode()], pa.large_string()), kinds, public_only, forms, PhoneRegions(docs, countries)
+        )
+        for _, kind, start, end in personal.spans.tolist():
+            begin = len(data[:start].decode())
+            span = Span(begin, begin + len(data[start:end].decode()))
+            spans = found.setdefault(f"personal data: {personal.kinds[kind]}", [])
+            if span not in spans:
+                spans.append(span)
+    return found
+
+
+def _repeated_lines(text: str) -> Iterator[Span]:
+    """Lines that occurred before."""
+    seen = set()
+    for line in LINE.finditer(text):
+        if not line[0].strip():
+            continue
+        if line[0] in seen:
+            yield Span(*line.span())
+        seen.add(line[0])
+
+
+def _repeated_words(text: str) -> Iterator[Span]:
+    """Runs of words in n-grams of REPEATED words that occurred before."""
+    words = list(WORD.finditer(text))
+    seen = set()
+    until = start = -1  # of the run: its last word and its first
+    for at in range(len(words) - REPEATED + 1):
+        gram = tuple(word[0] for word in words[at : at + REPEATED])
+        if gram in seen:
+            if at > until + 1 and until >= 0:
+                yield Span(words[start].start(), words[until].end())
+            start = at if until < 0 or at > until + 1 else start
+            until = at + REPEATED - 1
+        seen.add(gram)
+    if until >= 0:
+        yield Span(words[start].start(), words[until].end())
+
+
+def _top_words(text: str) -> Iterator[Span]:
+    """The most frequent n-grams of 2, 3 and 4 words, of those that occur more than twice; on a tie the first."""
+    words = list(WORD.finditer(text))
+    for n in (4, 3, 2):
+        grams = [tuple(word[0] for word in words[at : at + n]) for at in range(len(words) - n + 1)]
+        for gram, count in Counter(grams).most_common(1):
+            if count > 2:
+                yield from (
+                    Span(words[at].start(), words[at + n - 1].end()) for at, other in enumerate(grams) if other == gram
+                )
+
+
+def _removed_by_c4(text: str, step: C4) -> dict[str, list[Span]]:
+    """Why -> the lines that filter/c4 would remove from this text."""
+    lines, place = [], 0
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        if bare.strip():
+            lines.append((Span(place, place + len(bare)), bare))
+        place += len(line)
+    cleaned = clean_lines(
+        pa.array([bare for _, bare in lines], pa.large_string()),
+        terminal_punctuation=step.terminal_punctuation,
+        apostrophe=step.apostrophe,
+        min_words=step.min_words_per_line,
+        max_word_chars=step.max_word_chars,
+        citations=step.citations,
+        javascript=step.javascript,
+        policy=step.policy,
+        lorem_ipsum=False,
+        curly_bracket=False,
+    )
+    removed: dict[str, list[Span]] = {}
+    for (span, _), counts in zip(lines, cleaned.lines.tolist()):
+        for why, count in zip(LINE_REASONS[1:], counts[1:]):
+            if count:
+                removed.setdefault(why.replace("_", " "), []).append(span)
+    return removed

@@ -1,0 +1,88 @@
+// Blind review: twenty documents, one at a time; what the run decided is told when all have a mark.
+
+import { get, post } from "./api.js";
+import { h, measured, number, select, to } from "./dom.js";
+
+let press = null;
+
+export async function review(run, query) {
+  const stage = query.stage ?? run.stages[0];
+  const found = await get("round", { stage });
+  const box = h("div", {});
+  const chosen = (event) => (location.hash = to("review", { stage: event.target.value }));
+  let at = 0;
+
+  async function mark(value) {
+    const own = found[at];
+    press = null; // until it is saved
+    try {
+      await post("mark", { stage, id: own.id, file: own.file, position: own.position, mark: value });
+      at += 1;
+      scrollTo(0, 0);
+      await draw();
+    } catch (error) {
+      box.prepend(h("p", { class: "error", role: "alert" }, error.message));
+      press = mark;
+    }
+  }
+
+  async function draw() {
+    if (at < found.length) {
+      press = mark;
+      box.replaceChildren(...card(found[at], at, found.length, run.marks, mark));
+      return;
+    }
+    press = null;
+    const said = await get("agreement");
+    const more = h("button", { type: "button", onclick: () => dispatchEvent(new HashChangeEvent("hashchange")) }, "Another twenty");
+    box.replaceChildren(h("p", {}, found.length ? "Done." : "Every document of this pass that has a text has a mark."), found.length > 0 && more, agreement(said));
+  }
+
+  await draw();
+  return h(
+    "div",
+    {},
+    h("h1", {}, "Blind review"),
+    h("p", {}, "Should this text be in the training data? What the run decided is hidden until all are marked."),
+    select("Pass", "stage", run.stages.map((name) => [name, name]), stage, chosen),
+    box,
+  );
+}
+
+function card(found, at, of, marks, mark) {
+  return [
+    h(
+      "div",
+      { class: "bar" },
+      h("span", { "aria-live": "polite" }, `${at + 1} of ${of}`),
+      marks.map((name) => h("button", { type: "button", "data-mark": name, onclick: () => mark(name) }, `${name} (${name[0]})`)),
+    ),
+    h("p", {}, `${found.source} · ${found.url ?? "no URL"}${found.date ? ` · ${found.date}` : ""}`),
+    h("div", { class: "text", tabindex: "0" }, found.text),
+  ];
+}
+
+function agreement(said) {
+  if (!said.agreement.length) return h("p", {}, "There are no marks yet.");
+  const row = (each) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, each.name),
+      [each.marked, each.fired, each.agree].map((value) => h("td", { class: "number" }, number(value))),
+      h("td", { class: "number" }, each.kappa === null ? "–" : measured(Number(each.kappa.toFixed(2)))),
+    );
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Agreement"),
+    h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, ["Pass or rule", "Marked", "Run drops", "Agree", "Kappa"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, said.agreement.map(row)))),
+    h("p", {}, "Kappa is 1 where both always agree and 0 where they agree as often as chance would. A round has as many dropped as kept documents, where there are enough."),
+    h("p", {}, `The marks are in ${said.file}.`),
+  );
+}
+
+export function reviewKey(event) {
+  const value = { k: "keep", d: "drop", u: "unsure" }[event.key];
+  if (value) press?.(value);
+}

@@ -1,0 +1,57 @@
+"""The server of the inspector: on this machine alone, until Ctrl-C."""
+
+import contextlib
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from corpusmill.errors import InputError, MissingExtraError
+from corpusmill.report.tables import RunTables
+
+HOST = "127.0.0.1"
+EXTRA = "inspect"
+GRACE = 1  # seconds that answers may take still once it is to end
+
+
+def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
+    """Serve a finished run until the process is interrupted.
+
+    port    0: any that is free
+    begun   is called with the address once it can be opened
+
+    Raises MissingExtraError without the extra, InputError if the port is taken, and as RunTables and `Listing` do.
+    """
+    try:
+        import uvicorn
+
+        from corpusmill.inspect.app import Inspector, app
+    except ImportError as error:
+        raise MissingExtraError("corpusmill inspect", EXTRA) from error
+
+    listening = _listening(port)
+    with listening:
+        inspector = Inspector(RunTables(run))
+        token = secrets.token_urlsafe(24)
+        config = uvicorn.Config(
+            app(inspector, token),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        begun(f"http://{HOST}:{listening.getsockname()[1]}/{token}/")
+        with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket that takes connections of this machine. They wait until the server answers."""
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(
+            f"port {port} of {HOST} cannot be used ({why}): name another one, or leave out --port"
+        ) from error

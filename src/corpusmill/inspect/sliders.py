@@ -1,0 +1,173 @@
+"""The signals that numeric rules judge by, in 8 bits: what other thresholds keep, counted at once.
+
+A code says between which of up to 254 edges a value is. The edges are the thresholds that a slider can take: quantiles
+of the values, so that each step of it passes about as many documents, rounded to three digits, and the run's own. At
+an edge a code says exactly on which side a value is. Rules that are not moved have the verdicts of the run.
+
+What a document would meet that an earlier rule dropped is known as far as the run has measured it
+(`run.measure_dropped`), and texts that a moved rule would have let on are taken at the tokens that the run counted: so
+this is an estimate, and `what_if` counts exactly.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill.errors import InputError, did_you_mean
+from corpusmill.recipe.names import labels
+from corpusmill.report.tables import RunTables
+from corpusmill.report.what_if.saved import Codes, coded
+from corpusmill.steps.verdict import rules_of
+
+EDGES = 254
+NONE = 255  # the code of a null or NaN, which no rule drops
+DIGITS = 3
+SAMPLED = 32  # units, spread evenly, whose values make the edges
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A numeric rule that is on, and what it is set to.
+
+    key         `step.parameter`, as for --set
+    signal      the column that it judges by
+    drops       how the value of a dropped document compares with the threshold
+    whole       whether the threshold is a whole number
+    edges       ascending; the threshold is among them
+    """
+
+    key: str
+    signal: str
+    drops: str
+    threshold: float
+    whole: bool
+    edges: NDArray[np.float64]
+
+    def codes(self, values: pa.Array) -> NDArray[np.uint8]:
+        """(documents,) how many edges are below each value, and those equal to it where that decides; NONE of null and
+        NaN."""
+        numbers = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+        side: Literal["left", "right"] = "right" if self.drops in ("<", ">=") else "left"
+        codes: NDArray[np.uint8] = np.searchsorted(self.edges, numbers, side).astype(np.uint8)
+        codes[np.isnan(numbers)] = NONE
+        return codes
+
+    def dropped(self, threshold: float | None) -> NDArray[np.bool_]:
+        """(256,) whether a document with this code is dropped, at the edge nearest to a threshold; at None, none is."""
+        codes = np.arange(NONE + 1)
+        if threshold is None:
+            return np.zeros(NONE + 1, bool)
+        at = int(np.argmin(np.abs(self.edges - threshold)))
+        hit = codes <= at if self.drops in ("<", "<=") else codes > at
+        hit[NONE] = False
+        return np.asarray(hit)
+
+
+class Signals:
+    """The rules of a pass as sliders.
+
+    stage   of the pass
+    """
+
+    def __init__(self, tables: RunTables, number: int) -> None:
+        self.stage, own = tables.passes[number]
+        steps = dict(zip(labels(tables.files.recipe.steps), tables.files.recipe.steps))
+        there = tables.columns(number)
+        rules = [
+            (f"{label}.{rule.parameter}", f"{label}.{rule.signal}", rule.drops, getattr(steps[label], rule.parameter))
+            for label in own
+            for rule in rules_of(steps[label])
+        ]
+        rules = [each for each in rules if each[1] in there and _is_number(each[3])]
+        paths = tables.files.paths("signals", number)
+        names = list(dict.fromkeys(signal for _, signal, _, _ in rules))
+        sample = _read(paths[:: max(1, len(paths) // SAMPLED)], names)
+        self.sliders = [
+            Slider(key, signal, drops, float(at), isinstance(at, int), _edges(sample[signal], float(at), there[signal]))
+            for key, signal, drops, at in rules
+        ]
+        combinations = Codes()
+        codes, reasons, tokens = list[list[NDArray[np.uint8]]](), list[NDArray[Any]](), list[NDArray[Any]]()
+        for path in paths:
+            table = _read([path], [*names, "reasons", "tokens"])
+            codes.append([slider.codes(table[slider.signal]) for slider in self.sliders])
+            code, values = coded(table["reasons"])
+            reasons.append(np.array([combinations[value] for value in values], np.uint32)[code])
+            tokens.append(pc.fill_null(table["tokens"], 0).to_numpy(zero_copy_only=False).astype(np.int32))
+        self._codes = [np.concatenate(every) for every in zip(*codes)]
+        self._reasons, self._tokens = np.concatenate(reasons), np.concatenate(tokens)
+        self._combinations = [frozenset(value.split(",")) if value else frozenset() for value in combinations.names]
+        self._was = self._reasons != 0
+        self._every = [np.bincount(own, minlength=NONE + 1) for own in self._codes]
+        self._kept = [np.bincount(own[~self._was], minlength=NONE + 1) for own in self._codes]
+        self.estimate = lru_cache(64)(self._estimate)
+
+    def count(self, moved: Mapping[str, float | None]) -> dict[str, Any]:
+        """`documents` and `tokens` in, and kept before and after; newly kept and dropped; and for each rule how many
+        documents have each code, `every` and those `kept`. Raises InputError if a rule is not one of the sliders."""
+        known = [slider.key for slider in self.sliders]
+        for key in moved:
+            if key not in known:
+                raise InputError(f'{self.stage} has no numeric rule "{key}"{did_you_mean(key, known) or "."}')
+        return self.estimate(tuple(sorted(moved.items())))
+
+    def _estimate(self, moved: tuple[tuple[str, float | None], ...]) -> dict[str, Any]:
+        names = frozenset(key for key, _ in moved)
+        others = np.array([bool(combination - names) for combination in self._combinations])
+        dropped = others[self._reasons]
+        at = dict(moved)
+        for slider, codes in zip(self.sliders, self._codes):
+            if slider.key in at:
+                dropped = dropped | slider.dropped(at[slider.key])[codes]
+        newly_kept, newly_dropped = self._was & ~dropped, dropped & ~self._was
+        kept = []
+        for own, codes in zip(self._kept, self._codes):
+            gained, lost = (np.bincount(codes[moves], minlength=NONE + 1) for moves in (newly_kept, newly_dropped))
+            kept.append(own + gained - lost)
+        before = {"documents": int((~self._was).sum()), "tokens": int(self._tokens[~self._was].sum(dtype=np.int64))}
+        gains, losses = (
+            {"documents": int(moves.sum()), "tokens": int(self._tokens[moves].sum(dtype=np.int64))}
+            for moves in (newly_kept, newly_dropped)
+        )
+        return {
+            "documents": len(dropped),
+            "before": before,
+            "after": {name: before[name] + gains[name] - losses[name] for name in before},
+            "newly_kept": gains,
+            "newly_dropped": losses,
+            "histograms": {
+                slider.key: {"every": every[:NONE].tolist(), "kept": own[:NONE].tolist()}
+                for slider, every, own in zip(self.sliders, self._every, kept)
+            },
+        }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _read(paths: Sequence[str], names: Sequence[str]) -> dict[str, pa.Array]:
+    parts = [pq.ParquetFile(path).read(list(names), use_threads=False) for path in paths]
+    table = pa.concat_tables(parts)
+    return {name: table[name].combine_chunks() for name in names}
+
+
+def _edges(values: pa.Array, threshold: float, kind: pa.DataType) -> NDArray[np.float64]:
+    """At most EDGES: quantiles, and the threshold. Values that occur often are one edge."""
+    numbers = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return np.array([threshold])
+    distinct = np.unique(numbers) if len(numbers) < 1 << 22 else numbers[:0]
+    if not 0 < len(distinct) < EDGES:
+        distinct = np.quantile(numbers, np.linspace(0, 1, EDGES - 2), method="lower")
+    rounded = [float(value if pa.types.is_integer(kind) else f"{value:.{DIGITS}g}") for value in distinct]
+    # One beyond the largest, so that a rule can be moved to where it drops all of them, or none.
+    return np.unique([*rounded, threshold])[-EDGES:]

@@ -1,0 +1,76 @@
+"""What the page moves thresholds by: the sliders of each pass, the exact counts, and the recipe with what was set."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from threading import Lock
+from typing import Any
+
+from corpusmill.errors import AssetError, InputError, RecipeError
+from corpusmill.inspect.sliders import Signals
+from corpusmill.recipe.names import labels
+from corpusmill.report.tables import RunTables
+from corpusmill.report.what_if import what_if
+from corpusmill.steps.verdict import rules_of
+
+EXAMPLES = 5  # documents at the border, for each reason
+Moved = Mapping[str, float | None]  # `step.parameter` -> threshold; None: the rule is off
+
+
+class Thresholds:
+    """The numeric rules of a run, by pass. The signals of a pass are read when it is asked for first."""
+
+    def __init__(self, tables: RunTables) -> None:
+        self.tables = tables
+        self._signals: dict[str, Signals] = {}
+        self._reading, self._counting = Lock(), Lock()
+
+    def stages(self) -> list[str]:
+        """The passes with numeric rules; none where the recipe's own steps cannot be imported from here."""
+        try:
+            steps = self.tables.files.recipe.steps
+        except (RecipeError, AssetError):
+            return []
+        ruled = {label for label, step in zip(labels(steps), steps) if rules_of(step)}
+        return [stage for stage, own in self.tables.passes if ruled & set(own)]
+
+    def sliders(self, stage: str) -> dict[str, Any]:
+        """The rules of a pass, with the edges that their sliders take, and the counts of the run."""
+        signals = self._of(stage)
+        own = [{**vars(slider), "edges": slider.edges.tolist()} for slider in signals.sliders]
+        return {"stage": stage, "sliders": own, "counts": signals.count({})}
+
+    def estimate(self, stage: str, moved: Moved) -> dict[str, Any]:
+        return self._of(stage).count(moved)
+
+    def exact(self, moved: Moved) -> dict[str, Any]:
+        """What `corpusmill what-if` says, with documents at the border. Raises InputError where only a run can tell."""
+        with self._counting:  # one at a time: it reads all that was measured
+            return asdict(what_if(self.tables.folder, self._settings(moved), EXAMPLES))
+
+    def recipe(self, moved: Moved) -> str:
+        """The recipe of the run with these thresholds, in YAML."""
+        return self.tables.files.recipe_with([f"steps.{setting}" for setting in self._settings(moved)]).dump()
+
+    def _of(self, stage: str) -> Signals:
+        stages = [name for name, _ in self.tables.passes]
+        if stage not in self.stages():
+            known = ", ".join(self.stages()) or "none"
+            raise InputError(f'{self.tables.folder}: no pass "{stage}" has numeric rules. Those that have: {known}.')
+        with self._reading:
+            if stage not in self._signals:
+                self._signals[stage] = Signals(self.tables, stages.index(stage))
+            return self._signals[stage]
+
+    def _settings(self, moved: Moved) -> list[str]:
+        """For --set: whole numbers for thresholds that are whole numbers in the run."""
+        steps = self.tables.files.recipe.steps
+        by_label = dict(zip(labels(steps), steps))
+        settings = []
+        for key, value in moved.items():
+            label, _, parameter = key.partition(".")
+            now = getattr(by_label.get(label), parameter, None)
+            if not isinstance(now, int | float):
+                raise InputError(f'{self.tables.folder}: the run has no numeric rule "{key}"')
+            whole = isinstance(now, int) and value is not None
+            settings.append(f"{key}={'null' if value is None else round(value or 0) if whole else value}")
+        return settings

@@ -1,0 +1,193 @@
+"""What a data set is made of, as sections of its card: sources, domains, languages, licences, what was dropped."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.recipe.dump import changed
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.report.audit import Audit
+from corpusmill.report.figures.domains import Domains
+from corpusmill.report.figures.languages import Language
+from corpusmill.report.figures.licences import Licences
+from corpusmill.report.figures.rights import Rights
+from corpusmill.report.numbers import number, share, size
+from corpusmill.report.run_files import RunFiles
+from corpusmill.report.waterfall import Waterfall
+
+MOST = 10  # rows of a table of languages, domains or licences
+REASONS = 3  # of a step
+NUMBER = re.compile(r"(&lt; |> )?[\d,.]+( %| [kMGT]?B)?|–")
+
+
+def sources(flow: Waterfall, files: RunFiles) -> str:
+    rows = []
+    for name, source in flow.read.items():
+        inputs = files.inputs.get(name, ())
+        lost = sum(sum(source[kind].values()) for kind in ("expected", "dead"))
+        rows.append((
+            name, number(len(inputs)), size(sum(entry["bytes"] for entry in inputs)), number(source["documents"]),
+            number(sum(source["skipped"].values())), number(lost),
+        ))  # fmt: skip
+    head = ("source", "files", "size of the files", "documents read", "records that are not documents", "not readable")
+    return f"## Sources\n\n{table(head, rows)}"
+
+
+def domains_of(found: Domains) -> str:
+    """The domains with most text."""
+    if not found.kept:
+        return "## Domains\n\nNot known: no document that was kept has a web address."
+    rows = [
+        (
+            one.name,
+            number(one.documents),
+            number(one.kept),
+            share(one.kept, one.documents),
+            share(one.bytes, found.bytes),
+        )
+        for one in found.domains[:MOST]
+        if one.kept
+    ]
+    many = sum(one.kept > 0 for one in found.domains)
+    bare = f" {number(found.without)} documents that were read have no web address." if found.without else ""
+    head = ("domain", "documents read", "kept", "kept of those read", "of the text that was kept")
+    return (
+        f"## Domains\n\n{number(many)} registered domains have documents in the data set, of "
+        f"{number(len(found.domains))} that were read; the largest:{bare}\n\n{table(head, rows)}"
+    )
+
+
+def licences_of(figures: Sequence[Licences], license: str | None) -> str:
+    """What the data set is said to be under, and what columns of the run say of its documents."""
+    said = (
+        f"The data set is published under `{license}`."
+        if license
+        else "No licence was given for the data set. Texts stay under the terms of their sources."
+    )
+    parts = [f"## Licences\n\n{said}"]
+    for figure in figures:
+        whole = sum(one.documents for one in figure.licences)
+        rows = [
+            (one.name or "none found", number(one.documents), share(one.documents, whole), size(one.bytes))
+            for one in figure.licences[:MOST]
+        ]
+        if len(figure.licences) > MOST:
+            rest = figure.licences[MOST:]
+            count = sum(one.documents for one in rest)
+            rows.append((f"{len(rest)} others", number(count), share(count, whole), size(sum(o.bytes for o in rest))))
+        head = (f"`{figure.column}`", "documents", "share", "text")
+        parts.append(f"Of the documents that were kept, as the sources say it:\n\n{table(head, rows)}")
+    if not figures:
+        parts.append("Licences of single documents are not known: no column of the run says them.")
+    return "\n\n".join(parts)
+
+
+def rights_of(figures: Sequence[Rights]) -> str:
+    """What owners say of the use of their pages, and what was dropped for it; "" of a run that did not look."""
+    parts = []
+    for figure in figures:
+        rows = [
+            (
+                f"`{one.name}`",
+                number(one.documents),
+                share(one.documents, figure.documents),
+                number(one.tokens),
+                number(one.dropped),
+                number(one.dropped_tokens),
+                number(one.alone_tokens),
+            )
+            for one in figure.reserved
+        ]
+        head = ("signal", "documents read", "share", "tokens", "dropped for it", "their tokens", "tokens for it alone")
+        parts.append(
+            f"As the step `{figure.step}` read robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal "
+            "and licence links; documents that say it and were not dropped are in the data set, unless other steps "
+            f"dropped them. This is what pages say, and no legal advice.\n\n{table(head, rows)}"
+            if rows
+            else f"The step `{figure.step}` found no reservation in any document."
+        )
+    return "## Rights reserved\n\n" + "\n\n".join(parts) if parts else ""
+
+
+def spoken(kept: Sequence[Language], step: str | None) -> str:
+    if step is None:
+        return "## Languages\n\nNot known: no step of the recipe identifies them."
+    whole = sum(one.kept for one in kept)
+    rows = [(one.label or "none found", number(one.kept), share(one.kept, whole)) for one in kept[:MOST]]
+    if len(kept) > MOST:
+        rest = sum(one.kept for one in kept[MOST:])
+        rows.append((f"{len(kept) - MOST} others", number(rest), share(rest, whole)))
+    return (
+        f"## Languages\n\nAs the step `{step}` identified them, of the documents that its pass kept; steps that follow "
+        f"it may have dropped some.\n\n{table(('language', 'documents', 'share'), rows)}"
+    )
+
+
+def funnel(flow: Waterfall) -> str:
+    if not flow.rows:
+        return "## What was dropped\n\nNothing: the recipe has no steps."
+    rows = []
+    for row in flow.rows:
+        reasons = [f"{name} {number(count)}" for name, count in list(row.reasons.items())[:REASONS]]
+        if len(row.reasons) > REASONS:
+            reasons.append("…")
+        if row.failed:
+            reasons.append(f"not processed {number(row.failed)}")
+        rows.append((
+            row.step, number(row.documents_in), number(row.documents_out), share(row.documents_out, row.documents_in),
+            share(row.documents_out, flow.documents_in), ", ".join(reasons),
+        ))  # fmt: skip
+    head = ("step", "documents in", "kept", "of the step", "of the input", "dropped for, most frequent first")
+    return (
+        "## What was dropped\n\nSteps in order. A document is counted under the first rule that it fails.\n\n"
+        f"{table(head, rows)}"
+    )
+
+
+def redacted(files: RunFiles) -> str:
+    """What steps changed in the texts, and whether personal data was looked for."""
+    try:
+        steps = list(zip(labels(files.recipe.steps), files.recipe.steps))
+    except (RecipeError, AssetError):
+        return "## What was redacted\n\nNot known: steps of the recipe could not be loaded when this card was written."
+    lines = []
+    for label, step in steps:
+        name = name_of(step)
+        if name.startswith(("redact/", "annotate/pii")):
+            said = ", ".join(f"{key}: {value}" for key, value in changed(step).items() if "key" not in key)
+            what = "redacts" if name.startswith("redact/") else "only marks"
+            lines.append(
+                f"- `{label}` (`{name}`) {what} personal data, {f'with {said}' if said else 'with its defaults'}."
+            )
+    if not any("redacts" in line for line in lines):
+        lines.append("- No step redacts personal data: what the sources hold of it is still in the texts.")
+    else:
+        lines.append("- Redaction finds patterns; what it misses is still in the texts.")
+    cleaned = [f"`{label}`" for label, step in steps if name_of(step).startswith(("clean/", "extract/", "map/"))]
+    if cleaned:
+        lines.append(f"- These steps change texts: {', '.join(cleaned)}. Their parameters are in the recipe.")
+    return "## What was redacted\n\n" + "\n".join(lines)
+
+
+def audited(audit: Audit) -> str:
+    """What the audit of the run found."""
+    rows = [(one.question, one.shown, one.bounds.in_words(one.unit), one.verdict) for one in audit.checks]
+    flagged = [f"- {one.question} {one.seen}." for one in (*audit.red_flags, *audit.warnings)]
+    found = "\n".join(flagged) if flagged else "Nothing that was measured is outside its bounds."
+    return (
+        f"## Audit\n\n{number(len(audit.checks))} checks, on the records of the run and on a sample of "
+        f"{number(audit.sample)} documents of the output.\n\n"
+        f"{table(('check', 'measured', 'expected', 'verdict'), rows)}\n\n{found}"
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown: the first column and texts flush left, numbers flush right."""
+    listed = [tuple(_cell(cell) for cell in row) for row in rows]
+    numeric = [all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*listed)] or [False] * len(head)
+    rule = ["---:" if is_number else "---" for is_number in numeric]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *listed))
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,138 @@
+"""The card of a data set: metadata that the Hub reads, and where the documents come from, in numbers of the run."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from corpusmill.hub import MAIN, Repo
+from corpusmill.publish import composition
+from corpusmill.publish.folder import SPLIT, Config
+from corpusmill.publish.known import Known
+from corpusmill.report.numbers import number, size
+from corpusmill.report.run_files import RunFiles
+
+# How the first line of the text begins. A card without it has been edited by somebody, and is not written again.
+MARK = "<!-- Written by corpusmill"
+FIRST = f"{MARK}, and anew by the next card or push. To keep changes of yours, remove this line. -->"
+CODE = re.compile(r"[a-z]{2,3}")  # ISO 639
+LEAST = 0.01  # of the documents: a language that is named in the metadata
+BOUNDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 10**9, 10**10, 10**11, 10**12)
+NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B",
+         "100B<n<1T", "n>1T")  # fmt: skip
+
+
+def dataset_card(known: Known, configs: Sequence[Config], repo: Repo | None) -> str:
+    """README.md of the data set: in the repository `repo`, or of a folder if that is None. Every number in it is one of
+    the run's records."""
+    files, flow = known.files, known.flow
+    parts = [
+        f"---\n{_metadata(known, configs)}---",
+        FIRST,
+        f"# {files.name}",
+        f"{known.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
+        _loading(configs, repo),
+        composition.sources(flow, files),
+        composition.domains_of(known.domains),
+        composition.licences_of(known.licences, known.license),
+        composition.rights_of(known.rights),
+        composition.spoken(known.languages, known.language_step),
+        composition.funnel(flow),
+        composition.redacted(files),
+        composition.audited(known.audit),
+        _columns(configs),
+        _made_with(files),
+        _unknown(known),
+    ]
+    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
+
+
+def size_category(documents: int) -> str:
+    """As the Hub names it.
+
+    >>> size_category(0), size_category(999), size_category(1000), size_category(10**13)
+    ('n<1K', 'n<1K', '1K<n<10K', 'n>1T')
+    """
+    return NAMES[sum(documents >= bound for bound in BOUNDS)]
+
+
+def portable(files: RunFiles) -> str:
+    """The recipe, without the names of folders of this machine."""
+    text = files.recipe_text
+    paths = [str(entry["path"]) for entries in files.inputs.values() for entry in entries]
+    folders = {str(Path(path).parent) for path in paths if "://" not in path and Path(path).is_absolute()}
+    above = {str(parent) for folder in folders for parent in Path(folder).parents if len(parent.parts) > 2}
+    for folder in sorted({*folders, *above, str(Path.home())} - {"/"}, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.-]){re.escape(folder)}(?=[/\s\"',\]}}]|$)", "…", text)
+    return text
+
+
+def _metadata(known: Known, configs: Sequence[Config]) -> str:
+    everything = sum(one.kept for one in known.languages)
+    codes = [one.label for one in known.languages if CODE.fullmatch(one.label or "") and one.kept >= LEAST * everything]
+    record: dict[str, Any] = {"pretty_name": known.files.name}
+    if known.license:
+        record["license"] = known.license
+    if codes:
+        record["language"] = codes
+    record["task_categories"] = ["text-generation"]
+    record["size_categories"] = [size_category(known.flow.documents_out)]
+    record["tags"] = ["corpusmill", "pretraining"]
+    if configs:
+        record["configs"] = [
+            {"config_name": config.name, "data_files": [{"split": SPLIT, "path": config.pattern}]}
+            | ({"default": True} if number == 0 else {})
+            for number, config in enumerate(configs)
+        ]
+    return str(yaml.safe_dump(record, sort_keys=False, allow_unicode=True))
+
+
+def _loading(configs: Sequence[Config], repo: Repo | None) -> str:
+    if not configs:
+        return (
+            "## How to load it\n\nAs training shards, with `corpusmill.loader.TokenLoader`: the run wrote neither "
+            "Parquet nor JSON Lines."
+        )
+    name, at = (f'"{repo.name}"', "") if repo else ("FOLDER", "")
+    if repo and repo.revision != MAIN:
+        at = f', revision="{repo.revision}"'
+    lines = ["from datasets import load_dataset", ""]
+    if not repo:
+        lines[1:1] = ["", 'FOLDER = "."  # that of this card']
+    for config in configs:
+        named = "" if config.name == "default" else f', "{config.name}"'
+        lines.append(f'{config.output} = load_dataset({name}{named}, split="{SPLIT}", streaming=True{at})')
+    return "## How to load it\n\n```python\n" + "\n".join(lines) + "\n```"
+
+
+def _columns(configs: Sequence[Config]) -> str:
+    rows = [
+        (config.name, number(config.files), number(config.rows), size(config.bytes),
+         ", ".join(f"`{name}`: {kind}" for name, kind in config.columns.items()))
+        for config in configs
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    return f"## Files and columns\n\n{composition.table(('configuration', 'files', 'rows', 'size', 'columns'), rows)}"
+
+
+def _made_with(files: RunFiles) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in files.versions.items())
+    return (
+        f"## How it was made\n\nBy the recipe below, fingerprint `{files.fingerprint[:16]}`, with {versions}. The same "
+        "recipe, input and versions give the same bytes.\n\n"
+        f"```yaml\n{portable(files).rstrip()}\n```"
+    )
+
+
+def _unknown(known: Known) -> str:
+    lines = [
+        "- Who wrote single documents, and whether they agreed to this use: the run does not know.",
+        "- Biases, factual errors and harmful content beyond the rules above were not measured.",
+        "- No model was trained on it to say how good it is.",
+    ]
+    if not known.license:
+        lines.insert(0, "- The licence: none was given. Texts stay under the terms of their sources.")
+    return "## What this card does not know\n\n" + "\n".join(lines)

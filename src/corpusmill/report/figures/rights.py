@@ -1,0 +1,100 @@
+"""What the owners of pages say of their use, and what it costs to do as they say."""
+
+from dataclasses import dataclass
+
+from corpusmill.report.tables import RunTables, identifier, literal
+from corpusmill.report.views import documents
+
+# How each reservation shows in the signals of annotate/rights and filter/rights: as `filter/rights` judges.
+SAID = {
+    "robots": "{robots} > 0",
+    "noai": "{noai}",
+    "tdm": "{tdm} = 1",
+    "content_signal": "{ai_train} = 'no'",
+    "noindex": "{noindex}",
+    "noncommercial": "contains({licence_type}, 'nc')",
+    "no_derivatives": "contains({licence_type}, 'nd')",
+    "unknown_robots": "{robots} IS NULL",
+}
+SIGNALS = ("robots", "robots_agents", "noai", "noindex", "tdm", "ai_train", "licence_type")
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """Documents of which one thing is said: a reservation, or that an agent is kept out.
+
+    documents, bytes, tokens      all of them, whatever became of them
+    dropped, dropped_tokens       those that the step dropped, this being a reason
+    alone, alone_tokens           those that fail no other rule of any step: what would be kept without it
+    """
+
+    name: str
+    documents: int
+    bytes: int
+    tokens: int
+    dropped: int
+    dropped_tokens: int
+    alone: int
+    alone_tokens: int
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What one step found.
+
+    documents, bytes, tokens   that came to it or were dropped before: all that the signals are about
+    reserved                   by reservation, in the order of the step's rules
+    agents                     by agent that robots.txt keeps out, most tokens first
+    """
+
+    step: str
+    documents: int
+    bytes: int
+    tokens: int
+    reserved: tuple[Reserved, ...]
+    agents: tuple[Reserved, ...]
+
+
+def rights(tables: RunTables) -> list[Rights]:
+    """A figure for each step annotate/rights or filter/rights of the run. Reads the signals of all documents."""
+    columns = {name for number in range(len(tables.passes)) for name in tables.columns(number)}
+    labels = {name.removesuffix(".robots_agents") for name in columns if name.endswith(".robots_agents")}
+    return [_of(tables, label) for label in sorted(labels) if all(f"{label}.{name}" in columns for name in SIGNALS)]
+
+
+def _of(tables: RunTables, label: str) -> Rights:
+    named = {name: identifier(f"{label}.{name}") for name in SIGNALS}
+    of_all = "count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(tokens), 0)::BIGINT"
+    ((count, size, tokens),) = tables.tuples(f"SELECT {of_all} FROM ({documents(tables)})")
+    rows = [
+        _reserved(tables, label, rule, said.format(**named), f"FROM ({documents(tables)})")
+        for rule, said in SAID.items()
+    ]
+    agents = tables.tuples(
+        f"SELECT DISTINCT unnest(string_split({named['robots_agents']}, ',')) AS agent FROM ({documents(tables)}) "
+        "ORDER BY agent"
+    )
+    listed = f"list_contains(string_split({named['robots_agents']}, ','), "
+    by_agent = [
+        _reserved(tables, label, "robots", f"{listed}{literal(agent)})", f"FROM ({documents(tables)})", agent)
+        for (agent,) in agents
+    ]
+    by_agent.sort(key=lambda one: (-one.tokens, -one.documents, one.name))
+    return Rights(label, count, size, tokens, tuple(one for one in rows if one.documents), tuple(by_agent))
+
+
+def _reserved(
+    tables: RunTables, label: str, rule: str, condition: str, source: str, name: str | None = None
+) -> Reserved:
+    reason = literal(f"{label}.{rule}")
+    dropped = f"dropped_by = {literal(label)} AND list_contains(string_split(reasons, ','), {reason})"
+    alone = f"dropped_by = {literal(label)} AND reasons = {reason}"
+    ((count, size, tokens, *lost),) = tables.tuples(
+        "SELECT count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(tokens), 0)::BIGINT, "
+        + ", ".join(
+            f"count(*) FILTER ({which}), coalesce(sum(tokens) FILTER ({which}), 0)::BIGINT"
+            for which in (dropped, alone)
+        )
+        + f" {source} WHERE {condition}"
+    )
+    return Reserved(name or rule, count, size, tokens, *lost)

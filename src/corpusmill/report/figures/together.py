@@ -1,0 +1,45 @@
+"""Which rules drop the same documents."""
+
+from dataclasses import dataclass
+
+from corpusmill.report.tables import RunTables
+
+COMBINATIONS = 1000  # of reasons, the most frequent of each pass, that are counted
+
+
+@dataclass(frozen=True)
+class Together:
+    """Two rules, as `step.rule`, of one pass.
+
+    both        dropped documents that fail both, as far as was measured; `one` and `other`: that fail each
+    """
+
+    rules: tuple[str, str]
+    both: int
+    one: int
+    other: int
+
+    @property
+    def of_fewer(self) -> float:
+        """The share of the documents of the rarer rule that fail the other one too."""
+        return self.both / min(self.one, self.other)
+
+
+def together(tables: RunTables, n: int) -> list[Together]:
+    """The pairs of rules of a finished run that most documents fail both of, most first: `n` at most."""
+    found: list[Together] = []
+    for number in range(len(tables.passes)):
+        # There are few combinations of reasons, and many documents.
+        query = (
+            f"SELECT reasons, count(*) AS n FROM ({tables.table('signals', number)}) WHERE dropped_by IS NOT NULL "
+            f"AND reasons IS NOT NULL GROUP BY reasons ORDER BY n DESC, reasons LIMIT {COMBINATIONS}"
+        )
+        each, both = dict[str, int](), dict[tuple[str, str], int]()
+        for reasons, count in tables.tuples(query):
+            names = sorted(set(reasons.split(",")))
+            for i, name in enumerate(names):
+                each[name] = each.get(name, 0) + count
+                for other in names[i + 1 :]:
+                    both[name, other] = both.get((name, other), 0) + count
+        found += [Together(pair, count, each[pair[0]], each[pair[1]]) for pair, count in both.items()]
+    return sorted(found, key=lambda one: (-one.both, one.rules))[:n]

@@ -1,0 +1,54 @@
+"""What do a page, its server and its host say of its use?"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from corpusmill.steps import Columns
+from corpusmill.steps.rights import AGENTS, WhatIsSaid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rights:
+    """Keep as signals what a page, its server and its host say of its use: put this step before text extraction.
+
+    `captures` is a table of what hosts said when they were crawled, which `corpusmill rights` makes of a crawl. Without
+    it, or for a host that is not in it, what only the host says is null.
+
+    robots           how many of `agents` its robots.txt keeps from this page; 0 if the host had none, null if that is
+                     not known (no capture, or an error of the server)
+    robots_agents    their names
+    noindex, noai    whether meta elements or X-Robots-Tag say so to everybody or to one of `agents`; noml is noai, and
+                     none is noindex
+    directives       all that they say
+    tdm              1 if text and data mining is reserved, 0 if it is said not to be: by meta elements, else the
+                     header, else tdmrep.json; tdm_how: page, header or file; tdm_policy: an address
+    ai_train         yes or no, by Content-Signal of the header and of robots.txt; no if it is no to one of `agents`;
+                     content_signal: all that it says
+    licence          that the page names, as annotate/licence finds it: SPDX, else the address; licence_type: by-nc …
+
+    What is said is not checked, and is no legal advice. Of a WARC the reader keeps the fields of the header; other
+    input can have them as columns, `http_x_robots_tag` and so on.
+
+    Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org; Hernández-Cano et
+    al. 2025 (Apertus), arXiv:2509.14233, which leaves out what robots.txt refuses to agents of today
+    """
+
+    captures: str | None = None  # the path of a table
+    agents: tuple[str, ...] = AGENTS  # by the names of robots.txt
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        self._rights()
+
+    def signals(self, docs: pa.RecordBatch) -> Columns:
+        return self._rights().columns(docs)
+
+    @property
+    def assets(self) -> tuple[str, ...]:
+        return () if self.captures is None else (self.captures,)
+
+    def _rights(self) -> WhatIsSaid:
+        return WhatIsSaid(captures=self.captures, agents=self.agents)

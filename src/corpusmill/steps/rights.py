@@ -1,0 +1,142 @@
+"""What hosts and pages say of their use, as columns: annotate/rights keeps them, and filter/rights judges by them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from corpusmill.assets import load
+from corpusmill.captures import Capture, Captures, origin_of
+from corpusmill.errors import RecipeError
+from corpusmill.steps import Columns
+from corpusmill.text import licences
+from corpusmill.text.charset import decode
+from corpusmill.text.rights import directives, may_say, metas, reservation
+from corpusmill.text.robots import TOKEN, robots, settings
+
+# Those that collect text for training models, by the names that their operators give for robots.txt.
+AGENTS = (
+    *("AI2Bot", "Amazonbot", "anthropic-ai", "Applebot-Extended", "Bytespider", "CCBot", "ClaudeBot", "cohere-ai"),
+    *("cohere-training-data-crawler", "Diffbot", "FacebookBot", "Google-Extended", "GPTBot", "Meta-ExternalAgent"),
+    *("omgili", "PanguBot", "Timpibot"),
+)
+SCHEMA: dict[str, pa.DataType] = {
+    "robots": pa.int32(),
+    "robots_agents": pa.string(),
+    "noindex": pa.bool_(),
+    "noai": pa.bool_(),
+    "directives": pa.string(),
+    "tdm": pa.int32(),
+    "tdm_how": pa.string(),
+    "tdm_policy": pa.string(),
+    "ai_train": pa.string(),
+    "content_signal": pa.string(),
+    "licence": pa.string(),
+    "licence_type": pa.string(),
+}
+NO_AI = frozenset({"noai", "noml"})  # DeviantArt's, and the one of some hosts
+OK, CLIENT_ERRORS = 200, range(400, 500)
+TOO_MANY = 429
+IN_METADATA = '"http_'
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIsSaid:
+    """The columns of SCHEMA, for a list of agents and a table of captures. Raises RecipeError for a name that no agent
+    can have, AssetError if there is no table."""
+
+    captures: str | None
+    agents: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for agent in self.agents:
+            if not TOKEN.fullmatch(agent):
+                raise RecipeError(
+                    f'agents: "{agent}" is no name of an agent: it is letters, digits, "-" and "_", as in GPTBot, '
+                    "without a version"
+                )
+        self._table()
+
+    def _table(self) -> Captures | None:
+        return None if self.captures is None else load(self.captures, Captures)
+
+    def columns(self, docs: pa.RecordBatch) -> Columns:
+        held: dict[str, list[Any]] = {name: [None] * len(docs) for name in SCHEMA}
+        table, names = self._table(), frozenset(agent.lower() for agent in self.agents)
+        columns = (docs[name].to_pylist() for name in ("raw", "charset", "url", "metadata"))
+        for row, (raw, charset, url, metadata) in enumerate(zip(*columns)):
+            said = self._said(raw, charset, url, metadata, table, names)
+            for name, value in said.items():
+                held[name][row] = value
+        return {name: pa.array(values, SCHEMA[name]) for name, values in held.items()}
+
+    def _said(
+        self,
+        raw: bytes | None,
+        charset: str | None,
+        url: str | None,
+        metadata: str | None,
+        table: Captures | None,
+        names: frozenset[str],
+    ) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        header = _header(metadata)
+        page = None
+        if raw is not None and (may_say(raw) or licences.may_name_any(raw)):
+            page = decode(raw, charset)
+        elements = metas(page) if page is not None else {}
+        origin = origin_of(url) if url and table else None
+        of_host = table.find(origin, "robots") if table and origin else None
+        file = table.find(origin, "tdmrep") if table and origin else None
+        signals = settings(header.get("content_signal", ""))
+        if of_host is not None and url is not None:
+            said |= self._robots(of_host, url, signals)
+        if raw is not None or "x_robots_tag" in header:
+            found = directives(elements, header.get("x_robots_tag", ""), names)
+            said |= {"noindex": "noindex" in found, "noai": not NO_AI.isdisjoint(found)}
+            said["directives"] = ",".join(found) or None
+        held = reservation(
+            elements,
+            header.get("tdm_reservation"),
+            header.get("tdm_policy"),
+            file.body if file and file.status == OK else None,
+            url or "",
+        )
+        if held is not None:
+            said |= {"tdm": held.reserved, "tdm_how": held.how, "tdm_policy": held.policy}
+        if signals:
+            said["ai_train"] = signals.get("ai-train")
+            said["content_signal"] = ",".join(f"{name}={value}" for name, value in sorted(signals.items()))
+        if page is not None and (named := licences.licences(page)):
+            said |= {"licence": named[0].name or named[0].url, "licence_type": named[0].type}
+        return said
+
+    def _robots(self, capture: Capture, url: str, signals: dict[str, str]) -> dict[str, Any]:
+        """Which agents a host keeps from an address; and to `signals`, what its Content-Signal says to any of them."""
+        if capture.status in CLIENT_ERRORS and capture.status != TOO_MANY:  # there is no such file: nothing is refused
+            return {"robots": 0}
+        if capture.status != OK:
+            return {}
+        file = robots(capture.body)
+        refused = [agent for agent in self.agents if not file.allows(agent, url)]
+        for agent in self.agents:
+            for name, value in file.group(agent).signals.items():
+                signals[name] = "no" if "no" in (value, signals.get(name)) else value
+        return {"robots": len(refused), "robots_agents": ",".join(refused) or None}
+
+
+def _header(metadata: str | None) -> Mapping[str, str]:
+    """What the server said with the page, as read/warc keeps it."""
+    if not metadata or IN_METADATA not in metadata:
+        return {}
+    try:
+        held = orjson.loads(metadata)
+    except orjson.JSONDecodeError:
+        return {}
+    return {
+        name.removeprefix("http_"): value
+        for name, value in held.items()
+        if name.startswith("http_") and isinstance(value, str)
+    }

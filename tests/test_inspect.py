@@ -1,0 +1,456 @@
+"""The inspector: every address, without a browser. What a browser shows is in test_inspect_page.py."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+from urllib.parse import urlencode
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import corpusmill
+from corpusmill.errors import InputError, MissingExtraError
+from corpusmill.execute.serial import Serial
+from corpusmill.inspect.blind import ROUND, agreement
+from corpusmill.inspect.marks import Span, marks, parts
+from corpusmill.inspect.sliders import NONE, Slider
+from corpusmill.recipe.model import Recipe
+from corpusmill.report.rule_counts import rule_counts
+from corpusmill.report.tables import RunTables
+from corpusmill.report.visible import visible
+from corpusmill.report.what_if import what_if
+from corpusmill.steps import C4
+from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.verdict import COMPARE
+from made_run import HOSTILE, HOSTILE_URL, SHORT, made_run, records
+
+pytest.importorskip("starlette", reason="the extra inspect is not installed")
+TOKEN = "t0ken"
+HERE = b"127.0.0.1:8000"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A copy of the made run, which takes marks."""
+    return Path(shutil.copytree(made_run(), tmp_path_factory.mktemp("inspect") / "run"))
+
+
+@pytest.fixture(scope="module")
+def inspector(folder):
+    from corpusmill.inspect.app import Inspector
+
+    return Inspector(RunTables(folder))
+
+
+@pytest.fixture(scope="module")
+def ask(inspector):
+    """Ask the application as a browser does: status, headers, content. `asked` is sent as JSON."""
+    from corpusmill.inspect.app import app
+
+    application = app(inspector, TOKEN)
+
+    def request(path, asked=None, /, host=HERE, **query):
+        body = b"" if asked is None else asked if isinstance(asked, bytes) else json.dumps(asked).encode()
+        scope = {"type": "http", "http_version": "1.1", "method": "GET" if asked is None else "POST", "path": path}
+        scope |= {"raw_path": path.encode(), "query_string": urlencode(query).encode(), "headers": [(b"host", host)]}
+        scope |= {"scheme": "http", "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), "root_path": ""}
+        sent = []
+        told = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def receive():
+            if message := next(told, None):
+                return message
+            return await asyncio.Event().wait()  # it does not leave
+
+        async def send(message):
+            sent.append(message)
+
+        asyncio.run(application(scope, receive, send))
+        headers = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+
+    return request
+
+
+@pytest.fixture(scope="module")
+def api(ask):
+    """The JSON that a question is answered with; raises InputError of what an error says."""
+
+    def question(name, asked=None, /, **query):
+        status, headers, content = ask(f"/{TOKEN}/api/{name}", asked, **query)
+        assert headers["content-type"] == "application/json"
+        said = json.loads(content)
+        if status != 200:
+            assert status == 400 and list(said) == ["error"]
+            raise InputError(said["error"])
+        return said
+
+    return question
+
+
+def test_only_who_has_the_token_gets_anything(ask):
+    assert ask(f"/{TOKEN}/")[0] == 200
+    for path in ("/", "/wrong/", "/wrong/api/run", f"/{TOKEN}x/app.js", "/api/run"):
+        assert ask(path)[0] == 404, path
+    assert ask("/wrong/api/mark", {})[0] == 404
+    assert ask(f"/{TOKEN}/", host=b"evil.example")[0] == 400  # a name that was made to point here
+
+
+def test_a_page_may_load_nothing_but_its_own_files(ask):
+    for name, kind in (
+        ("", "text/html"),
+        ("app.js", "text/javascript"),
+        ("style.css", "text/css"),
+        ("api/run", "application/json"),
+    ):
+        status, headers, _ = ask(f"/{TOKEN}/{name}")
+        assert status == 200 and headers["content-type"].startswith(kind)
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+        assert headers["x-content-type-options"] == "nosniff" and headers["referrer-policy"] == "no-referrer"
+
+
+def test_the_page_has_no_inline_script_no_other_host_and_no_html_of_texts():
+    pages = {page.name: page.read_text("utf-8") for page in files("corpusmill.inspect").joinpath("page").iterdir()}
+    assert "index.html" in pages and len(pages) > 8
+    for name, text in pages.items():
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|DOMParser|srcdoc", text), name
+        assert set(re.findall(r"https?://[^\"' )]*", text)) <= {"http://www.w3.org/2000/svg"}, name
+    assert re.findall(r"<script[^>]*>[^<]+", pages["index.html"]) == []
+    assert not re.search(r" on\w+=| style=", pages["index.html"])
+
+
+def test_every_reason_lists_the_documents_that_it_dropped_first(api, folder):
+    reasons = {reason: count.first for reason, count in rule_counts(RunTables(folder)).items() if count.first}
+    assert dict(api("run")["facets"]["reason"]) == reasons
+    for reason, count in reasons.items():
+        found = api("documents", reason=reason)
+        assert found["documents"] == count and found["kept"] == 0
+        assert all(row["dropped_by"] == reason.partition(".")[0] and not row["kept"] for row in found["rows"])
+    short = api("documents", reason="gopher_quality.min_words")["rows"][0]
+    assert re.fullmatch(r"gopher_quality.min_words: content_words \d+, below 20", short["because"]) and SHORT
+
+
+def test_pages_have_every_document_once(api):
+    size, count = (api("documents")[name] for name in ("size", "documents"))
+    pages = [api("documents", page=page)["rows"] for page in range(-(-count // size) + 1)]
+    ids = [row["id"] for rows in pages for row in rows]
+    assert len(ids) == len(set(ids)) == count and pages[-1] == []
+    outcomes = dict(api("run")["facets"]["outcome"])
+    assert sum(outcomes.values()) == count and outcomes["kept"] == api("documents", outcome="kept")["documents"]
+
+
+def test_filters_narrow_together(api):
+    both = api("documents", source="web", domain="made.org", outcome="kept")
+    assert 0 < both["documents"] < api("documents", source="web")["documents"]
+    assert {row["source"] for row in both["rows"]} == {"web"}
+    assert api("documents", domain="nowhere.org")["documents"] == 0
+    assert api("documents", name="MADE.org/31")["documents"] == 1
+    signal = "gopher_quality.content_words"
+    high = api("documents", signal=signal, low="20", sort="signal")
+    values = [row["value"] for row in high["rows"]]
+    assert values == sorted(values, reverse=True) and values[-1] >= 20
+    tokens = [row["tokens"] for row in api("documents", sort="-tokens", outcome="kept")["rows"]]
+    assert tokens == sorted(tokens)
+
+
+def test_texts_are_searched_in_either_case(api):
+    for part in ("ALERT(1)", "\u202e", "River"):
+        expected = [record["url"] for record in records() if part.lower() in record["text"].lower()]
+        found = api("documents", text=part, source="web")
+        assert found["documents"] == len(expected)
+    assert api("documents", text="' OR 1=1 --")["documents"] == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"outcome": "keptt"}, 'no outcome "keptt"'),
+        ({"signal": "gopher_quality.content_word"}, 'did you mean "gopher_quality.content_words"'),
+        ({"signal": "gopher_quality.content_words", "low": "x"}, 'low is a number, got "x"'),
+        ({"page": "-1"}, "page is a whole number"),
+    ],
+)
+def test_a_wrong_question_is_told_what_is_wrong(api, query, message):
+    with pytest.raises(InputError, match=message):
+        api("documents", **query)
+
+
+def test_the_list_that_is_seen_can_be_exported(ask, api):
+    status, headers, content = ask(f"/{TOKEN}/documents.jsonl", step="minhash")
+    rows = [json.loads(line) for line in content.splitlines()]
+    assert status == 200 and headers["content-disposition"] == 'attachment; filename="documents.jsonl"'
+    assert [row["id"] for row in rows] == [row["id"] for row in api("documents", step="minhash")["rows"]]
+    assert rows[0]["signals"]["gopher_quality.content_words"] > 0
+    assert ask(f"/{TOKEN}/documents.jsonl", outcome="x")[0] == 400
+    assert ask(f"/{TOKEN}/documents.jsonl", name="there is none")[2] == b""
+
+
+def test_a_hostile_document_is_text_and_its_control_characters_have_names(api):
+    (row,) = api("documents", text="alert(2)")["rows"]
+    assert row["url"] == HOSTILE_URL
+    found = api("document", id=row["id"], file=row["file"], position=row["position"])
+    text = "".join(part for part, _ in found["parts"])
+    assert text.startswith(visible(HOSTILE)) and "\x1b" not in text and "\u202e" not in text
+    gopher = next(step for step in found["steps"] if step["step"] == "gopher_quality")
+    hashes = next(rule for rule in gopher["rules"] if rule["rule"] == "max_hash_ratio")
+    assert (
+        hashes["threshold"] == 0.1 and hashes["value"] > 0.1 and not hashes["passes"] and gopher["verdict"] == "drops"
+    )
+
+
+def test_an_unknown_document_is_an_error(api):
+    with pytest.raises(InputError, match='no document with the id "nothing"'):
+        api("document", id="nothing")
+
+
+def test_a_duplicate_stands_beside_what_is_kept_instead(api):
+    rows = api("documents", step="minhash")["rows"]
+    for row in rows:
+        pair = api("pair", id=row["id"])
+        assert pair["step"] == "minhash" and 0 < pair["similarity"] < 1 and pair["duplicate_of"]["kept"]
+        one, other = ([part for part, same in pair[side]["parts"] if not same] for side in ("document", "duplicate_of"))
+        assert one or other
+        whole = "".join(part for part, _ in pair["document"]["parts"])
+        assert whole == "".join(part for part, _ in api("document", id=row["id"])["parts"])
+    kept = api("documents", outcome="kept")["rows"][0]
+    with pytest.raises(InputError, match="is no duplicate"):
+        api("pair", id=kept["id"])
+
+
+def test_an_estimate_at_an_edge_is_what_a_run_would_keep(api, folder):
+    found = api("sliders", stage="pass-1")
+    keys = [slider["key"] for slider in found["sliders"]]
+    assert keys[0] == "gopher_quality.min_words" and "fineweb.max_short_lines" in keys
+    for slider in (found["sliders"][0], found["sliders"][keys.index("fineweb.max_short_lines")]):
+        edges = slider["edges"]
+        for threshold in {edges[0], edges[len(edges) // 2], edges[-1]}:
+            moved = {slider["key"]: threshold}
+            said = api("estimate", {"stage": "pass-1", "moved": moved})
+            value = int(threshold) if slider["whole"] else threshold
+            before, after = what_if(folder, [f"{slider['key']}={value}"], 0).kept
+            assert said["before"] == {"documents": before.documents, "tokens": before.tokens}
+            assert said["after"] == {"documents": after.documents, "tokens": after.tokens}
+            kept = said["histograms"]["gopher_quality.min_words"]["kept"]
+            assert sum(kept) == after.documents
+
+
+def test_the_exact_count_has_documents_at_the_border(api):
+    said = api("exact", {"moved": {"gopher_quality.min_words": 8}})
+    assert said["newly_kept"]["gopher_quality.min_words"]["documents"] > 0
+    assert said["border"][0]["threshold"] == 8 and said["border"][0]["values"]["content_words"] >= 8
+    off = api("exact", {"moved": {"gopher_quality.min_words": None}})
+    assert off["kept"] == api("exact", {"moved": {"gopher_quality.min_words": 0}})["kept"]
+    estimated = api("estimate", {"stage": "pass-1", "moved": {"gopher_quality.min_words": None}})
+    assert estimated["after"]["documents"] == off["kept"][1]["documents"]
+
+
+def test_thresholds_are_saved_as_a_recipe(api):
+    said = api("recipe", {"moved": {"gopher_quality.min_words": 8, "fineweb.max_short_lines": 0.5}})
+    recipe = Recipe.parse(said["recipe"])
+    assert said["name"] == "made.yaml"
+    assert (recipe.steps[0].min_words, recipe.steps[1].max_short_lines) == (8, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"stage": "pass-9", "moved": {}}, 'no pass "pass-9" has numeric rules. Those that have: pass-1.'),
+        ({"stage": "pass-1", "moved": {"gopher_quality.min_word": 3}}, 'did you mean "gopher_quality.min_words"'),
+        ({"stage": "pass-1", "moved": {"gopher_quality.min_words": "3"}}, "an object of thresholds"),
+        (b"{", "a question is a JSON object"),
+    ],
+)
+def test_a_wrong_move_is_told_what_is_wrong(api, asked, message):
+    with pytest.raises(InputError, match=message):
+        api("estimate", asked)
+
+
+numbers = st.one_of(st.none(), st.floats(-5, 5), st.integers(-3, 3).map(float), st.just(float("nan")))
+
+
+@settings(max_examples=30)
+@given(
+    values=st.lists(numbers, max_size=30),
+    edges=st.sets(st.integers(-3, 3).map(float), min_size=1),
+    drops=st.sampled_from(list(COMPARE)),
+)
+def test_codes_drop_what_the_values_drop(values, edges, drops):
+    slider = Slider("a.b", "a.c", drops, min(edges), False, np.array(sorted(edges)))
+    codes = slider.codes(pa.array(values, pa.float64()))
+    for edge in edges:
+        expected = pc.fill_null(COMPARE[drops](pa.array(values, pa.float64()), edge), False)
+        # NaN compares as false in every way
+        assert slider.dropped(edge)[codes].tolist() == expected.to_pylist()
+    assert not slider.dropped(None)[codes].any() and len(codes) <= NONE
+
+
+spans = st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda pair: Span(pair[0], sum(pair)))
+
+
+@settings(max_examples=30)
+@given(text=st.text(min_size=30), found=st.dictionaries(st.sampled_from("xyz"), st.lists(spans, max_size=4)))
+def test_parts_are_the_text_and_each_has_the_marks_that_cover_it(text, found):
+    made = parts(text, found)
+    assert "".join(part for part, _ in made) == visible(text)
+    plain = parts("a" * len(text), found)  # where no character has a longer name
+    at = 0
+    for part, names in plain:
+        for place in range(at, at + len(part)):
+            covering = [name for name, own in found.items() if any(span.start <= place < span.end for span in own)]
+            assert names == covering
+        at += len(part)
+
+
+def test_marks_are_where_a_reader_would_point():
+    text = (
+        "Write to jané@host.example soon.\n"
+        "• a bullet\n"
+        "This line is here twice, word for word.\n"
+        "This line is here twice, word for word.\n"
+        "We use cookies and the privacy policy of all our partners.\n"
+        "It trails off...\n"
+    )
+    row = {"url": None, "metadata": None}
+    found = marks(text.replace("é", "e"), row, [Pii()], [C4()])
+    seen = {name: [text[span.start : span.end] for span in own] for name, own in found.items()}
+    assert [one.replace("é", "e") for one in seen["personal data: email"]] == ["jane@host.example"]
+    assert seen["repeated line"] == ["This line is here twice, word for word."]
+    assert seen["repeated words"] == ["This line is here twice, word for word."]
+    assert seen["bullet line"] == ["• a bullet"] and seen["ellipsis line"] == ["It trails off..."]
+    assert seen["C4 removes: policy"] == ["We use cookies and the privacy policy of all our partners."]
+    assert seen["C4 removes: no terminal punctuation"] == ["• a bullet", "It trails off..."]
+    assert not any(name.startswith("C4") for name in marks(text, row, [C4()], []))
+
+
+def test_marks_count_characters_and_not_bytes():
+    found = marks("ééé — jane@host.example", {"url": None, "metadata": None}, [], [])
+    assert found["personal data: email"] == [Span(6, 23)]
+
+
+def test_what_c4_would_remove_is_seen_in_a_text_that_it_dropped(tmp_path):
+    """And not in one that it has cleaned."""
+    random = Random(3)
+    line = " ".join(random.choices("river stone winter garden letter".split(), k=9))
+    texts = [f"Menu of pages\n{line}.", "\n".join(["Menu of pages", *(f"{line} {i}." for i in range(6))])]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    recipe = f"read: {{jsonl: {tmp_path}/in.jsonl}}\nsteps: [filter/c4]\nwrite: [parquet]\n"
+    run = corpusmill.run(Recipe.parse(recipe), folder=tmp_path / "run", executor=Serial()).folder
+    from corpusmill.inspect.app import Inspector
+
+    inspector = Inspector(RunTables(run))
+    shown = {}
+    for row in inspector.documents({})["rows"]:
+        found = inspector.document({"id": row["id"]})
+        shown[row["kept"]] = [(part, names) for part, names in found["parts"] if any("C4" in name for name in names)]
+    assert [part for part, _ in shown[False]] == ["Menu of pages"] and shown[True] == []
+
+
+def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):
+    drawn = api("round", stage="pass-1")
+    assert len(drawn) == ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)
+    assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "text", "stage"}
+    dropped = {row["id"] for page in (0, 1) for row in api("documents", outcome="dropped", page=page)["rows"]}
+    steps = {"gopher_quality", "fineweb"}
+    assert api("agreement")["agreement"] == []
+    for number, each in enumerate(drawn):
+        by_run = api("document", id=each["id"])["dropped_by"] in steps
+        mark = "unsure" if number == 0 else "drop" if by_run else "keep"
+        place = {name: each[name] for name in ("stage", "id", "file", "position")}
+        assert api("mark", {**place, "mark": mark})["saved"] == str(folder / "review.jsonl")
+    said = api("agreement")["agreement"]
+    assert (said[0]["name"], said[0]["marked"], said[0]["agree"], said[0]["kappa"]) == (
+        "pass-1",
+        ROUND - 1,
+        ROUND - 1,
+        1,
+    )
+    assert {one["name"].partition(".")[0] for one in said[1:]} <= steps and said[1]["fired"] >= said[-1]["fired"]
+    again = {each["id"] for each in api("round", stage="pass-1")}
+    assert not again & {each["id"] for each in drawn} and dropped
+    api("mark", {**place, "mark": "keep" if mark == "drop" else "drop"})  # the later of two marks counts
+    assert api("agreement")["agreement"][0]["agree"] == ROUND - 2
+    lines = (folder / "review.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) == ROUND + 1 and json.loads(lines[1])["reasons"] in (
+        [],
+        *(one["reasons"] for one in map(json.loads, lines)),
+    )
+    with pytest.raises(InputError, match='a mark is one of keep, drop, unsure, got "yes"'):
+        api("mark", {**place, "mark": "yes"})
+    with pytest.raises(InputError, match="has no document"):
+        api("mark", {**place, "id": "0" * 32, "mark": "keep"})
+    with pytest.raises(InputError, match='no pass "pass-7"'):
+        api("round", stage="pass-7")
+
+
+def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):
+    from corpusmill.inspect.blind import Review
+
+    copy = Path(shutil.copytree(made_run(), tmp_path / "run"))
+    review = Review(RunTables(copy))
+    mark = {"id": "a", "file": "f", "position": 1, "stage": "pass-1", "mark": "keep", "kept": True, "reasons": []}
+    review.path.write_text(json.dumps(mark) + '\n{"id": "b', "utf-8")
+    assert [one["id"] for one in review.marks()] == ["a"]
+    (first, *_) = review.round("pass-1")
+    review.mark("pass-1", first["id"], first["file"], first["position"], "keep")
+    assert [one["id"] for one in review.marks()] == ["a", first["id"]]
+    review.path.write_text('{"id": "b\n' + json.dumps(mark) + "\n", "utf-8")
+    with pytest.raises(InputError, match=r"review.jsonl:1: this is no mark"):
+        review.marks()
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=30))
+def test_kappa_is_that_of_the_table_of_both(pairs):
+    one, other = [a for a, _ in pairs], [b for _, b in pairs]
+    found = agreement("x", one, other)
+    if found.kappa is None:
+        assert len(set(one)) < 2 or len(set(other)) < 2
+        return
+    n = len(pairs)
+    observed = sum(a == b for a, b in pairs) / n
+    chance = sum((one.count(say) / n) * (other.count(say) / n) for say in (True, False))
+    assert found.kappa == pytest.approx((observed - chance) / (1 - chance))
+
+
+def test_without_the_extra_its_name_is_said(corpusmill, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    status, _, err = corpusmill("inspect", made_run(), "--no-browser")
+    assert status == 2 and "pip install 'corpusmill[inspect]'" in err
+    assert issubclass(MissingExtraError, ImportError)
+
+
+def test_a_folder_that_is_no_run_and_a_port_that_is_taken_are_errors(corpusmill, tmp_path):
+    import socket
+
+    status, _, err = corpusmill("inspect", tmp_path, "--no-browser")
+    assert status == 2 and "not a run folder" in err
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        status, _, err = corpusmill("inspect", made_run(), "--no-browser", "--port", port)
+    assert status == 2 and f"port {port} of 127.0.0.1 cannot be used" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is a signal of POSIX")
+def test_ctrl_c_ends_it_without_an_error(folder):
+    command = [sys.executable, "-m", "corpusmill.cli", "inspect", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        address = process.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}api/run", timeout=30) as response:
+            assert json.load(response)["name"] == "made"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and "Traceback" not in err and "error" not in err
