@@ -342,10 +342,11 @@ def test_the_charset_is_what_the_header_says(tmp_path, content_type, charset):
 
 
 def test_names_and_finds_every_format():
-    assert names() == ["arrow", "csv", "html", "jsonl", "parquet", "text", "warc", "wet"]
+    markup = ["epub", "latex", "mediawiki", "pdf", "stackexchange"]
+    assert names() == sorted(["arrow", "code", "csv", "html", "jsonl", "parquet", "text", "warc", "wet", *markup])
     for name in names():
         reader = find(name)()
-        assert type(reader).__name__ == name.title() and all(suffix.startswith(".") for suffix in reader.suffixes)
+        assert type(reader).__name__ == name.title() and all("." in suffix for suffix in reader.suffixes)
     with pytest.raises(RecipeError, match='there is no reader "jsonlines"'):
         find("jsonlines")
     with pytest.raises(RecipeError, match='cannot import the reader "made:Nothing"'):

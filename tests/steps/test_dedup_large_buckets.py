@@ -93,7 +93,7 @@ def slow_decisions(texts: Sequence[str], step: Minhash, most_leaders: int) -> di
 
 def facts(found: Found) -> dict[str, Any]:
     stages = RunFiles(found.folder).stages
-    return {**stages["minhash-group"].facts, **stages["minhash-verdicts"].facts}
+    return {**stages["minhash-group"].facts, **stages["minhash-decide"].facts}
 
 
 @pytest.fixture

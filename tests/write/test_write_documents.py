@@ -115,7 +115,17 @@ def test_gzip_does_not_say_when_it_was_written(tmp_path):
 
 
 def test_names_lead_to_writers():
-    assert write.names() == ["jsonl", "litdata", "mds", "megatron", "parquet", "parquet_tokens", "shards", "tokenized"]
+    assert write.names() == [
+        "jsonl",
+        "litdata",
+        "mds",
+        "megatron",
+        "olmo",
+        "parquet",
+        "parquet_tokens",
+        "shards",
+        "tokenized",
+    ]
     for name in write.names():
         writer = write.find(name)()
         kinds = (write.DocumentWriter, write.RowWriter, write.TokenWriter)

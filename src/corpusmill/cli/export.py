@@ -24,8 +24,8 @@ def export(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="megatron, parquet_tokens, mds, litdata, nanogpt or tokenized; jsonl or parquet for text; argilla or "
-            "label_studio for review by people.",
+            help="megatron, olmo, llmc, nanogpt, parquet_tokens, mds, litdata or tokenized; nanochat, jsonl or parquet "
+            "for text; argilla or label_studio for review by people.",
             show_default=False,
         ),
     ],
@@ -34,8 +34,15 @@ def export(
         int | None, typer.Option(min=1, metavar="N", help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
     val_fraction: Annotated[
-        float, typer.Option(metavar="SHARE", help="nanogpt: share of the documents in val.bin.")
+        float, typer.Option(metavar="SHARE", help="nanogpt, llmc, nanochat: share of the documents for validation.")
     ] = 0.0005,
+    val_tokens: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="nanogpt, llmc: the first N tokens are for validation instead."),
+    ] = None,
+    eos: Annotated[
+        bool, typer.Option("--eos/--no-eos", help="nanogpt, tokenized: the token that ends each document.")
+    ] = True,
     single_file: Annotated[
         bool, typer.Option("--single-file", help="Text, tokenized, parquet_tokens: write one file.")
     ] = False,
@@ -53,8 +60,17 @@ def export(
         settings["tokens_per_shard"] = tokens_per_shard
     if single_file:
         settings["single_file"] = True
+    if not eos:
+        settings["eos"] = False
     made = carry_out(
-        source, format, folder, val_fraction=val_fraction, sample=sample, progress=_Progress(json), **settings
+        source,
+        format,
+        folder,
+        val_fraction=val_fraction,
+        val_tokens=val_tokens,
+        sample=sample,
+        progress=_Progress(json),
+        **settings,
     )
     if json:
         print_json({name: value if name != "folder" else str(value) for name, value in vars(made).items()})

@@ -6,9 +6,14 @@
 
     tokens    TokenLoader: shuffled, mixed, resumable batches
     order     the n-th sample as a function, without state
+    source    rows by their number, for trainers with loaders of their own: Grain, torchtitan, MaxText
+    olmo      the same for OLMo-core
     rows      the rows of a folder of shards
     columns   the columns of a batch: targets, document numbers, positions
+    served    the steps in which training sees a document
     given     arguments, checked
+    stages    StageLoader: pre-training, annealing, long context, one after the other
+    loss      which tokens have no loss, by the index of the shards
     masks     which token may attend to which
     torch     a TokenLoader under PyTorch's DataLoader
 """
@@ -23,10 +28,12 @@ from corpusmill.display import table
 from corpusmill.errors import ShardError
 from corpusmill.loader.given import flag, whole
 from corpusmill.loader.rows import FIELDS, IGNORE, Rows
+from corpusmill.loader.served import Served
+from corpusmill.loader.source import RowSource
 from corpusmill.loader.tokens import Piece, TokenLoader
 from corpusmill.shards import Shards, open_shards
 
-__all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "TokenLoader", "open"]
+__all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "RowSource", "Served", "TokenLoader", "open"]
 
 
 def open(path: str | PathLike[str], seq_len: int | None = None, *, verify: bool = False) -> "Loader":

@@ -90,12 +90,19 @@ def _merged(tables: Sequence[Any], places: Sequence[Int64s]) -> list[NDArray[Any
 
 
 def columns(
-    layout: Layout, rows: int, length: int, pad: int, files: Mapping[int, NDArray[Any]], fields: Collection[str]
+    layout: Layout,
+    rows: int,
+    length: int,
+    pad: int,
+    files: Mapping[int, NDArray[Any]],
+    fields: Collection[str],
+    blank: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """The columns of a batch of so many rows, as `Rows.read` explains them, in the order of FIELDS.
 
     pad     the id that fills the row in which the data ends
     files   the tokens of each shard that `layout` names
+    blank   fill padding with `pad`, whatever the files have there: a document that is forgotten, perhaps
     """
     pieces, copies = layout
     # One allocation for all wide columns: malloc can reuse it without page faults, and the page faults of one column
@@ -117,6 +124,8 @@ def columns(
             skip = 0 if at else 1
             targets[row, at + skip - 1 : at + size - 1] = ids[first + skip : first + size]
     begins = pieces.row * length + pieces.start
+    if blank:
+        tokens.reshape(-1)[_padding(pieces, begins)] = pad
     if "targets" in fields or "loss_mask" in fields:
         ends = _ends(pieces, begins)
         if targets is not None:
@@ -143,9 +152,15 @@ def _counted(stop: int) -> Int64s:
 def _ends(pieces: Pieces, begins: Int64s) -> Int64s:
     """The last tokens of documents, and all padding: positions over all rows that have no target."""
     ends = (begins + pieces.length - 1)[pieces.ends]
+    inner = _padding(pieces, begins)
+    return np.concatenate([ends, inner]) if len(inner) else ends
+
+
+def _padding(pieces: Pieces, begins: Int64s) -> Int64s:
+    """All padding: positions over all rows."""
     padding = np.flatnonzero(pieces.document == PADDING)
     if not len(padding):
-        return ends
+        return padding
     begin, size = begins[padding], pieces.length[padding]
-    inner = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(begin, size)
-    return np.concatenate([ends, inner])
+    positions: Int64s = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(begin, size)
+    return positions

@@ -42,6 +42,25 @@ class Permutation:
             values[outside] = _network(values[outside], half, keys)
         return values.astype(np.int64)
 
+    def inverse(self, values: Int64s) -> Int64s:
+        """(n,) the positions of these numbers in the order: what `__call__` takes to give them."""
+        if self.size < 2:
+            return np.zeros_like(values)
+        half = max(1, -(-(self.size - 1).bit_length() // 2))
+        keys = mix64(np.array([(self.key + i * GOLDEN) & ALL for i in range(2, ROUNDS + 2)], np.uint64))
+        numbers = _network_back(values.astype(np.uint64), half, keys)
+        while len(outside := np.flatnonzero(numbers >= self.size)):
+            numbers[outside] = _network_back(numbers[outside], half, keys)
+        return numbers.astype(np.int64)
+
+
+def _network_back(values: NDArray[np.uint64], half: int, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    low = np.uint64((1 << half) - 1)
+    left, right = values >> np.uint64(half), values & low
+    for key in keys[::-1]:
+        left, right = right ^ (mix64(left ^ key) & low), left
+    return (left << np.uint64(half)) | right
+
 
 def _network(values: NDArray[np.uint64], half: int, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     low = np.uint64((1 << half) - 1)
@@ -132,6 +151,22 @@ class Order:
                     here = mine[epoch[mine] == e]
                     row[here] = Permutation(size, mixed(self.seed, i, e))(row[here])
         return Drawn(source, row, epoch)
+
+    def samples(self, source: int, rows: Int64s, epoch: int) -> Int64s:
+        """The numbers of the samples that are these rows of a source in one of its epochs: the inverse of `draw`."""
+        size = self.rows[source]
+        place = Permutation(size, mixed(self.seed, source, epoch)).inverse(rows) if self.shuffle else rows
+        number = epoch * size + place
+        if len(self.rows) == 1:
+            return number
+        share = self.shares[source]
+        samples = np.empty_like(number)
+        cycle, rest = np.divmod(number, max(share, 1))
+        for c in np.unique(cycle).tolist():
+            here = np.flatnonzero(cycle == c)
+            sources, _ = _cycle(self.shares, mixed(self.seed, 1 << 32, c))
+            samples[here] = c * CYCLE + np.flatnonzero(sources == source)[rest[here]]
+        return samples
 
     def _mixture(self, samples: Int64s) -> tuple[Int64s, Int64s]:
         """The source of each sample, and the number of samples of that source before it."""

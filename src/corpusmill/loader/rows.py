@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError, did_you_mean
 from corpusmill.loader.columns import FIELDS, IGNORE, Copies, Int64s, Layout, Pieces, columns
 from corpusmill.loader.given import check_room, shown, whole
+from corpusmill.loader.loss import Rule, across, apply_loss
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
 
@@ -47,11 +48,13 @@ class Rows:
         """The rows with these numbers, as arrays of (rows, length):
 
         tokens         int64 ids; the row in which the data ends is filled with the padding of the shards
-        targets        int64, the next token of the same document; IGNORE at its end, in padding, and at the end of a
-                       piece whose document continues elsewhere (`best_fit` cuts documents longer than a row)
+        targets        int64, the next token of the same document; IGNORE at its end, in padding, at the end of a piece
+                       whose document continues elsewhere (`best_fit` cuts documents longer than a row), and where the
+                       `loss` of the index says so
         loss_mask      bool, where targets are not IGNORE
         position_ids   int64, from 0 on in every piece of a document
-        doc_ids        int64, number of the document; -1 in padding
+        doc_ids        int64, number of the document; -1 in padding, and in documents that are forgotten: they are
+                       padding where they were
         cu_seqlens     int32 (pieces + 1,): the beginnings of the pieces in the concatenation of all rows, and its
                        length, as FlashAttention wants them
 
@@ -61,12 +64,31 @@ class Rows:
         check_room(len(rows), self.length, fields)
         layout = self.layout(rows)
         files = {number: self.shards.mapped(number) for number in np.unique(layout.copies.file).tolist()}
-        return columns(layout, len(rows), self.length, self.shards.index.pad_id, files, fields)
+        pad, blank = self.shards.index.pad_id, len(self.shards.forgotten) > 0
+        batch = columns(layout, len(rows), self.length, pad, files, fields, blank)
+        if self.loss_rule:
+            apply_loss(batch, layout, [self.loss_rule], np.zeros(len(rows), np.int64), self.across)
+        return batch
+
+    @property
+    def loss_rule(self) -> Rule | None:
+        """Which tokens have no loss, if not all have one."""
+        index = self.shards.index
+        return None if index.loss is None else (index.loss, int(index.bos_id is not None))
+
+    def across(self, file: int, first: int, stop: int) -> NDArray[Any]:
+        """The tokens [first, stop) of a file, and of its neighbours."""
+        return across(file, first, stop, self.shards.mapped, range(len(self.shards.index.shards)))
 
     def layout(self, rows: Int64s) -> Layout:
         """The pieces of these rows, and where their tokens are. Files are numbered by their position in the index."""
         copies = self._copies(rows)
-        return Layout(self._pieces(len(rows), copies), copies)
+        pieces = self._pieces(len(rows), copies)
+        if len(self.shards.forgotten):  # they stay where they were, as padding
+            gone = np.isin(pieces.document, self.shards.forgotten)
+            document = np.where(gone, PADDING, pieces.document)
+            pieces = pieces._replace(document=document, offset=np.where(gone, 0, pieces.offset))
+        return Layout(pieces, copies)
 
     def pieces(self, rows: Int64s) -> Pieces:
         """The pieces of these rows."""

@@ -4,7 +4,7 @@ import os
 import queue
 import threading
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,12 @@ from corpusmill.display import table
 from corpusmill.errors import ShardError
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
 from corpusmill.loader.given import check_room, flag, shown, whole
+from corpusmill.loader.loss import across, apply_loss
 from corpusmill.loader.order import BLOCK, Drawn, Int64s, Order
 from corpusmill.loader.rows import Rows, check_fields, same_tokenizer
+from corpusmill.loader.served import Served, served
 from corpusmill.shards import Shards, open_shards
+from corpusmill.shards.foreign import check_belongs
 from corpusmill.shards.layout import PADDING
 
 Path_ = str | os.PathLike[str]
@@ -177,6 +180,17 @@ class TokenLoader:
             raise ShardError(f"the state belongs to another order of samples: {changes}")
         self.samples = samples
 
+    def check(self, tokenizer: Any = None) -> None:
+        """Look into every folder, once before training. Reads all `.idx` files and a few tokens of every `.bin` file.
+
+        Raises ShardError if a file is missing, damaged, or not of these shards; and if a tokenizer is given that does
+        not give the ids of the one that made them, see `corpusmill.shards.sample.ids_of`.
+        """
+        for opened in self.shards:
+            check_belongs(opened)
+            if tokenizer is not None:
+                opened.check_tokenizer(tokenizer)
+
     def drawn(self, step: int) -> Drawn:
         """Source, row and epoch of each row of a step's batch."""
         return self.order.draw(self.numbers(self._before(step)))
@@ -197,6 +211,22 @@ class TokenLoader:
                     sample, epoch = int(numbers[at]), int(drawn.epoch[at])
                     parts.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
         return sorted(parts, key=lambda piece: (piece.row, piece.start))
+
+    def served(self, documents: Iterable[int], source: str | None = None, epochs: int | None = None) -> list[Served]:
+        """The batches that hold some of these documents, in order of steps: what training has seen of them, or will.
+
+        documents   by their numbers in the shards, as `trace` gives them
+        source      the folder of the shards, as given; None where there is only one
+        epochs      passes over the source to look at: those of the loader, or one, if not given
+
+        Rows that `skip` leaves out are not among them. Raises ShardError if the shards do not hold a document.
+        """
+        if source is None and len(self.names) > 1:
+            raise ShardError(f"say which source the documents are of: {', '.join(self.names)}.")
+        if source is not None and source not in self.names:
+            raise ShardError(f"the loader has no source {source}; it has {', '.join(self.names)}.")
+        passes = self.epochs or 1 if epochs is None else whole("epochs", epochs, 1, FAR)
+        return served(self, documents, source or self.names[0], passes)
 
     def _before(self, step: int) -> int:
         """Samples of all ranks before a step."""
@@ -240,9 +270,14 @@ class TokenLoader:
         layout = self._layout(drawn)
         files = {number: self._mapped(number) for number in np.unique(layout.copies.file).tolist()}
         pad = self.rows[0].shards.index.pad_id
+        blank = any(len(rows.shards.forgotten) for rows in self.rows)
+        rules = [rows.loss_rule for rows in self.rows]
         for first in range(0, steps * self.batch_size, self.batch_size):
             part = layout.part(first, first + self.batch_size)
-            batch = columns(part, self.batch_size, self.length, pad, files, fields)
+            batch = columns(part, self.batch_size, self.length, pad, files, fields, blank)
+            if any(rules):
+                of_row = drawn.source[first : first + self.batch_size]
+                apply_loss(batch, part, rules, of_row, self._across)
             if "sources" in self.fields:
                 batch["sources"] = drawn.source[first : first + self.batch_size].copy()
             yield batch
@@ -264,6 +299,10 @@ class TokenLoader:
     def _mapped(self, file: int) -> NDArray[Any]:
         source = bisect_right(self._files, file) - 1
         return self.rows[source].shards.mapped(file - self._files[source])
+
+    def _across(self, file: int, first: int, stop: int) -> NDArray[Any]:
+        source = bisect_right(self._files, file) - 1
+        return across(file, first, stop, self._mapped, range(*self._files[source : source + 2]))
 
     def _prefetch(self) -> Iterator[tuple[int, Batch]]:
         ready: queue.Queue[Any] = queue.Queue(self.prefetch)

@@ -26,13 +26,14 @@ from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
 from corpusmill.schema import DEAD
-from corpusmill.storage import FileInfo
+from corpusmill.storage import FileInfo, expand
 
 __all__ = [
     "BATCH_BYTES",
     "BATCH_ROWS",
     "END",
     "Describes",
+    "FindsFiles",
     "NamesFiles",
     "Piece",
     "ReadCounts",
@@ -40,6 +41,7 @@ __all__ = [
     "content_of",
     "dataset_files",
     "expansion",
+    "files_at",
     "find",
     "is_dataset",
     "is_whole",
@@ -110,6 +112,18 @@ class NamesFiles(Protocol):
 
 
 @runtime_checkable
+class FindsFiles(Protocol):
+    """A reader whose inputs are not single files: it finds them itself, as a folder that is one repository."""
+
+    def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
+        """What paths name, sorted by name. The fingerprint of an input changes when anything in it does.
+
+        Raises InputError if a path names nothing.
+        """
+        ...
+
+
+@runtime_checkable
 class Describes(Protocol):
     """A reader that finds out for itself how a file is to be read."""
 
@@ -154,6 +168,13 @@ def split_bytes(file: FileInfo, target_bytes: int) -> list[Piece]:
 def whole(file: FileInfo) -> Piece:
     """A file in one piece."""
     return Piece(file, size=file.size)
+
+
+def files_at(reader: Any, paths: Sequence[str]) -> list[FileInfo]:
+    """The inputs of a reader that paths name, sorted by name. Raises InputError if a path names nothing."""
+    if isinstance(reader, FindsFiles):
+        return reader.find_files(paths)
+    return expand(paths, reader.suffixes if isinstance(reader, NamesFiles) else ())
 
 
 def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ READERS = {  # what a file begins with -> what it is, and the reader of that
     b"ARROW1": ("an Arrow file", "arrow"),
     b"WARC/": ("a web archive", "warc"),
     b"%PDF": ("a PDF document", ""),
-    b"PK\x03\x04": ("a ZIP archive: unpack it first", ""),
+    b"PK\x03\x04": ("a ZIP archive: unpack it first, unless it is a repository", "code"),
     b"<": ("HTML or XML", "html"),
     b"{": ("JSON lines, or one JSON object", "jsonl"),
     b"[": ("a JSON array: write one object per line first", ""),
@@ -19,6 +19,8 @@ PACKED = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 def content_of(file: FileInfo) -> tuple[str, str]:
     """What a file seems to be, in words after "it", and the reader of that; empty where nothing can be said."""
+    if file.is_folder:
+        return "", ""
     try:
         head = next(blocks(file.path), b"")[:4096]
     except RecordError:

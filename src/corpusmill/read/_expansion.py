@@ -17,6 +17,8 @@ def expansion(file: FileInfo) -> float:
     Of Parquet and Arrow, by what their columns take decoded. Never raises for what a file holds: damage is the reader's
     to report.
     """
+    if file.is_folder:
+        return 1.0
     head = read_range(file.path, 0, HEAD)
     if head.startswith(b"PAR1"):
         return _parquet(file)

@@ -21,6 +21,7 @@ CHUNK = re.compile(rb"\s{0,4}([0-9A-Fa-f]{1,15})[^\r\n]{0,200}\r?\n")
 CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([^"'\s;,]+)""", re.I)
 MAX_HEAD = 256 << 10  # bytes of a header; browsers take no more
 MAX_CODINGS = 10
+BY_LINE = frozenset({"x-robots-tag"})  # an agent that is named in a line is named for the whole line
 
 
 class BadEncoding(RecordError):
@@ -36,7 +37,8 @@ class Response:
     """The parts of a response that matter here."""
 
     status: int
-    fields: dict[str, str]  # the header by lower-case name; of repeated fields the values joined by commas
+    # The header by lower-case name; of repeated fields the values joined by commas, or by line feeds (BY_LINE).
+    fields: dict[str, str]
     body: bytes  # as stored
 
 
@@ -57,7 +59,7 @@ def parse(record: bytes) -> Response | None:
                 repeated.setdefault(name, [fields[name]]).append(value.strip())
             else:
                 fields[name] = value.strip()
-    fields.update((name, ", ".join(values)) for name, values in repeated.items())
+    fields.update((name, ("\n" if name in BY_LINE else ", ").join(values)) for name, values in repeated.items())
     return Response(int(status[1]), fields, body)
 
 

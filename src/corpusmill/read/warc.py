@@ -13,6 +13,10 @@ from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo
 from corpusmill.text.charset import decode
 
+__all__ = ["Damage", "Record", "Warc", "date", "http", "records"]  # for `corpusmill.rights`, which reads archives too
+
+http = _http
+
 STEP = "read/warc"
 HTML_BEGINS = re.compile(
     rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
@@ -23,6 +27,7 @@ TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
     *("filedesc", "unknown"),
 )
+RIGHTS = ("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal")  # fields of HTTP that are kept
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 
@@ -36,6 +41,9 @@ class Warc:
 
     With `plain_text`, a response of type text/plain is a document too, whose `text` is the page as it is; steps of
     extraction pass it through.
+
+    `metadata` also keeps what the server said of the page's use, as `http_x_robots_tag`, `http_tdm_reservation`,
+    `http_tdm_policy` and `http_content_signal`: see annotate/rights.
 
     Other responses are expected dead letters: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
     `truncated`, `damaged` and `window_too_large` (a record, or the unreadable part of the file) and `bad_encoding`.
@@ -113,9 +121,10 @@ class Warc:
             docs.dead(at, "not_html", "no media type is stated, and it does not begin as HTML", url=url, expected=True)
         elif media == PLAIN and media not in self.types:
             text = decode(raw, _http.charset(stated))
-            docs.add(at, text=text, url=url, date=date(record), metadata=metadata(record))
+            docs.add(at, text=text, url=url, date=date(record), metadata=metadata(record, response))
         else:
-            docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=metadata(record))
+            kept = metadata(record, response)
+            docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=kept)
 
 
 def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
@@ -138,11 +147,13 @@ def date(record: Record) -> str | None:
     return given if DATE.fullmatch(given) else None
 
 
-def metadata(record: Record) -> bytes | None:
-    """The fields of a record's header that are kept."""
+def metadata(record: Record, response: _http.Response | None = None) -> bytes | None:
+    """The fields of a record's header that are kept, and those of the answer that say what may be done with it."""
     kept = {
         "warc_record_id": record.fields.get("warc-record-id"),
         "warc_truncated": record.fields.get("warc-truncated"),
         "warc_languages": record.fields.get("warc-identified-content-language"),
     }
+    if response is not None:
+        kept |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS}
     return as_json({name: value for name, value in kept.items() if value})

@@ -5,7 +5,10 @@ FORMAT.md is the contract.
     layout        names of files, the index, the spans of a shard
     files         the files of a folder, mapped
     reader        a folder of shards as one array of tokens; `open_shards`
+    foreign       is a file of these shards, or of others?
     documents     the documents of finished shards, one after the other
+    forgotten     documents to leave out: a list that readers mask, and their tokens erased
+    loss          which tokens have no loss, by a rule of the index
     sample        texts that tell tokenizers apart: their ids are in the index
     token_range   a range of tokens, for writers of other formats
     verify        checks all that FORMAT.md promises

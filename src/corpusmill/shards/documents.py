@@ -28,14 +28,29 @@ class Documents(NamedTuple):
 
 
 def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
-    """Every document once, in order of their numbers, without padding. Holds one block in memory, and the spans of one
-    shard.
+    """Every document once, in order of their numbers, without padding and without those that are forgotten. Holds one
+    block in memory, and the spans of one shard.
 
     A document that continues in the next shard is joined. Only the last one may lack its end: if the packer dropped the
     remainder of the stream.
 
     Raises ShardError if the spans do not hold the documents in order; `verify` reports details.
     """
+    for part in _with_forgotten(shards, block):
+        yield from _left(part, shards.forgotten) if len(shards.forgotten) else (part,)
+
+
+def _left(part: Documents, forgotten: Int64s) -> Iterator[Documents]:
+    """The runs of neighbouring documents that are not forgotten."""
+    numbers = np.arange(part.first, part.first + len(part.lengths))
+    edges = np.append(0, np.cumsum(part.lengths))
+    gone = np.flatnonzero(np.isin(numbers, forgotten))
+    for low, high in zip([0, *(gone + 1).tolist()], [*gone.tolist(), len(numbers)]):
+        if low < high:
+            yield Documents(part.first + low, part.ids[edges[low] : edges[high]], part.lengths[low:high])
+
+
+def _with_forgotten(shards: Shards, block: int) -> Iterator[Documents]:
     expected = 0
     held: Documents | None = None  # the beginning of a document that continues in the next shard
     for number in range(len(shards.index.shards)):
@@ -71,7 +86,7 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
                 part = _joined(held, part)
                 held = None
             low = high
-            if low == len(head) and part.ids[-1] != shards.index.eos_id:
+            if low == len(head) and _goes_on(shards, number, part):
                 part, held = _without_last(part)
             if len(part.lengths):
                 yield part
@@ -79,6 +94,15 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
         shards.release()
     if held is not None:
         yield held
+
+
+def _goes_on(shards: Shards, number: int, part: Documents) -> bool:
+    """Whether the last of these documents, with which a shard ends, continues in the next one, or has lost its end."""
+    last = part.first + len(part.lengths) - 1
+    if last not in shards.erased:
+        return bool(part.ids[-1] != shards.index.eos_id)
+    is_last = number + 1 == len(shards.index.shards)
+    return not is_last and bool((shards.runs(number + 1).document == last).any())
 
 
 def gathered(tokens: NDArray[Any], start: Int64s, length: Int64s) -> NDArray[Any]:

@@ -25,6 +25,10 @@ class ShardFiles:
         self._spans: dict[int, Spans] = {}
         self._sound: set[str] = set()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is mapped: another process maps it itself, instead of being sent all tokens."""
+        return {**self.__dict__, "_tokens": {}, "_spans": {}}
+
     def tokens(self, entry: Entry) -> NDArray[Any]:
         """All tokens of a shard, padding included. Raises ShardError if the file has another size by now."""
         if entry.number not in self._tokens:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
+from corpusmill.shards.loss import Loss
 
 INDEX = "index.json"
 FORMAT = "corpusmill-shards"
@@ -28,6 +29,7 @@ LATER = (
     "name",
     "sample_tokens",
     "sample_sha256",
+    "loss",
 )  # keys of the index that are left out when null
 NAME = "{:05d}"  # of files: the number of the shard
 NONE = "none"  # as the packing: a stream that is not divided into rows
@@ -120,7 +122,7 @@ class Index:
     eos_id: int
     pad_id: int
     dtype: str  # "uint16" or "uint32"
-    packing: str  # "concat", "best_fit", "one_per_row", or "none": a stream that is not divided into rows
+    packing: str  # "concat", "best_fit", "one_per_row", "buckets", or "none": a stream that is not divided into rows
     sequence_length: int | None  # None: not divided into rows
     remainder: str  # "keep", "pad" or "drop"
     documents: int  # input of the packer
@@ -133,6 +135,7 @@ class Index:
     name: str | None = None  # of files, with the number of the shard in braces; None: NAME
     sample_tokens: int | None = None  # what the tokenizer gives for the texts of `shards.sample`
     sample_sha256: str | None = None
+    loss: Loss | None = None  # which tokens have none; None: all have one, but the ends of documents
 
     def tokens_name(self, number: int) -> str:
         return tokens_name(number, self.name)
@@ -167,6 +170,7 @@ class Index:
             "utilisation": round((self.tokens - self.padding) / self.tokens, 6) if self.tokens else 1.0,
         }
         record = {"format": FORMAT, "version": VERSION, **asdict(self), "totals": totals}
+        record["loss"] = self.loss.to_json() if self.loss else None
         record = {name: value for name, value in record.items() if name not in LATER or value is not None}
         record["shards"] = record.pop("shards")  # the long part last
         return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
@@ -195,8 +199,9 @@ class Index:
         try:
             record = dict.fromkeys(LATER) | record
             known: dict[str, Any] = {field.name: record[field.name] for field in fields(Index)}
+            known["loss"] = None if known["loss"] is None else Loss.from_json(known["loss"])
             index = Index(**known | {"shards": tuple(Entry(**entry) for entry in known["shards"])})
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ShardError(
                 f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."
             ) from error
@@ -212,23 +217,22 @@ class Index:
 
 
 MOST = 1 << 62  # any number of an index is below: sums of them stay within 64 bits where they have to
-PACKINGS = ("concat", "best_fit", "one_per_row", NONE)
+PACKINGS = ("concat", "best_fit", "one_per_row", "buckets", NONE)
 
 
 def _contradictions(index: Index, totals: Any) -> Iterator[str]:
     """What an index that was read cannot be."""
     things: list[tuple[str, Index | Entry]] = [("", index)]
     things += [(f"shards[{i}].", entry) for i, entry in enumerate(index.shards)]
+    known = {Index: _kinds(Index), Entry: _kinds(Entry)}
     for name, thing in things:
-        for field in fields(thing):
-            value: Any = getattr(thing, field.name)
-            kinds = get_args(field.type) or (field.type,)
-            if field.name == "shards" or (value is None and type(None) in kinds):
+        for field, kind, may_lack in known[type(thing)]:
+            value: Any = getattr(thing, field)
+            if value is None and may_lack:
                 continue
-            is_number = int in kinds
-            if type(value) is not (int if is_number else str) or (isinstance(value, int) and not 0 <= value < MOST):
-                wanted = "a whole number that is not negative" if is_number else "text"
-                yield f"{name}{field.name} must be {wanted}, is {str(value)[:60]}"
+            if type(value) is not kind or (kind is int and not 0 <= value < MOST):
+                wanted = "a whole number that is not negative" if kind is int else "text"
+                yield f"{name}{field} must be {wanted}, is {str(value)[:60]}"
                 return  # what follows calculates with them
     if [entry.number for entry in index.shards] != list(range(len(index.shards))):
         yield "the shards are not numbered 0, 1, …"
@@ -252,6 +256,16 @@ def _contradictions(index: Index, totals: Any) -> Iterator[str]:
         for name, value in sums.items():
             if totals.get(name, value) != value:
                 yield f"the shards have {value} {name}, the totals say {totals[name]}"
+
+
+def _kinds(cls: Any) -> list[tuple[str, type[Any], bool]]:
+    """Name, type, and whether it may be null, of the numbers and texts of an entry."""
+    found = [(field.name, get_args(field.type) or (field.type,)) for field in fields(cls)]
+    return [
+        (name, int if int in kinds else str, type(None) in kinds)
+        for name, kinds in found
+        if name not in ("shards", "loss")
+    ]
 
 
 def stored(dtype: str) -> np.dtype[Any]:

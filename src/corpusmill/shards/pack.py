@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.layout import PADDING, Spans
 from corpusmill.shards.plan import ShardPlan
-from corpusmill.tokens.packing import Int64s, Layout, Report, best_fit_rows, concat, concat_at, crossing, one_per_row
+from corpusmill.tokens.packing import (
+    Int64s,
+    Layout,
+    Report,
+    best_fit_rows,
+    buckets,
+    concat,
+    concat_at,
+    crossing,
+    one_per_row,
+)
 
 CHUNK = 1 << 21  # tokens that are in memory at a time
 LONG = 1 << 16  # tokens that are worth a write of their own
@@ -161,7 +171,11 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
 
 def _whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
     """Documents that all begin and end in the shard."""
-    breaks = _breaks(plan, units) if plan.split_at else None
+    # Documents with parts that must not be cut have breaks, whatever the packing.
+    has_breaks = any(units[e.unit].breaks is not None for e in plan.extents)
+    breaks = _breaks(plan, units) if plan.split_at or has_breaks else None
+    if plan.method == "buckets":
+        return buckets(lengths, plan.row, plan.shortest)
     if plan.method == "best_fit":
         return best_fit_rows(lengths, plan.row, breaks)
     if plan.method == "one_per_row":

@@ -5,7 +5,7 @@ All documents, in the order of the units that tokenized them, make one stream of
 
     concat     shard k holds exactly the tokens of the k-th cut
     best_fit   shard k holds the documents that start in the k-th cut, and packs them among themselves; so do
-               one_per_row, and concat where documents are cut at paragraphs or sentences
+               one_per_row, buckets, and concat where documents are cut at paragraphs or sentences
 
 So a shard can be written by itself, from a few neighbouring units, and how documents were dealt to units changes
 nothing.
@@ -45,6 +45,7 @@ class ShardPlan:
     head: int  # … of which these many tokens stand here
     extents: tuple[Extent, ...]
     split_at: SplitAt | None = None
+    shortest: int = 1  # tokens of the shortest sequence of buckets
     discarded_tokens: int = 0  # of the end of the stream, said of the last shard
 
     @property
@@ -103,12 +104,13 @@ class ShardRange:
 class ShardCuts:
     """Where a stream is cut into shards.
 
-    method             "concat", "best_fit" or "one_per_row"
+    method             "concat", "best_fit", "one_per_row" or "buckets"
     row                tokens per row
     tokens_per_shard   rounded down to whole rows, but one row at least
     remainder          for concat, what becomes of a last row that is not full: "keep", "pad" or "drop"
     split_at           where documents are cut that must be: at the end of a "paragraph" or "sentence", or at that of a
                        row. All rows of concat are then padded
+    shortest           for buckets, tokens of the shortest sequence
     """
 
     method: Method
@@ -116,6 +118,7 @@ class ShardCuts:
     tokens_per_shard: int = 100_000_000
     remainder: Remainder = "keep"
     split_at: SplitAt | None = None
+    shortest: int = 1
 
     def __post_init__(self) -> None:
         if self.row < 1 or self.tokens_per_shard < 1:
@@ -204,6 +207,7 @@ class ShardCuts:
             head,
             tuple(extents),
             self.split_at,
+            self.shortest,
             shard.discarded_tokens,
         )
 

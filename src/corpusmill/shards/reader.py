@@ -1,6 +1,6 @@
 """Reads training shards. Needs NumPy and xxhash only (and pyarrow, to name a document)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.files import ShardFiles
+from corpusmill.shards.forgotten import read_forgotten
 from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored
 from corpusmill.shards.sample import ids_of
 
@@ -79,17 +80,25 @@ class Shards:
         self.dtype: np.dtype[Any] = np.dtype(index.dtype)
         self._edges = np.cumsum([0, *(entry.tokens for entry in index.shards)])
         self._files = ShardFiles(folder, index)
+        self.forgotten, self.erased = read_forgotten(folder)  # (documents,) numbers, sorted
 
     def __len__(self) -> int:
         return self.index.tokens
 
     def tokens(self, start: int, stop: int) -> NDArray[Any]:
-        """The tokens [start, stop): a view of the mapped file if they are in one shard, else a copy.
+        """The tokens [start, stop): a view of the mapped file if they are in one shard, else a copy. Documents that are
+        forgotten are padding.
 
         Raises ShardError for a range outside the shards.
         """
         parts = [self._files.tokens(entry)[a:b] for entry, a, b, _ in self._parts(start, stop)]
-        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, self.dtype), *parts])
+        ids = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, self.dtype), *parts])
+        return self._masked(ids, start, stop) if len(self.forgotten) else ids
+
+    def _masked(self, ids: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+        runs = self.spans(start, stop)
+        gone = np.repeat(np.isin(runs.document, self.forgotten), np.diff(runs.start, append=stop - start))
+        return np.where(gone, np.asarray(self.index.pad_id, ids.dtype), ids) if gone.any() else ids
 
     def spans(self, start: int, stop: int) -> Spans:
         """Which document each of the tokens [start, stop) belongs to; positions are counted from `start`."""
@@ -158,6 +167,26 @@ class Shards:
         last = self.index.documents - self.index.discarded_documents - 1
         raise ShardError(f"{self.folder}: no document {document}; the shards hold 0 to {last}.")
 
+    def numbers_of(self, ids: Collection[str]) -> dict[str, list[int]]:
+        """id -> the numbers of its document, several where a mix repeats it. Documents that the shards lack are not in
+        it. Raises ShardError if the shards were written without tables."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        wanted = pa.array(sorted(set(ids)), pa.string())
+        found: dict[str, list[int]] = {}
+        for entry in self.index.shards:
+            if entry.table_xxh3_128 is None:
+                raise ShardError(f"{self.folder}: written without tables of documents, so their ids are unknown.")
+            table = pq.ParquetFile(self._files.table(entry))
+            for group in range(table.num_row_groups):
+                rows = table.read_row_group(group, columns=["document", "id"])
+                rows = rows.filter(pc.is_in(rows["id"], value_set=wanted))
+                for number, name in zip(rows["document"].to_pylist(), rows["id"].to_pylist()):
+                    found.setdefault(name, []).append(number)
+        return found
+
     def check(self) -> None:
         """Read all tokens and spans. Raises ShardError at the first file that has not the checksum of the index."""
         for entry in self.index.shards:
@@ -188,7 +217,8 @@ class Shards:
         """
         from corpusmill.shards.verify import problems
 
-        return list(problems(ShardFiles(self.folder, self.index), controls))  # which have not been read before
+        unread = ShardFiles(self.folder, self.index)
+        return list(problems(unread, controls, self.erased))
 
     @cached_property
     def has_tables(self) -> bool:

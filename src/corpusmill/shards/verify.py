@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.files import ShardFiles
+from corpusmill.shards.forgotten import NONE
 from corpusmill.shards.layout import PADDING, Entry, Spans
 
 CHUNK = 1 << 22  # tokens
@@ -26,10 +28,11 @@ class Controls:
         return f"{self.documents:,} documents{bos}, {self.eos:,} EOS"
 
 
-def problems(files: ShardFiles, controls: Controls | None = None) -> Iterator[str]:
+def problems(files: ShardFiles, controls: Controls | None = None, erased: NDArray[np.int64] = NONE) -> Iterator[str]:
     """Every problem as a sentence that begins with the file and gives the actual and the promised value.
 
     controls   is given what was counted
+    erased     documents whose tokens are all padding
 
     Reads each file twice. A shard with a wrong checksum is not checked further: its other problems would only repeat
     that one.
@@ -43,8 +46,8 @@ def problems(files: ShardFiles, controls: Controls | None = None) -> Iterator[st
             document, offset = entry.first_document + entry.documents, -1
             continue
         runs = files.spans(entry)
-        yield from _ids(files, entry, runs, controls or Controls())
-        order, document, offset = _order(files, entry, runs, document, offset)
+        yield from _ids(files, entry, runs, controls or Controls(), erased)
+        order, document, offset = _order(files, entry, runs, document, offset, erased)
         yield from order
         if entry.table_xxh3_128 is not None:
             yield from _table(files, entry, runs)
@@ -74,14 +77,14 @@ def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
         yield f"{files.folder / index.spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
 
 
-def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls) -> Iterator[str]:
+def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls, erased: NDArray[np.int64]) -> Iterator[str]:
     """Ids are in the vocabulary; EOS is at the end of each document and nowhere else; BOS, if there is one, at the
-    beginning of each and nowhere else; padding is the padding token."""
+    beginning of each and nowhere else; padding and erased documents are the padding token."""
     path = files.folder / files.index.tokens_name(entry.number)
     index = files.index
     tokens = files.tokens(entry)
     ends = np.append(runs.start[1:], entry.tokens)
-    padding = runs.document == PADDING
+    padding, gone = runs.document == PADDING, np.isin(runs.document, erased)
     eos = bos = 0
     for low in range(0, entry.tokens, CHUNK):
         chunk = tokens[low : low + CHUNK]
@@ -95,6 +98,11 @@ def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls) -> It
         if (tokens[a:b] != index.pad_id).any():
             yield f"{path}: the spans mark tokens {a} to {b} as padding, and they are not all {index.pad_id}"
             return
+    for a, b in zip(runs.start[gone].tolist(), ends[gone].tolist()):
+        if (tokens[a:b] != index.pad_id).any():
+            yield f"{path}: tokens {a} to {b} are of an erased document, and they are not all {index.pad_id}"
+            return
+    padding |= gone
     if index.pad_id == index.eos_id:
         eos -= int((ends - runs.start)[padding].sum())
     controls.documents += int((~padding & (runs.offset == 0)).sum())
@@ -114,7 +122,9 @@ def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls) -> It
             )
 
 
-def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: int) -> tuple[list[str], int, int]:
+def _order(
+    files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: int, erased: NDArray[np.int64]
+) -> tuple[list[str], int, int]:
     """Every document occurs once, from its first token to its EOS; one may continue in the next shard.
 
     Takes and returns the (document, offset) of the next token that is expected; an offset below 0 means unknown.
@@ -130,6 +140,8 @@ def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: 
     last = files.tokens(entry)[ends[real][order] - 1] == files.index.eos_id
     if not len(who):
         return [], document, offset
+    gone = np.isin(who, erased)  # have no end that could be told from their other tokens
+    last = np.where(gone, np.append(who[1:] != who[:-1], True), last)
     if offset >= 0 and (int(who[0]), int(since[0])) != (document, offset):
         problem = f"begins with token {since[0]} of document {who[0]}, expected token {offset} of document {document}"
         return [f"{path}: {problem}"], entry.first_document + entry.documents, -1
@@ -150,6 +162,8 @@ def _order(files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: 
     problems = []
     if starting != entry.documents or (starting and int(who[since == 0][0]) != entry.first_document):
         problems.append(f"{path}: {starting} documents start here, the index says {entry.documents}")
+    if gone[-1]:
+        return problems, entry.first_document + entry.documents, -1
     if last[-1]:
         return problems, int(who[-1]) + 1, 0
     return problems, int(who[-1]), int(since[-1] + length[-1])

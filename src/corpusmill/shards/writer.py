@@ -12,6 +12,7 @@ from corpusmill.errors import ShardError
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.layout import INDEX as INDEX_NAME
 from corpusmill.shards.layout import NONE, Entry, Index, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.loss import Loss
 from corpusmill.shards.pack import Packed, Units, pack
 from corpusmill.shards.plan import Plan, ShardCuts
 from corpusmill.shards.sample import SampleIds, texts
@@ -119,11 +120,13 @@ def make_index(
     entries: Iterable[Entry],
     name: str | None = None,
     has_rows: bool = True,
+    loss: Loss | None = None,
 ) -> Index:
     """The index of shards that were written, in any order.
 
     documents, tokens   of the stream that `cuts` cuts into shards
     name                of files, see `Index`
+    loss                which tokens have none
     has_rows            False: the stream is not divided into rows; those of `cuts` are the shards
 
     Raises ShardError unless exactly the planned shards were written.
@@ -157,6 +160,7 @@ def make_index(
         sample_sha256=tokenizer.sample_sha256,
         split_at=cuts.split_at,
         name=name,
+        loss=loss,
     )
 
 

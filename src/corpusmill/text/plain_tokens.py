@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, lowest_bit
-from corpusmill.text.unicode import SPACE, SPECIAL, Classes, class_of, classes, decode
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, lowest_bit
+from corpusmill.text.unicode import SPACE, SPECIAL, Classes, borrowed_classes, class_of, classes, decode
 
 _ascii_masks = simd.masks(simd.ascii_space, simd.either(simd.ascii_letter, simd.ascii_digit))
 
@@ -60,14 +60,17 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 @kernel
 def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
+    data, classes = borrowed(text.data), borrowed_classes(classes)
     for d in range(len(counts)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
+        tokens = 0
         while True:
-            start, at = next_token(text.data, at, hi, classes)
+            start, at = next_token(data, at, hi, classes)
             if start == at:
                 break
-            counts[d] += 1
+            tokens += 1
+        counts[d] = tokens
 
 
 @kernel
@@ -89,16 +92,45 @@ def next_token(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> A
 
     `at` must not be inside a token. Never exceeds hi, even if the bytes are not UTF-8.
     """
+    start, end, _, _, _ = next_of_block(data, at, hi, classes, at - 64, NO_BITS, NO_BITS)
+    return start, end
+
+
+@inlined
+def next_of_block(
+    data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes, block: Any, space: Any, word: Any
+) -> Any:
+    """`next_token`, and (block, space, word) for the next call: where 64 bytes begin, and which of them are ASCII white
+    space, and ASCII letters and digits. To find those bytes takes longer than to find a token among them.
+
+    block   at - 64 in the first call
+    """
+    known = at - block
+    if known < 64 and at < hi:
+        start, end = _among(data, at, hi, space >> U(known), word >> U(known), 64 - known)
+        if start < end:
+            return start, end, block, space, word
     if at < hi:  # nearly every ASCII token ends within 64 bytes of the end of the previous one
         space, word = _ascii_masks(data, at)
-        skipped = lowest_bit(~space)
-        start = at + skipped
-        if skipped < 64 and start < hi and load8(data, start) < 0x80:
-            size = lowest_bit(~(word >> U(skipped))) if (word >> U(skipped)) & ONE else 1
-            end = start + size
-            if skipped + size < 64 and (end >= hi or load8(data, end) < 0x80 or (word >> U(skipped)) & ONE == NO_BITS):
-                return start, min(end, hi)
-    return _next_of_any(data, at, hi, classes)
+        start, end = _among(data, at, hi, space, word, 64)
+        if start < end:
+            return start, end, at, space, word
+    start, end = _next_of_any(data, at, hi, classes)
+    return start, end, end - 64, NO_BITS, NO_BITS
+
+
+@inlined
+def _among(data: NDArray[np.uint8], at: Any, hi: Any, space: Any, word: Any, known: Any) -> Any:
+    """The first token if it is ASCII and ends within the `known` bytes from `at` on; else (at, at)."""
+    skipped = lowest_bit(~space)
+    start = at + skipped
+    if skipped < known and start < hi and load8(data, start) < 0x80:
+        rest = word >> U(skipped)
+        size = max(lowest_bit(~rest), 1)
+        end = start + size
+        if skipped + size < known and (end >= hi or load8(data, end) < 0x80 or rest & ONE == NO_BITS):
+            return start, min(end, hi)
+    return at, at
 
 
 @kernel

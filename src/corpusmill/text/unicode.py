@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.text.compile import inlined
-from corpusmill.text.lowlevel import load8
+from corpusmill.text.lowlevel import borrowed, load8
 
 # Classes of a character c, as bits.
 SPACE = 1 << 0  # c.isspace()
@@ -137,6 +137,13 @@ def _read(path: Path) -> dict[str, Any]:
     for table in tables.values():
         table.setflags(write=False)
     return tables
+
+
+@inlined
+def borrowed_classes(classes: Classes) -> Classes:
+    """The same tables, references to which are not counted (`lowlevel.borrowed`): for kernels that hand them on for
+    every word."""
+    return Classes(borrowed(classes.block_of), borrowed(classes.blocks))
 
 
 @inlined

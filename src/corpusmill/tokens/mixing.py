@@ -1,5 +1,6 @@
 """How many tokens each source contributes to a mixture, and how often each document is drawn."""
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -7,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.tokens.packing import Int64s
+
+HALVINGS = 200  # of an interval that has the power of a curve
+LARGEST_POWER = 1e6
 
 
 class Quota(NamedTuple):
@@ -54,6 +58,54 @@ def by_temperature(available: Mapping[str, int], temperature: float) -> dict[str
 def largest_budget(available: Mapping[str, int], shares: Mapping[str, float], epochs: Mapping[str, float]) -> int:
     """The most tokens that can be drawn without repeating any source more than `epochs` times."""
     return int(min(epochs[source] * available[source] / share for source, share in shares.items() if share))
+
+
+def most_of_curve(there: Int64s, cap: float, discard: float) -> float:
+    """The most tokens that `upsampling` can give."""
+    return float((there * (_above(there, discard) > 0)).sum() * cap) if there.any() else 0.0
+
+
+def upsampling(there: Int64s, wanted: float, cap: float, discard: float) -> NDArray[np.float64]:
+    """(buckets,) how often each bucket is drawn on average: 0 or more, never less than a worse one, at most `cap`.
+
+    there     (buckets,) tokens of each, from the lowest quality up
+    wanted    tokens to draw, at most `most_of_curve`: there @ the result, to 1e-9 of them
+    discard   the share of all tokens, from the lowest quality up, that is not drawn
+
+    The middle of a bucket is at the share x of all tokens; it is drawn cap * ((x - discard) / (1 - discard)) ** p
+    times, with the power p >= 0 that gives `wanted`.
+
+    >>> upsampling(np.array([100, 100, 100, 100]), 200, 2.0, 0.5).round(3).tolist()
+    [0.0, 0.0, 0.5, 1.5]
+    """
+    above = _above(there, discard)
+    if wanted <= 0 or not above.any():
+        return np.zeros(len(there))
+    with np.errstate(divide="ignore"):
+        logs = np.log(above)
+
+    def curve(power: float) -> NDArray[np.float64]:
+        if not math.isfinite(cap):  # of a sample: whatever comes out
+            return np.asarray((above > 0) * wanted / (there * (above > 0)).sum())
+        return np.asarray(np.where(above > 0, cap * np.exp(power * np.where(above > 0, logs, 0.0)), 0.0))
+
+    low, high = 0.0, 1.0
+    while there @ curve(high) > wanted and high < LARGEST_POWER:
+        low, high = high, 2 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if there @ curve(middle) > wanted else (low, middle)
+    found = curve(high)
+    given = float(there @ found)
+    # What floating point leaves, never above the cap.
+    return np.minimum(found * (wanted / given), cap) if given else found
+
+
+def _above(there: Int64s, discard: float) -> NDArray[np.float64]:
+    """(buckets,) where the middle of each is between `discard`, 0, and the best, 1."""
+    total = max(int(there.sum()), 1)
+    middle = (np.cumsum(there) - there / 2) / total
+    return np.asarray(np.clip((middle - discard) / (1 - discard), 0, None))
 
 
 def copies(lengths: Int64s, order: Int64s, wanted: int) -> Int64s:

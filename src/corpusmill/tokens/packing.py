@@ -5,6 +5,9 @@
     best_fit      every document that fits a row is kept whole; the free room in a row is padding (Ding et al. 2024,
                   arXiv:2404.10830, section 3). Only documents longer than a row are cut.
     one_per_row   every document begins a row of its own, and the rest of its last row is padding.
+    buckets       dataset decomposition (Pouransari et al. 2024, arXiv:2405.13226, section 3): documents are cut into
+                  sequences of powers of two, and a row holds sequences of one length. No two documents share a
+                  sequence.
 
 The length of a document includes EOS, so no document is empty.
 
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 
 from corpusmill.text.compile import kernel
 
-Method = Literal["concat", "best_fit", "one_per_row"]
+Method = Literal["concat", "best_fit", "one_per_row", "buckets"]
 Remainder = Literal["keep", "pad", "drop"]
 Int64s = NDArray[np.int64]
 
@@ -182,6 +185,62 @@ def one_per_row(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layo
     tokens, size = int(length.sum()), len(length) * row
     report = Report(len(length), tokens, size - tokens, int((lengths > row).sum()), context=context(start, length, row))
     return Layout(start, document, offset, length, size, report)
+
+
+def buckets(lengths: Int64s, row: int, shortest: int = 1) -> Layout:
+    """Documents as sequences of powers of two; a row holds as many sequences of one length as it has room for.
+
+    lengths    (documents,) tokens per document, each >= 1
+    row        tokens in a row, a power of two: that of the longest sequences
+    shortest   a power of two up to `row`: the sequence in which what is left of a document is padded
+
+    A document is cut from its beginning into sequences of `row` tokens, then into one for each bit of the rest, the
+    longest first. Sequences of one length are in the order of their documents. Rows are in the order of their first
+    documents; the last of each length may have room for more sequences, which is padding.
+
+    >>> buckets(np.array([11, 2]), 8, 2).start.tolist()
+    [0, 8, 10, 12]
+    """
+    _check(lengths, row)
+    if row & (row - 1) or shortest & (shortest - 1) or not 1 <= shortest <= row:
+        raise ValueError(f"rows and sequences are powers of two, 1 <= shortest <= row; got {shortest} and {row}")
+    full, rest = np.divmod(lengths, row)
+    sizes = [1 << bit for bit in range(row.bit_length() - 2, shortest.bit_length() - 2, -1)]
+    counts = [full, *((rest & size) // size for size in sizes), ((rest & (shortest - 1)) > 0).astype(np.int64)]
+    slots = [row, *sizes, shortest]  # of the sequences, and the tokens of them
+    numbers, offsets, tokens, rooms = [], [], [], []
+    before = np.zeros_like(lengths)
+    for count, slot in zip(counts, slots):
+        number = np.repeat(np.arange(len(lengths)), count)
+        place = np.arange(len(number)) - np.repeat(np.cumsum(count) - count, count)
+        offset = before[number] + place * slot
+        numbers.append(number)
+        offsets.append(offset)
+        tokens.append(np.minimum(slot, lengths[number] - offset))
+        rooms.append(np.full(len(number), slot))
+        before = np.minimum(before + count * slot, lengths)
+    document, offset, length, room = (np.concatenate(parts) for parts in (numbers, offsets, tokens, rooms))
+    order = np.lexsort((offset, document, -room))
+    document, offset, length, room = document[order], offset[order], length[order], room[order]
+    place = np.arange(len(room)) - np.searchsorted(-room, -room)  # among sequences of the same length
+    per_row = row // room
+    key = (row.bit_length() - _bits(room)) * (len(room) + 1) + place // per_row
+    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.lexsort((first, offset[first], document[first]))] = np.arange(len(first))
+    start = rank[of] * row + place % per_row * room
+    by_start = np.argsort(start)
+    document, offset, length, start = document[by_start], offset[by_start], length[by_start], start[by_start]
+    rows, total = len(first), int(length.sum())
+    cut = int((np.bincount(document, minlength=len(lengths)) > 1).sum())
+    report = Report(rows, total, rows * row - total, cut, context=context(start, length, row))
+    return Layout(start, document, offset, length, rows * row, report)
+
+
+def _bits(sizes: Int64s) -> Int64s:
+    """The exponents of powers of two, and one."""
+    bits: Int64s = np.log2(sizes).astype(np.int64) + 1
+    return bits
 
 
 def split(lengths: Int64s, most: int) -> tuple[Int64s, Int64s, Int64s]:

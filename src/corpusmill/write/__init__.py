@@ -1,10 +1,10 @@
 """The output of a run, one format per file; the file's name is the format's name in a recipe.
 
 Document writers (`parquet`, `jsonl`) write text. Row writers (`shards`, `parquet_tokens`, `mds`, `litdata`) write
-packed rows, one shard at a time, and token writers (`megatron`) the token ids of whole documents. `tokenized` writes
-documents with their token ids. A writer decides what
-is in a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on how they are
-batched. In Python, `from corpusmill.write import JsonlWriter`.
+packed rows, one shard at a time, and token writers (`megatron`, `olmo`) the token ids of whole
+documents. `tokenized` writes documents with their token ids. A writer decides what is in a file, not where the file is:
+it is given paths, and the bytes depend on the documents alone, not on how they are batched. In Python,
+`from corpusmill.write import JsonlWriter`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from corpusmill.write.jsonl import Jsonl as JsonlWriter
 from corpusmill.write.litdata import Litdata as LitdataWriter
 from corpusmill.write.mds import Mds as MdsWriter
 from corpusmill.write.megatron import Megatron as MegatronWriter
+from corpusmill.write.olmo import Olmo as OlmoWriter
 from corpusmill.write.parquet import Parquet as ParquetWriter
 from corpusmill.write.parquet_tokens import ParquetTokens as ParquetTokensWriter
 from corpusmill.write.shards import Shards as ShardsWriter
@@ -17,6 +18,7 @@ __all__ = [
     "LitdataWriter",
     "MdsWriter",
     "MegatronWriter",
+    "OlmoWriter",
     "ParquetTokensWriter",
     "ParquetWriter",
     "ShardsWriter",

@@ -14,6 +14,19 @@ from corpusmill.write._names import stem
 
 
 @dataclass(frozen=True, kw_only=True)
+class Goldfish:
+    """No loss for one token of `k`, by a hash of the `h` tokens before it (Hans et al. 2024, arXiv:2406.10209)."""
+
+    k: int = 4
+    h: int = 13
+
+    def check(self) -> None:
+        """Raises RecipeError for what cannot be. The step asks, as a recipe says its message only of a step."""
+        if self.k < 2 or self.h < 1:
+            raise RecipeError(f"goldfish needs k >= 2 and h >= 1, got k={self.k} and h={self.h}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shards:
     """Flat files of token ids that nanoGPT can map, with an index from each token to its document.
 
@@ -21,6 +34,9 @@ class Shards:
 
     Without a `pack/…` step it is one stream: documents in order, EOS after each, cut every `tokens_per_shard` tokens
     exactly; only the last file is shorter. The loader cuts it into rows: loader.open(folder, length=2048).
+
+    With `goldfish: {k: 4, h: 13}` the loader leaves out the loss of one token of k, by a hash of the h before it: the
+    same ones wherever a passage occurs, so that it is not learned by heart. Nothing is stored for it.
 
     `name: "train_{:05d}"` names the files train_00000.bin …; with `single_file` it needs no number.
     """
@@ -30,10 +46,13 @@ class Shards:
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows; exact without packing
     single_file: bool = False  # one file for all tokens, which one worker writes alone
     name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
+    goldfish: Goldfish | None = None  # no loss for one token of k, by a hash of the h before
 
     def __post_init__(self) -> None:
         if self.tokens_per_shard < 1:
             raise RecipeError(f"need tokens_per_shard >= 1, got {self.tokens_per_shard}")
+        if self.goldfish is not None:
+            self.goldfish.check()
         _ = self.stem  # complain now, not in a worker
 
     @property

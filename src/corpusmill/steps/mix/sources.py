@@ -1,28 +1,25 @@
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
-from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, VerdictWriter, after, dropped_documents, key_files, keys_content
+from corpusmill.steps.corpus import Everything, after, dropped_documents, key_files, keys_content
+from corpusmill.steps.mix._draw import Measure, code, draw_stages
 from corpusmill.steps.mix._presets import preset
 from corpusmill.tokens.budget import amount
-from corpusmill.tokens.mixing import Quota, by_temperature, copies, largest_budget, normalised
+from corpusmill.tokens.mixing import Quota, by_temperature, largest_budget, normalised
 from corpusmill.tokens.sampling import sampling_hash
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Stage
 
-Measure = Literal["tokens", "bytes", "documents"]
 EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are nearly as good as new data
-DOWN_SAMPLED = "down_sampled"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +31,10 @@ class Sources:
 
     weights       source -> share; every source that the recipe reads must be named, 0 leaves one out
     temperature   shares in proportion to tokens ** (1 / temperature): 1 as they are, larger ones more equal
-    preset        a published mix: llama, llama3, redpajama, falcon; or one as courses print it, which its makers have
-                  not published: llama2_taught, llama3_taught, redpajama_taught, falcon_taught. `preset_sources` then
-                  says for each of its sources which of the recipe's it is, or which several, which share in proportion
-                  to their tokens. Sources that `preset_sources` leaves out do not count
+    preset        a published mix: llama, llama3, redpajama, falcon, dolma3; or one as courses print it, which its
+                  makers have not published: llama2_taught, llama3_taught, redpajama_taught, falcon_taught.
+                  `preset_sources` then says for each of its sources which of the recipe's it is, or which several,
+                  which share in proportion to their tokens. Sources that `preset_sources` leaves out do not count
     budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat
     max_epochs    how often a source may come at most: one number for all, or source -> number (4 for the others). A
                   plan that needs more is refused
@@ -50,8 +47,6 @@ class Sources:
     Training shards hold a document once for each time that it is drawn: first all documents, then all that are drawn
     twice, and so on. Documents that are written as text are written once. Signal: `copies`, how often each is drawn.
     Those that are not drawn are dropped as `down_sampled`.
-
-    Memory: 60 bytes a document.
 
     Source: temperature: Conneau et al. 2020, arXiv:1911.02116; epochs: Muennighoff et al. 2023, arXiv:2305.16264
     """
@@ -160,14 +155,13 @@ class Sources:
         def counted(upstream: Upstream) -> list[Planned]:
             return [Planned(Everything(), keys_content(keys, upstream))]
 
-        def drawn(upstream: Upstream) -> list[Planned]:
+        def planned(upstream: Upstream) -> tuple[Quota, ...]:
             totals = upstream.results(count).facts["totals"]
-            quotas = self.plan({source: totals[source] for source in keys.sources})
-            return [Planned(Quotas(quotas), (*keys_content(keys, upstream), repr(quotas)))]
+            return self.plan({source: totals[source] for source in keys.sources})
 
         return [
             Stage(count, CountSources(keys, special), after(keys), counted),
-            Stage(f"{keys.label}-verdicts", DrawSources(keys, self.unit, special), after(keys, count), drawn),
+            *draw_stages(keys, self.unit, special, count, planned),
         ]
 
     def plan(self, totals: Mapping[str, Mapping[str, int]]) -> tuple[Quota, ...]:
@@ -240,11 +234,6 @@ def several(ours: str | Iterable[str]) -> tuple[str, ...]:
     return (ours,) if isinstance(ours, str) else tuple(ours)
 
 
-def code(source: str) -> int:
-    """A source in the arrays of keys."""
-    return xxhash.xxh3_64_intdigest(source.encode("utf-8", "surrogateescape"))
-
-
 @dataclass(frozen=True)
 class CountSources:
     """How much there is of each source; `special` tokens are added to the size of each document."""
@@ -254,13 +243,12 @@ class CountSources:
 
     def run(self, inputs: Everything, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        dropped = dropped_documents(files, io)
         totals = {source: {"documents": 0, "size": 0} for source in self.keys.sources}
         total = 0
-        for path, start, end in zip(files.keys, files.starts.tolist(), files.starts[1:].tolist()):
+        for number, path in enumerate(files.keys):
             arrays = io.arrays(path)
-            present = np.ones(end - start, bool)
-            present[dropped[np.searchsorted(dropped, start) : np.searchsorted(dropped, end)] - start] = False
+            present = np.ones(len(arrays["source"]), bool)
+            present[dropped_documents(files, io, number)] = False
             total += int(present.sum())
             for source, counts in totals.items():
                 here = present & (arrays["source"] == np.uint64(code(source)))
@@ -272,67 +260,3 @@ class CountSources:
                 f"{', '.join(self.keys.sources)}"
             )
         io.facts["totals"] = totals
-
-
-@dataclass(frozen=True)
-class Quotas:
-    """What each source is to give."""
-
-    quotas: tuple[Quota, ...]
-
-
-@dataclass(frozen=True)
-class DrawSources:
-    """Draws documents; `special` tokens are added to the size of each."""
-
-    keys: KeyStage
-    measure: Measure
-    special: int
-
-    def describe_plan(self, inputs: Sequence[Any]) -> list[str]:
-        """The plan, for people."""
-        (planned,) = inputs
-        quotas: tuple[Quota, ...] = planned.quotas
-        total = sum(quota.wanted for quota in quotas)
-        width = max((len(quota.source) for quota in quotas), default=0)
-        return [f"{self.keys.label}: {total:,} {self.measure} are to be drawn"] + [
-            f"  {quota.source:<{width}}  {quota.share:7.2%}  {quota.wanted:,} of {quota.there:,}: "
-            f"{quota.epochs:.2f} epochs"
-            for quota in quotas
-        ]
-
-    def run(self, inputs: Quotas, io: UnitIO) -> None:
-        files = key_files(self.keys, io)
-        parts = [io.arrays(path) for path in files.keys]
-        size, chance, source = (np.concatenate([part[name] for part in parts]) for name in ("size", "luck", "source"))
-        size = size + self.special
-        present = np.ones(len(size), bool)
-        present[dropped_documents(files, io)] = False
-        times = np.ones(len(size), np.int64)
-        drawn: dict[str, dict[str, float]] = {}
-        for quota in inputs.quotas:
-            documents = np.flatnonzero(present & (source == np.uint64(code(quota.source))))
-            # Documents with the same id have the same hash: the earlier is drawn first.
-            order = np.argsort(chance[documents], kind="stable")
-            times[documents] = copies(size[documents], order, quota.wanted)
-            drawn[quota.source] = summary(quota, size[documents], times[documents])
-        io.facts["mix"] = drawn
-        io.notes |= {"unit": self.measure, "epochs": int(times.max(initial=1))}
-        rows = np.flatnonzero(times != 1)
-        reasons = pc.if_else(pa.array(times[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
-        verdicts = VerdictWriter(io, files.own_starts, Sources.verdict)
-        verdicts.write(rows, [reasons, pa.array(times[rows])])
-        verdicts.close()
-
-
-def summary(quota: Quota, size: NDArray[np.int64], times: NDArray[np.int64]) -> dict[str, float]:
-    """What was planned for a source, and what was drawn."""
-    return {
-        "documents": quota.documents,
-        "there": quota.there,
-        "share": quota.share,
-        "wanted": quota.wanted,
-        "drawn": int((size * times).sum()),
-        "drawn_documents": int((times > 0).sum()),
-        "appearances": int(times.sum()),
-    }

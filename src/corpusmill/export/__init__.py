@@ -1,8 +1,9 @@
 """Finished shards in other formats: what is exported is what a run would have written, byte for byte.
 
     parquet_tokens, mds, litdata   packed rows, a file for each shard
-    megatron                       documents
-    nanogpt                        train.bin and val.bin
+    megatron, olmo                 documents
+    nanogpt, llmc                  train.bin and val.bin; train_000000.bin …, val_000000.bin
+    nanochat                       the text in shuffled Parquet, the last file for validation
     jsonl, parquet                 the text of the documents, which the run has kept
     tokenized                      documents with their token ids
     argilla, label_studio          a sample of kept and dropped documents, for people to judge
@@ -12,7 +13,7 @@ Everything is read and written in parts: memory does not grow with the data.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -20,25 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill import write
-from corpusmill.engine.documents import TOKENS, documents_of, wanted_signals, wants_tokens
-from corpusmill.engine.pass_documents import PassDocuments
-from corpusmill.engine.signals import check_signals
-from corpusmill.engine.text_files import Part, part_files, text_files
 from corpusmill.errors import InputError, RecipeError, did_you_mean
+from corpusmill.export.nanochat import Nanochat
+from corpusmill.export.streams import Llmc, NanoGPT, Progress, Validation
+from corpusmill.export.texts import write_texts
 from corpusmill.review import SAMPLE, write_review
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.documents import Documents, documents
-from corpusmill.shards.layout import INDEX, stored
+from corpusmill.shards.layout import INDEX
 from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
 from corpusmill.sums import files_in, write_sums
-from corpusmill.text.splitmix64 import GOLDEN, mix64
-from corpusmill.unit_io import Upstream
 from corpusmill.write import (
     DocumentTokens,
     DocumentWriter,
@@ -50,11 +46,14 @@ from corpusmill.write import (
     tokens_per_file,
 )
 
-NANOGPT = "nanogpt"
+# Formats that a run does not write.
+ALONE: dict[str, type[Any]] = {
+    "nanogpt": NanoGPT,
+    "llmc": Llmc,
+    "nanochat": Nanochat,
+}
 REVIEW = ("argilla", "label_studio")  # formats of `review`
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
-
-Progress = Callable[[int, int], None]  # called with what is done and what there is to do: tokens, or documents of text
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Exported:
 
 def formats() -> list[str]:
     """What `export` can write."""
-    return sorted([*(name for name in write.names() if name != "shards"), NANOGPT, *REVIEW])
+    return sorted([*(name for name in write.names() if name != "shards"), *ALONE, *REVIEW])
 
 
 def export(
@@ -84,17 +83,21 @@ def export(
     folder: str | os.PathLike[str],
     *,
     val_fraction: float = VAL_FRACTION,
+    val_tokens: int | None = None,
     sample: int = SAMPLE,
     progress: Progress = lambda done, whole: None,
     **settings: Any,
 ) -> Exported:
     """Write finished shards in another format, into a new folder, with .SHA256SUMS.
 
-    source         a run, or a folder of training shards; for text and review, a run
+    source         a run, or a folder of training shards; for text, nanochat and review, a run
     format         one of `formats()`
-    val_fraction   for nanogpt: the share of documents that go to val.bin. Chance is a hash of a document's number
+    val_fraction   for nanogpt, llmc and nanochat: the share of documents for validation. Chance is a hash of a
+                   document's number
+    val_tokens     for nanogpt and llmc: so many first tokens of the stream are for validation instead
     sample         for argilla and label_studio: how many kept documents, and how many dropped ones of each reason
     settings       of the writer, as in a recipe: tokens_per_shard=…, single_file=True
+    progress       called with what is done and what there is to do: tokens, or documents of text
 
     The folder has its name when it is whole: until then it is a neighbour called `.NAME.part`.
     Raises InputError if the source or the format cannot be used, or if there is something in the folder; RecipeError
@@ -108,9 +111,11 @@ def export(
         )
     if not 0 <= val_fraction < 1:
         raise InputError(f"val_fraction is a share from 0 to less than 1, got {val_fraction}")
+    if val_tokens is not None and (format not in ("nanogpt", "llmc") or val_tokens < 0):
+        raise InputError(f"val_tokens is a number of tokens, for nanogpt and llmc; got {val_tokens} for {format}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already. Give the export a new folder.")
-    writer = None if format in REVIEW else _writer(format, settings)
+    writer: Any = None if format in REVIEW else _writer(format, settings)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -119,7 +124,9 @@ def export(
     if format in REVIEW:
         count, tokens = write_review(Path(source), format, part, sample), None
     elif isinstance(writer, DocumentWriter):
-        count, tokens = _texts(Path(source), writer, part, progress), None
+        count, tokens = write_texts(Path(source), writer, part, progress), None
+    elif isinstance(writer, Nanochat):
+        count, tokens = writer.write(Path(source), part, val_fraction, progress), None
     else:
         shards = _shards(Path(source))
         if isinstance(writer, RowWriter):
@@ -130,7 +137,7 @@ def export(
         elif isinstance(writer, TokenWriter):
             count, tokens = _documents(shards, writer, part, progress)
         else:
-            count, tokens = _nanogpt(shards, val_fraction, part, progress)
+            count, tokens = writer.write(shards, part, Validation(val_fraction, val_tokens), progress)
     names = files_in(part)
     write_sums(part)
     size = sum((part / name).stat().st_size for name in names)
@@ -141,14 +148,14 @@ def export(
 
 
 def _writer(format: str, settings: dict[str, Any]) -> Any:
-    """The writer of a format; None for nanogpt, which a run does not write."""
-    made_of = None if format == NANOGPT else write.find(format)
-    known = [field.name for field in fields(made_of)] if made_of else []
+    """The writer of a format. Raises RecipeError for a setting that it does not have."""
+    made_of: Any = ALONE[format] if format in ALONE else write.find(format)
+    known = [field.name for field in fields(made_of)]
     for name in settings:
         if name not in known:
             there = f"it takes: {', '.join(known)}" if known else "it takes none"
             raise RecipeError(f'{format} has no parameter "{name}"{did_you_mean(name, known) or ";"} {there}')
-    return made_of(**settings) if made_of else None
+    return made_of(**settings)
 
 
 def _shards(source: Path) -> Shards:
@@ -169,7 +176,7 @@ def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, c
     if row is None:
         raise InputError(
             f"{shards.folder}: one stream of documents without rows, and this format has rows. Add a step that packs "
-            "(pack/concat) to the recipe and run it again, or export megatron or nanogpt."
+            "(pack/concat) to the recipe and run it again, or export megatron, olmo, nanogpt or llmc."
         )
     if isinstance(writer, NeedsFullRows) and writer.full_rows and len(shards) % row:
         raise InputError(
@@ -222,91 +229,6 @@ def _by_cut(blocks: Iterable[Documents], cut: int) -> Iterator[tuple[int, Docume
             end = int(starts[b]) if b < len(lengths) else len(ids)
             yield int(number[a]), DocumentTokens(ids[int(starts[a]) : end], lengths[a:b])
         start += len(ids)
-
-
-def _nanogpt(shards: Shards, val_fraction: float, folder: Path, progress: Progress) -> tuple[int, int]:
-    """train.bin and, if `val_fraction` is above 0, val.bin: the documents in order, without padding."""
-    names = ("train.bin", "val.bin") if val_fraction else ("train.bin",)
-    files = [(folder / name).open("wb") for name in names]
-    dtype = stored(shards.index.dtype)
-    count = tokens = 0
-    try:
-        for block in documents(shards):
-            numbers = np.arange(block.first, block.first + len(block.lengths), dtype=np.uint64)
-            kept_back = chance(numbers) < val_fraction
-            by_token = np.repeat(kept_back, block.lengths)
-            for place, file in enumerate(files):
-                file.write(block.ids[by_token == bool(place)].astype(dtype, copy=False).tobytes())
-            count, tokens = count + len(block.lengths), tokens + len(block.ids)
-            progress(tokens, len(shards) - shards.index.padding)
-    finally:
-        for file in files:
-            file.close()
-    for file in files:
-        if count and not Path(file.name).stat().st_size:
-            raise InputError(
-                f"with val_fraction {val_fraction} none of {count} documents goes to {Path(file.name).name}, and an "
-                f"empty "
-                "file cannot be mapped. Give another fraction; 0 for no val.bin."
-            )
-    return count, tokens
-
-
-def chance(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """(numbers,) evenly distributed in [0, 1), the same for the same number."""
-    mixed: NDArray[np.uint64] = mix64(numbers + np.uint64(GOLDEN)) >> np.uint64(11)
-    return mixed.astype(np.float64) / 2**53
-
-
-def _texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
-    """The text of the kept documents, from the files of the run's last pass. Returns how many there are."""
-    from corpusmill.report.run_files import RunFiles
-
-    files = RunFiles(run)
-    files.must_be_finished()
-    last = files.passes[-1][0]
-    results = files.stages[last]
-    signals = wanted_signals(writer)
-    passes = [stage for stage, _ in files.passes] if signals else []
-    if signals:
-        names = [name for number in range(len(files.passes)) for name in files.columns(number) if "." in name]
-        check_signals([_Measured(names)], [("export", signals)])
-    if wants_tokens(writer) and TOKENS not in files.stages:
-        raise InputError(
-            f"{run}: the run made no tokens. Add tokenize/bpe to its recipe, with a writer of tokens, and run it again."
-        )
-    read = {last: results, **{stage: files.stages[stage] for stage in passes}}
-    if wants_tokens(writer):
-        read[TOKENS] = files.stages[TOKENS]
-    before = PassDocuments(last, files.texts_of(last))
-    read[before.texts] = files.stages[before.texts]
-    whole = int(results["docs"].rows.sum())
-    # How often a mix draws each document, which its writers say too.
-    drawn = next((name for name in files.columns(len(files.passes) - 1) if name.endswith(".copies")), None)
-    done = 0
-
-    def counted(parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
-        nonlocal done
-        for part in parts:
-            for batch in documents_of(part, drawn, Upstream(files.folder), signals):
-                yield batch
-                done += len(batch)
-                progress(done, whole)
-
-    for number, file in enumerate(text_files(writer, results)):
-        batches = counted(part_files(file, read, before, passes))
-        writer.write(batches, folder / file_name(writer, number, writer.suffix))
-    return done
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """The signals that a finished run has."""
-
-    names: list[str]
-
-    def signal_names(self) -> list[str]:
-        return self.names
 
 
 def _paths(folder: Path, number: int, writer: RowWriter | TokenWriter) -> dict[str, Path]:

@@ -1,0 +1,137 @@
+"""The text of a run as nanochat trains on it: a folder of shuffled Parquet files, the last one for validation."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from corpusmill.errors import InputError, RecipeError
+from corpusmill.export.streams import Progress, chance
+from corpusmill.export.texts import Texts
+from corpusmill.text.splitmix64 import GOLDEN, mix64
+
+ROWS = 1024  # documents in a row group, as nanochat's dev/repackage_data_reference.py has them
+GROUPS = 64  # row groups of a file at least, if it has so many documents: a rank without one would wait for ever
+LEVEL = 3  # of zstd, as there
+WAITING = 64 << 20  # bytes of text held before they are written to the files of the first pass
+SCHEMA = pa.schema([("text", pa.string()), ("order", pa.uint64())])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nanochat:
+    """shard_00000.parquet …, a column `text`, compressed with zstd, in row groups of up to 1,024 documents.
+
+    Every rank reads its share of the row groups of each file in order, without shuffling, so the documents are shuffled
+    here: over all files, by a hash of their number. The last file is for validation. A document that a mix draws
+    several times is there as often. Memory: the text of one file, twice.
+
+    Source: nanochat, nanochat/dataset.py and dev/repackage_data_reference.py.
+    """
+
+    mb_per_file: int = 250  # megabytes of text, roughly; nanochat's have 250 million characters
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.mb_per_file <= 1000:
+            raise RecipeError(f"need mb_per_file from 1 to 1000, got {self.mb_per_file}")
+
+    def write(self, run: Path, folder: Path, val_fraction: float, progress: Progress) -> int:
+        """Returns how many documents are in the files, repeated ones as often as they are there."""
+        if not val_fraction:
+            raise InputError("nanochat takes the last file for validation, whatever is in it: val_fraction 0 is none.")
+        texts = Texts(run)
+        files = 1 + max(1, -(-int(texts.bytes * (1 - val_fraction)) // (self.mb_per_file * 1_000_000)))
+        heaps = folder / ".heaps"
+        heaps.mkdir()
+        count = np.zeros(files, np.int64)
+        waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]] = []
+        held = seen = 0
+        for batch, order in _numbered(texts):
+            place = _files_of(order, files, val_fraction)
+            count += np.bincount(place, minlength=files)
+            waiting.append((batch, place))
+            held, seen = held + batch.nbytes, seen + len(batch)
+            if held >= WAITING:
+                _spill(heaps, waiting)
+                waiting, held = [], 0
+                progress(min(seen, texts.documents) // 2, texts.documents)
+        _spill(heaps, waiting)
+        for name, here in (("training", count[:-1].sum()), ("validation", count[-1])):
+            if count.sum() and not here:
+                raise InputError(
+                    f"with val_fraction {val_fraction} none of {count.sum()} documents is for {name}. Give another."
+                )
+        numbers = [number for number in range(files) if count[number] or not count.sum()]
+        for written, number in enumerate(numbers):  # no number is left out
+            _write(heaps / f"{number}.arrows", folder / f"shard_{written:05d}.parquet")
+            progress((texts.documents + texts.documents * (written + 1) // len(numbers)) // 2, texts.documents)
+        shutil.rmtree(heaps)
+        return int(count.sum())
+
+
+def _numbered(texts: Texts) -> Iterator[tuple[pa.RecordBatch, NDArray[np.uint64]]]:
+    """Texts, each as often as it is drawn, and for each a number in which their order is random."""
+    first = 0
+    for batches in texts.files():
+        for batch in batches:
+            numbers = np.arange(first, first + len(batch), dtype=np.uint64)
+            first += len(batch)
+            copy = np.zeros(len(batch), np.uint64)
+            text = batch["text"].cast(pa.string())
+            if "copies" in batch.schema.names:
+                copies = batch["copies"].to_numpy(zero_copy_only=False).astype(np.int64)
+                rows = np.repeat(np.arange(len(batch)), copies)
+                starts = np.cumsum(copies) - copies
+                copy = (np.arange(len(rows)) - np.repeat(starts, copies)).astype(np.uint64)
+                numbers, text = numbers[rows], text.take(pa.array(rows))
+            order = mix64(mix64(numbers + np.uint64(GOLDEN)) + copy * np.uint64(GOLDEN))
+            yield pa.RecordBatch.from_arrays([text, pa.array(order)], schema=SCHEMA), order
+
+
+def _files_of(order: NDArray[np.uint64], files: int, val_fraction: float) -> NDArray[np.int64]:
+    """The file of each document, the last one for validation."""
+    kept_back = chance(order) < val_fraction
+    place = (chance(order ^ np.uint64(GOLDEN)) * (files - 1)).astype(np.int64)
+    return np.where(kept_back, files - 1, place)
+
+
+def _spill(heaps: Path, waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]]) -> None:
+    """Append to each file's heap the documents that go there, as one more stream: no file stays open."""
+    if not waiting:
+        return
+    table = pa.Table.from_batches([batch for batch, _ in waiting]).combine_chunks()
+    place = np.concatenate([places for _, places in waiting])
+    by_file = np.argsort(place, kind="stable")
+    sorted_ = table.take(pa.array(by_file))
+    edges = np.searchsorted(place[by_file], np.arange(int(place.max(initial=0)) + 2))
+    for number in np.unique(place).tolist():
+        part = sorted_.slice(int(edges[number]), int(edges[number + 1] - edges[number]))
+        with (heaps / f"{number}.arrows").open("ab") as file, pa.ipc.new_stream(file, SCHEMA) as stream:
+            stream.write_table(part)
+
+
+def _write(heap: Path, path: Path) -> None:
+    parts = []
+    if heap.exists():
+        with heap.open("rb") as file:
+            size = heap.stat().st_size
+            while file.tell() < size:
+                parts.append(pa.ipc.open_stream(file).read_all())
+        heap.unlink()
+    table = pa.concat_tables(parts) if parts else SCHEMA.empty_table()
+    table = table.take(pa.array(np.argsort(table["order"].to_numpy(), kind="stable")))
+    rows = min(ROWS, max(1, len(table) // GROUPS))
+    # Texts are all different, so a dictionary of them would only cost time.
+    pq.write_table(
+        table.select(["text"]).combine_chunks(),
+        path,
+        row_group_size=rows,
+        compression="zstd",
+        compression_level=LEVEL,
+        use_dictionary=False,
+        write_statistics=False,
+    )

@@ -1,0 +1,205 @@
+"""One stream of documents for training and one for validation: nanoGPT's files, and those of llm.c."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count as counting
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.errors import InputError, RecipeError
+from corpusmill.shards import Shards
+from corpusmill.shards.documents import Documents, documents
+from corpusmill.shards.layout import stored
+from corpusmill.text.splitmix64 import GOLDEN, mix64
+from corpusmill.tokens.llmc_header import HEADER, MAGIC, MOST
+
+Progress = Callable[[int, int], None]
+Split = Literal["train", "val"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NanoGPT:
+    """train.bin and val.bin as nanoGPT maps them: the documents in order, without padding.
+
+    eos   False: without the token that ends each document, as nanoGPT's data/shakespeare/prepare.py has it
+    """
+
+    eos: bool = True
+
+    def write(self, shards: Shards, folder: Path, validation: "Validation", progress: Progress) -> tuple[int, int]:
+        """Returns how many documents and tokens are in the files."""
+        dtype = stored(shards.index.dtype)
+        names = ("train", "val") if validation.wanted else ("train",)
+        files = {name: (folder / f"{name}.bin").open("wb") for name in names}
+        whole, written = 0, 0
+        try:
+            blocks = documents(shards)
+            kept = blocks if self.eos else (without_ends(block, shards.index.eos_id) for block in blocks)
+            for block in validation.split(kept):
+                files[block.split].write(block.ids.astype(dtype, copy=False).tobytes())
+                whole, written = whole + block.begun, written + len(block.ids)
+                progress(block.done, len(shards) - shards.index.padding)
+        finally:
+            for file in files.values():
+                file.close()
+        for file in files.values():
+            if whole and not Path(file.name).stat().st_size:
+                validation.refuse_empty(Path(file.name).name, whole, "an empty file cannot be mapped")
+        return whole, written
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llmc:
+    """train_000000.bin … and val_000000.bin … as llm.c and modded-nanogpt read them.
+
+    A file has 256 int32 (magic, version, number of tokens, zeros) and then ids: uint16 with magic 20240520, or uint32
+    with 20240801, as llm.c has for Llama 3. The stream is cut into files of `tokens_per_shard` tokens, wherever that
+    is. The token that divides documents stands before each of them, and not at its end: the tokenizer's BOS where the
+    shards have one, else its EOS (GPT-2's 50256 is both).
+
+    Source: llm.c, dev/data/data_common.py and fineweb.py; modded-nanogpt, data/fineweb.py.
+    """
+
+    tokens_per_shard: int = 100_000_000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.tokens_per_shard <= MOST:
+            raise RecipeError(f"need tokens_per_shard from 1 to {MOST:,}, got {self.tokens_per_shard}")
+
+    def write(self, shards: Shards, folder: Path, validation: "Validation", progress: Progress) -> tuple[int, int]:
+        """Returns how many documents and tokens are in the files."""
+        dtype = stored(shards.index.dtype)
+        files = {name: Numbered(folder, name, dtype, self.tokens_per_shard) for name in ("train", "val")}
+        whole = 0
+        try:
+            led = (leading(block, shards.index.eos_id, shards.index.bos_id) for block in documents(shards))
+            for block in validation.split(led):
+                files[block.split].write(block.ids)
+                whole += block.begun
+                progress(min(block.done, len(shards) - shards.index.padding), len(shards) - shards.index.padding)
+        finally:
+            for file in files.values():
+                file.close()
+        for name in ("train", "val") if validation.wanted else ("train",):
+            if whole and not files[name].total:
+                validation.refuse_empty(f"{name}_000000.bin", whole, "a trainer needs both")
+        progress(len(shards) - shards.index.padding, len(shards) - shards.index.padding)
+        return whole, sum(file.total for file in files.values())
+
+
+class Numbered:
+    """Files of `size` ids each, which begin with the header of llm.c."""
+
+    def __init__(self, folder: Path, name: str, dtype: np.dtype[Any], size: int) -> None:
+        self.total = 0
+        self._paths = (folder / f"{name}_{number:06d}.bin" for number in counting())
+        self._dtype, self._size = dtype, size
+        self._file: Any = None
+        self._held = 0
+
+    def write(self, ids: NDArray[Any]) -> None:
+        while len(ids):
+            if self._file is None:
+                self._file, self._held = next(self._paths).open("wb"), 0
+                self._file.write(bytes(4 * HEADER))
+            part, ids = ids[: self._size - self._held], ids[self._size - self._held :]
+            self._file.write(part.astype(self._dtype, copy=False).tobytes())
+            self._held += len(part)
+            self.total += len(part)
+            if self._held == self._size:
+                self.close()
+
+    def close(self) -> None:
+        if self._file is None:
+            return
+        magic, version = MAGIC[self._dtype.itemsize]
+        self._file.seek(0)
+        self._file.write(np.array([magic, version, self._held], "<i4").tobytes())
+        self._file.close()
+        self._file = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tokens that go to one of the two.
+
+    begun   documents that begin in it
+    done    tokens up to its end
+    """
+
+    split: Split
+    ids: NDArray[Any]
+    begun: int
+    done: int
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What is kept back for validation.
+
+    fraction   of the documents; chance is a hash of a document's number
+    tokens     or so many first tokens of the stream, wherever that cuts a document, as llm.c has it; then `fraction`
+               says nothing
+    """
+
+    fraction: float
+    tokens: int | None = None
+
+    @property
+    def wanted(self) -> bool:
+        return bool(self.fraction if self.tokens is None else self.tokens)
+
+    def split(self, blocks: Iterator[Documents]) -> Iterator[Part]:
+        done = 0
+        for block in blocks:
+            before, done = done, done + len(block.ids)
+            if self.tokens is not None:
+                cut = min(max(self.tokens - before, 0), len(block.ids))
+                starts = np.cumsum(block.lengths) - block.lengths
+                begun = int((starts < cut).sum())
+                yield Part("val", block.ids[:cut], begun, before + cut)
+                yield Part("train", block.ids[cut:], len(block.lengths) - begun, done)
+                continue
+            numbers = np.arange(block.first, block.first + len(block.lengths), dtype=np.uint64)
+            kept_back = chance(numbers) < self.fraction
+            by_token = np.repeat(kept_back, block.lengths)
+            yield Part("train", block.ids[~by_token], int((~kept_back).sum()), done)
+            if kept_back.any():
+                yield Part("val", block.ids[by_token], int(kept_back.sum()), done)
+
+    def refuse_empty(self, name: str, whole: int, why: str) -> None:
+        if self.tokens is not None:
+            raise InputError(
+                f"with val_tokens {self.tokens} nothing is left for {name}, and {why}. Give a lower number."
+            )
+        raise InputError(
+            f"with val_fraction {self.fraction} none of {whole} documents goes to {name}, and {why}. Give another "
+            "fraction; 0 for no validation."
+        )
+
+
+def without_ends(block: Documents, eos: int) -> Documents:
+    """The documents without the EOS at their ends. One that lost its end has none."""
+    last = np.cumsum(block.lengths) - 1
+    ended = block.ids[last] == eos
+    keep = np.ones(len(block.ids), np.bool_)
+    keep[last[ended]] = False
+    return Documents(block.first, block.ids[keep], block.lengths - ended)
+
+
+def leading(block: Documents, eos: int, bos: int | None) -> Documents:
+    """The documents with the token that divides them at their beginning, and not at their end."""
+    bare = without_ends(block, eos)
+    if bos is not None:  # each has it already
+        return bare
+    starts = np.cumsum(bare.lengths) - bare.lengths
+    return Documents(block.first, np.insert(bare.ids, starts, np.asarray(eos, bare.ids.dtype)), bare.lengths + 1)
+
+
+def chance(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """(numbers,) evenly distributed in [0, 1), the same for the same number."""
+    mixed: NDArray[np.uint64] = mix64(numbers + np.uint64(GOLDEN)) >> np.uint64(11)
+    return mixed.astype(np.float64) / 2**53

@@ -1,0 +1,96 @@
+"""The text of a finished run's documents, in files as a run would have written them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from corpusmill.engine.documents import TOKENS, documents_of, wanted_signals, wants_tokens
+from corpusmill.engine.pass_documents import PassDocuments
+from corpusmill.engine.pass_results import TEXT_GROUPS
+from corpusmill.engine.signals import check_signals
+from corpusmill.engine.text_files import UNLIMITED, Part, megabytes_of, part_files, text_files
+from corpusmill.errors import InputError
+from corpusmill.unit_io import Upstream
+from corpusmill.write import DocumentWriter, file_name
+
+Progress = Callable[[int, int], None]
+
+
+class Texts:
+    """The kept documents of a run, from the files of its last pass.
+
+    documents   how many there are
+    bytes       of text, before its encoding in a file
+    drawn       the column that says how often a mix draws each document, if it has one
+
+    Raises InputError if the run is not finished, or has not what is wanted of it.
+    """
+
+    def __init__(self, run: Path, signals: Sequence[str] = (), tokens: bool = False) -> None:
+        from corpusmill.report.run_files import RunFiles
+
+        files = RunFiles(run)
+        files.must_be_finished()
+        last = files.passes[-1][0]
+        self._results = files.stages[last]
+        self._passes = [stage for stage, _ in files.passes] if signals else []
+        self._signals = tuple(signals)
+        if signals:
+            names = [name for number in range(len(files.passes)) for name in files.columns(number) if "." in name]
+            check_signals([_Measured(names)], [("export", self._signals)])
+        if tokens and TOKENS not in files.stages:
+            raise InputError(
+                f"{run}: the run made no tokens. Add tokenize/bpe to its recipe, with a writer of tokens, and run it "
+                "again."
+            )
+        self._read = {last: self._results, **{stage: files.stages[stage] for stage in self._passes}}
+        if tokens:
+            self._read[TOKENS] = files.stages[TOKENS]
+        self._before = PassDocuments(last, files.texts_of(last))
+        self._read[self._before.texts] = files.stages[self._before.texts]
+        self._gone = files.forgotten
+        self._folder = files.folder
+        self.documents = int(self._results["docs"].rows.sum())
+        noted = self._results.notes[TEXT_GROUPS] if len(self._results) else ()
+        self.bytes = sum(int(size) for unit in noted for size in unit.split(",") if size)
+        columns = files.columns(len(files.passes) - 1)
+        self.drawn = next((name for name in columns if name.endswith(".copies")), None)
+
+    def files(self, megabytes: int = UNLIMITED) -> Iterator[Iterator[pa.RecordBatch]]:
+        """The batches of each file of so many megabytes of text."""
+        for file in text_files(megabytes, self._results):
+            yield self._batches(part_files(file, self._read, self._before, self._passes))
+
+    def _batches(self, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            for batch in documents_of(part, self.drawn, Upstream(self._folder), self._signals):
+                yield batch if self._gone is None else batch.filter(pa.array(~self._gone.among(batch)))
+
+
+def write_texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
+    """The documents as a writer of a recipe has them. Returns how many there are."""
+    texts = Texts(run, wanted_signals(writer), wants_tokens(writer))
+    done = 0
+
+    def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        nonlocal done
+        for batch in batches:
+            yield batch
+            done += len(batch)
+            progress(done, texts.documents)
+
+    for number, batches in enumerate(texts.files(megabytes_of(writer))):
+        writer.write(counted(batches), folder / file_name(writer, number, writer.suffix))
+    return done
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The signals that a finished run has."""
+
+    names: list[str]
+
+    def signal_names(self) -> list[str]:
+        return self.names

@@ -1,0 +1,91 @@
+"""When training sees a document: the inverse of the order of samples."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from corpusmill.errors import ShardError
+from corpusmill.loader.order import Int64s
+from corpusmill.loader.rows import Rows
+from corpusmill.shards import Shards
+
+if TYPE_CHECKING:
+    from corpusmill.loader.tokens import TokenLoader
+
+
+class Served(NamedTuple):
+    """A row of a batch that holds some of a document.
+
+    step, rank   which batch
+    row          of the batch
+    sample       number of the row in the order of training
+    epoch        complete passes over the source before it
+    document     its number in the shards of `source`
+    source       the folder of its shards, as given
+    """
+
+    step: int
+    rank: int
+    row: int
+    sample: int
+    epoch: int
+    document: int
+    source: str
+
+
+def served(loader: "TokenLoader", documents: Iterable[int], source: str, epochs: int) -> list[Served]:
+    """See `TokenLoader.served`."""
+    number = loader.names.index(source)
+    if loader.order.shares[number] == 0:
+        return []
+    rows = loader.rows[number]
+    found = []
+    for document in sorted(set(documents)):
+        holding = rows_of(rows, document)
+        for epoch in range(epochs):
+            for sample in loader.order.samples(number, holding, epoch).tolist():
+                if (taken := _taken(loader, sample)) is not None:
+                    step, rest = divmod(taken, loader.batch_size * loader.world)
+                    rank, row = divmod(rest, loader.batch_size)
+                    found.append(Served(step, rank, row, sample, epoch, document, source))
+    return sorted(found)
+
+
+def rows_of(rows: Rows, document: int) -> Int64s:
+    """The rows that hold some of a document, in order. Raises ShardError if the shards do not hold it."""
+    held: list[int] = []
+    for shard, start in _shards_of(rows.shards, document):
+        runs = rows.shards.runs(shard)
+        ends = np.append(runs.start[1:], rows.shards.index.shards[shard].tokens)
+        mine = runs.document == document
+        for begin, end in zip(runs.start[mine].tolist(), ends[mine].tolist()):
+            held.extend(range((start + begin) // rows.length, (start + end - 1) // rows.length + 1))
+    if not held:
+        raise ShardError(f"{rows.shards.folder}: no tokens of document {document}; were they cut off by the packer?")
+    return np.unique(np.array(held, np.int64))
+
+
+def _shards_of(shards: Shards, document: int) -> list[tuple[int, int]]:
+    """The shards that may hold a document, by number and first token: that in which it begins, and the next ones."""
+    entries = shards.index.shards
+    edges = np.cumsum([0, *(entry.tokens for entry in entries)]).tolist()
+    ranges = [(entry.first_document, entry.first_document + entry.documents) for entry in entries]
+    begin = next((number for number, (first, stop) in enumerate(ranges) if first <= document < stop), None)
+    if begin is None:
+        last = shards.index.documents - shards.index.discarded_documents - 1
+        raise ShardError(f"{shards.folder}: no document {document}; the shards hold 0 to {last}.")
+    stop = begin + 1
+    while stop < len(entries) and (shards.runs(stop).document == document).any():
+        stop += 1
+    return [(shard, edges[shard]) for shard in range(begin, stop)]
+
+
+def _taken(loader: "TokenLoader", sample: int) -> int | None:
+    """How many samples are taken before this one; None if it is left out."""
+    before = 0
+    for first, end in loader.skip:
+        if first <= sample < end:
+            return None
+        before += end - first if end <= sample else 0
+    return sample - before

@@ -1,0 +1,270 @@
+"""Training in stages: pre-training, annealing, long context, each with its own budget, mixture and row length.
+
+>>> from corpusmill.loader.stages import StageLoader
+>>> loader = StageLoader("stages.json", rank=0, world=8)               # doctest: +SKIP
+>>> for batch in loader: ...                                           # doctest: +SKIP
+
+A step belongs to a stage by its number, and its batch is a function of the seed and that number alone. The rows of a
+step are said for all ranks together, so every world size that divides them sees the same batches, and a run can resume
+in another stage, and on other machines, at one number.
+"""
+
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from corpusmill.errors import ShardError, did_you_mean
+from corpusmill.loader.given import shown, whole
+from corpusmill.loader.rows import FIELDS, same_tokenizer
+from corpusmill.loader.tokens import FAR, MANY, Batch, Piece, TokenLoader
+
+SUFFIXES = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of training.
+
+    name     of the stage
+    tokens   budget; as many whole steps as it has room for, one at least
+    shards   a folder of shards, or a run; or several, mixed: {folder: weight}, weights in rows
+    length   tokens in a row; None: that of the shards
+    batch    rows in a step of all ranks
+    """
+
+    name: str
+    tokens: int
+    shards: str | Mapping[str, float]
+    batch: int
+    length: int | None = None
+
+    @property
+    def weights(self) -> dict[Any, float]:
+        """The share of each folder."""
+        given = {self.shards: 1.0} if isinstance(self.shards, str) else dict(self.shards)
+        total = sum(given.values())
+        return {folder: weight / total for folder, weight in given.items()}
+
+
+class StageLoader:
+    """Batches of all stages, one after the other.
+
+    stages   a file of `read_stages`, or stages, or mappings with their fields
+    seed     of the order; each stage has its own order of it, so that a folder in two stages is drawn anew
+    rank, world   number of this process, and of all; each stage's `batch` is divided among them
+    fields, prefetch, tokenizer   as of `TokenLoader`
+
+    Raises ShardError if stages are wrong, their shards cannot be read or are of different tokenizers, or the rows of a
+    step cannot be divided among the ranks.
+    """
+
+    def __init__(
+        self,
+        stages: str | os.PathLike[str] | Sequence[Stage | Mapping[str, Any]],
+        seed: int = 0,
+        rank: int = 0,
+        world: int = 1,
+        *,
+        fields: Collection[str] = FIELDS,
+        prefetch: int = 0,
+        tokenizer: Any = None,
+    ) -> None:
+        self.stages = stages_of(stages)
+        self.seed = whole("seed", seed)
+        self.world = whole("world", world, 1, MANY)
+        self.loaders = tuple(
+            TokenLoader(
+                stage.weights,
+                stage.length,
+                _rows_each(stage, self.world),
+                self.seed + number,
+                rank,
+                self.world,
+                fields=fields,
+                prefetch=prefetch,
+                tokenizer=tokenizer,
+            )
+            for number, stage in enumerate(self.stages)
+        )
+        same_tokenizer({name: opened for one in self.loaders for name, opened in zip(one.names, one.shards)})
+        self.steps = tuple(
+            max(1, stage.tokens // (stage.batch * one.length)) for stage, one in zip(self.stages, self.loaders)
+        )
+        self._ends = [sum(self.steps[: number + 1]) for number in range(len(self.steps))]
+        self.step = 0  # the next one
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{stage.name} {steps:,} steps" for stage, steps in zip(self.stages, self.steps))
+        return f"<StageLoader of {parts}: seed {self.seed}, at step {self.step:,}>"
+
+    def __len__(self) -> int:
+        """Steps of all stages."""
+        return self._ends[-1]
+
+    def place(self, step: int) -> tuple[int, int]:
+        """The number of the stage that a step is in, and that of the step within it."""
+        step = whole("step", step, 0, len(self) - 1, f"the stages have {len(self):,} steps")
+        number = bisect_right(self._ends, step)
+        return number, step - (self._ends[number] - self.steps[number])
+
+    def at(self, step: int) -> Batch:
+        """The batch of a step of this rank."""
+        number, inside = self.place(step)
+        return self.loaders[number].at(inside)
+
+    def trace(self, step: int) -> list[Piece]:
+        """The documents of a step's batch of this rank."""
+        number, inside = self.place(step)
+        return self.loaders[number].trace(inside)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Batches from the state on, to the end of the last stage. The state counts a batch as soon as it is
+        yielded."""
+        while self.step < len(self):
+            number, inside = self.place(self.step)
+            one = self.loaders[number]
+            one.samples = inside * one.batch_size * one.world
+            batches = iter(one)
+            for _ in range(self.steps[number] - inside):
+                batch = next(batches)
+                self.step += 1
+                yield batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """The progress of training in a few numbers, independent of the world size."""
+        return {"step": self.step, "seed": self.seed, "stages": self._data(self.step)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume at a state. Raises ShardError, and changes nothing, if it is none of `state_dict`, or a stage that had
+        begun is another now. Later stages may be changed."""
+        if not isinstance(state, Mapping) or not {"step", "seed", "stages"} <= set(state):
+            raise ShardError(f"a state is what state_dict() of a StageLoader returned, got {shown(state)}.")
+        step = whole("step of the state", state["step"], 0, FAR)
+        if step > len(self):
+            raise ShardError(f"the state is at step {step:,}, and the stages end at {len(self):,}.")
+        mine = {"seed": self.seed, "stages": self._data(step)}
+        given = {"seed": state["seed"], "stages": json.loads(json.dumps(state["stages"]))}
+        if differs := [name for name in mine if given[name] != json.loads(json.dumps(mine[name]))]:
+            changes = "; ".join(f"{name} was {shown(given[name])}, is {shown(mine[name])}" for name in differs)
+            raise ShardError(f"the state belongs to other stages: {changes}")
+        self.step = step
+
+    def _data(self, step: int) -> list[list[Any]]:
+        """All that the order of the stages that have begun at a step depends on, besides the seed; of one that is not
+        finished, its end may be moved."""
+        begun = [i for i, end in enumerate(self._ends) if end - self.steps[i] < step]
+        return [
+            [self.stages[i].name, self.stages[i].batch, self.loaders[i].state_dict()["data"]]
+            + ([self.steps[i]] if self._ends[i] <= step else [])
+            for i in begun
+        ]
+
+
+def read_stages(path: str | os.PathLike[str]) -> tuple[Stage, ...]:
+    """The stages in a file: {"stages": [{"name": …, "tokens": "2B", "shards": …, "batch": …, "length": …}, …]}, as
+    JSON, or, where PyYAML is installed, as YAML. Folders that are not absolute are relative to that of the file.
+
+    Raises ShardError if it cannot be read, or says something else.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ShardError(f"{file}: cannot be read: {error}") from error
+    try:
+        record = json.loads(text) if file.suffix == ".json" else _yaml(text)
+    except ValueError as error:
+        raise ShardError(f"{file}: {error}") from error
+    if not isinstance(record, dict) or set(record) != {"stages"} or not isinstance(record["stages"], list):
+        raise ShardError(f'{file}: a file of stages has "stages", a list, and nothing else.')
+    try:
+        stages = stages_of(record["stages"])
+    except ShardError as error:
+        raise ShardError(f"{file}: {error}") from error
+    found = []
+    for stage in stages:
+        near = {os.fspath(file.parent / folder): weight for folder, weight in stage.weights.items()}
+        found.append(Stage(stage.name, stage.tokens, near, stage.batch, stage.length))
+    return tuple(found)
+
+
+def _yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ValueError("PyYAML is not installed here; write the stages as JSON, in a file named .json") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML: {error}") from error
+
+
+def stages_of(given: str | os.PathLike[str] | Sequence[Stage | Mapping[str, Any]]) -> tuple[Stage, ...]:
+    """Stages, checked. Raises ShardError, with the stage, if one is wrong."""
+    if isinstance(given, str | os.PathLike):
+        return read_stages(given)
+    stages = tuple(_stage(number, one) for number, one in enumerate(given))
+    names = [stage.name for stage in stages]
+    if not stages or len(set(names)) < len(names):
+        raise ShardError(f"there is one stage or more, each with a name of its own; got {', '.join(names) or 'none'}.")
+    return stages
+
+
+def _stage(number: int, given: Stage | Mapping[str, Any]) -> Stage:
+    where = f"stages[{number}]"
+    if isinstance(given, Stage):
+        given = {field.name: getattr(given, field.name) for field in fields(Stage)}
+    known = [field.name for field in fields(Stage)]
+    if not isinstance(given, Mapping):
+        raise ShardError(f"{where}: a stage has {', '.join(known)}; got {shown(given)}.")
+    for name in given:
+        if name not in known:
+            raise ShardError(f'{where}: a stage has no "{name}"{did_you_mean(str(name), known) or "."}')
+    if missing := [name for name in known if name != "length" and name not in given]:
+        raise ShardError(f"{where}: needs {' and '.join(missing)}.")
+    name, shards = given["name"], given["shards"]
+    if not isinstance(name, str) or not name:
+        raise ShardError(f"{where}: name is a text, got {shown(name)}.")
+    where = f"{where} ({name})"
+    weights = shards if isinstance(shards, Mapping) else {shards: 1.0}
+    if not weights or not all(
+        isinstance(folder, str) and isinstance(weight, int | float) and 0 < weight < float("inf")
+        for folder, weight in weights.items()
+    ):
+        raise ShardError(
+            f"{where}: shards is a folder, or {{folder: weight}} with weights above 0; got {shown(shards)}."
+        )
+    length = given.get("length")
+    return Stage(
+        name,
+        whole(f"{where}: tokens", _amount(given["tokens"]), 1, FAR),
+        dict(weights),
+        whole(f"{where}: batch", given["batch"], 1, MANY),
+        None if length is None else whole(f"{where}: length", length, 1, FAR),
+    )
+
+
+def _amount(given: Any) -> Any:
+    """A number of tokens, as 2000, "2B" or "1.5T"; what is none is returned as it is."""
+    if isinstance(given, str):
+        number, unit = (given[:-1], SUFFIXES[given[-1].lower()]) if given[-1:].lower() in SUFFIXES else (given, 1)
+        try:
+            return round(float(number) * unit)
+        except (ValueError, OverflowError):
+            return given
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+def _rows_each(stage: Stage, world: int) -> int:
+    each, rest = divmod(stage.batch, world)
+    if rest or not each:
+        near = max(world, stage.batch // world * world)
+        raise ShardError(
+            f"{stage.name}: a step has {stage.batch} rows, which {world} ranks cannot share equally. Give batch a "
+            f"multiple of {world}, as {near}, or take another number of ranks."
+        )
+    return each

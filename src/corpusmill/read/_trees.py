@@ -1,0 +1,283 @@
+"""Source trees: a folder, a tar or a zip as a list of files that can be read in any order.
+
+A compressed tar is decompressed once into an unnamed temporary file, so that memory does not grow with it.
+"""
+
+# Paths are those that the recipe names, as strings.
+# ruff: noqa: PTH100, PTH112, PTH113, PTH114, PTH118, PTH120, PTH202, PTH207, PTH208, SIM115
+
+import contextlib
+import glob
+import os
+import re
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+import xxhash
+
+from corpusmill.errors import InputError, RecordError
+from corpusmill.read._bytes import Damaged, blocks, sniff
+from corpusmill.storage import FOLDER, FileInfo, expand, is_local, local_path, open_read
+
+VCS = frozenset({".git", ".hg", ".svn", ".bzr", "CVS", "_darcs"})
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".zip")
+ENDING = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|zip)$", re.I)
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+REMOTE = re.compile(r'\[remote "origin"\][^\[]*?url\s*=\s*(\S+)')
+T = TypeVar("T")
+
+
+class TooLarge(RecordError):
+    """A repository has more bytes than are read."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a tree: its path below the root, with "/", and its bytes."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of a repository, sorted by path.
+
+    read     entry -> its bytes; raises RecordError or OSError where it cannot be read
+    commit   that the tree is of, if it says so
+    remote   where it was cloned from, as "github.com/owner/name"
+    broken   why there may be more files than these
+    """
+
+    entries: Sequence[Entry]
+    read: Callable[[Entry], bytes]
+    commit: str | None = None
+    remote: str | None = None
+    broken: RecordError | None = None
+
+
+def find_trees(paths: Sequence[str]) -> list[FileInfo]:
+    """The repositories that paths name, sorted by name: archives, and folders.
+
+    A folder with `.git` is a repository, and so is one that holds any file but archives; of others the folders and
+    archives within are looked at. Raises InputError if a path names nothing, or a folder of an object store.
+    """
+    remote = [path for path in paths if not is_local(path)]
+    found: dict[str, tuple[str, FileInfo]] = {}
+    if remote:
+        for file in expand(remote, ARCHIVES):
+            if not file.path.lower().endswith(ARCHIVES):
+                raise InputError(f"{file.path}: of object stores and the web, archives are read: {', '.join(ARCHIVES)}")
+            found[file.path] = (ENDING.sub("", file.name), file)
+    local = sorted({place for path in paths if is_local(path) for place in _matching(path)})
+    trees = {tree: top for place in local for tree, top in _below(place)}
+    common = os.path.commonpath([os.path.abspath(top) for top in trees.values()]) if trees else ""
+    for tree in trees:
+        name = os.path.relpath(os.path.abspath(tree), common).replace(os.sep, "/")
+        found[tree] = (name, _folder_info(tree, name) if os.path.isdir(tree) else _file_info(tree, name))
+    return [file for _, file in sorted(found.values(), key=lambda each: each[1].name)]
+
+
+def _matching(path: str) -> list[str]:
+    path = local_path(path)
+    places = [path] if Path(path).exists() else glob.glob(path, recursive=True)
+    if not places:
+        expand(path)  # says what is there instead
+        raise InputError(f"{path}: no file or folder matches")
+    return places
+
+
+def _below(place: str) -> Iterator[tuple[str, str]]:
+    """(repository, the folder that its name is relative to) of the repositories in a place."""
+    if not os.path.isdir(place):
+        if not place.lower().endswith(ARCHIVES):
+            raise InputError(f"{place}: neither a folder nor an archive ({', '.join(ARCHIVES)})")
+        yield place, os.path.dirname(place) or "."
+        return
+    found = list(_repositories(place))
+    if not found:
+        raise InputError(f"{place}: there is no file in this folder")
+    yield from ((tree, os.path.dirname(os.path.abspath(place)) if tree == place else place) for tree in found)
+
+
+def _repositories(folder: str) -> Iterator[str]:
+    held = sorted(os.listdir(folder))
+    files = [name for name in held if not os.path.isdir(os.path.join(folder, name)) and name != ".DS_Store"]
+    if ".git" in held or any(not name.lower().endswith(ARCHIVES) for name in files):
+        yield folder
+        return
+    for name in held:
+        inside = os.path.join(folder, name)
+        if name in files:
+            yield inside
+        elif name not in VCS and not os.path.islink(inside):
+            yield from _repositories(inside)
+
+
+def _file_info(path: str, name: str) -> FileInfo:
+    status = Path(path).stat()
+    return FileInfo(path, name, status.st_size, f"mtime:{status.st_mtime_ns}")
+
+
+def _folder_info(folder: str, name: str) -> FileInfo:
+    digest, total = xxhash.xxh3_128(), 0
+    for entry, path in _walk(folder):
+        status = os.lstat(path)
+        total += status.st_size
+        digest.update(f"{entry}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    digest.update((_commit(folder) or "").encode())
+    return FileInfo(folder, name, total, f"{FOLDER}{digest.hexdigest()}")
+
+
+def _walk(folder: str) -> Iterator[tuple[str, str]]:
+    """(path below the folder, path) of the files in it; links are left out."""
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(one for one in folders if one not in VCS)
+        for name in sorted(names):
+            path = os.path.join(at, name)
+            if name not in VCS and not os.path.islink(path) and os.path.isfile(path):
+                yield os.path.relpath(path, folder).replace(os.sep, "/"), path
+
+
+@contextlib.contextmanager
+def open_tree(file: FileInfo, limit: int) -> Iterator[Tree]:
+    """The tree of an input. Raises RecordError if it cannot be opened, TooLarge if it takes more than `limit` bytes."""
+    if file.is_folder:
+        yield _folder(file.path)
+        return
+    with contextlib.ExitStack() as stack:
+        packed = sniff(file.path)
+        seekable = is_local(file.path) and not packed
+        held = stack.enter_context(open_read(file.path) if seekable else tempfile.TemporaryFile())
+        broken = None if seekable else _copied(file.path, held, limit)
+        held.seek(0)
+        if held.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):
+            yield _zip(held, stack, broken)
+        else:
+            held.seek(0)
+            yield _tar(held, stack, broken)
+
+
+def _copied(path: str, held: IO[bytes], limit: int) -> RecordError | None:
+    size = 0
+    try:
+        for block in blocks(path):
+            size += len(block)
+            if size > limit:
+                raise TooLarge(f"the repository has more than {limit} bytes when it is decompressed")
+            held.write(block)
+    except TooLarge:
+        raise
+    except RecordError as error:
+        if not size:
+            raise
+        return error
+    return None
+
+
+def _folder(folder: str) -> Tree:
+    paths = dict(_walk(folder))
+    entries = sorted((Entry(name, os.path.getsize(path)) for name, path in paths.items()), key=lambda each: each.path)
+    return Tree(entries, lambda entry: Path(paths[entry.path]).read_bytes(), _commit(folder), _remote(folder))
+
+
+def _tar(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | None) -> Tree:
+    try:
+        archive = stack.enter_context(tarfile.open(fileobj=held, mode="r:"))
+    except tarfile.TarError as error:
+        raise broken or Damaged(f"not a tar archive: {error}") from error
+    members: dict[str, tarfile.TarInfo] = {}
+    try:
+        for member in archive:
+            if member.isreg():
+                members[_plain(member.name)] = member
+    except (tarfile.TarError, OSError, ValueError) as error:
+        broken = broken or Damaged(f"the archive is damaged after {len(members)} files: {error}")
+    commit = archive.pax_headers.get("comment", "")
+
+    def read(entry: Entry) -> bytes:
+        try:
+            held_file = archive.extractfile(named[entry.path])
+            data = held_file.read() if held_file else b""
+        except (tarfile.TarError, OSError) as error:
+            raise Damaged(f"{entry.path}: {error}") from error
+        if len(data) != entry.size:
+            raise Damaged(f"{entry.path}: {len(data)} of {entry.size} bytes are there")
+        return data
+
+    named = _without_top(members)
+    entries = sorted((Entry(path, one.size) for path, one in named.items()), key=lambda each: each.path)
+    return Tree(entries, read, commit if COMMIT.fullmatch(commit) else None, broken=broken)
+
+
+def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | None) -> Tree:
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(held))
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise broken or Damaged(f"not a zip archive, or its end is missing: {error}") from error
+    # Type 0xA in the mode of a file is a link.
+    named = _without_top({
+        _plain(one.filename): one
+        for one in archive.infolist()
+        if not one.is_dir() and (one.external_attr >> 28) != 0xA
+    })  # fmt: skip
+    commit = archive.comment.decode("ascii", "replace")
+
+    def read(entry: Entry) -> bytes:
+        try:
+            with archive.open(named[entry.path]) as file:
+                return file.read(entry.size + 1)
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
+            raise Damaged(f"{entry.path}: {error}") from error
+        except Exception as error:  # zlib, bz2 and lzma have errors of their own
+            raise Damaged(f"{entry.path}: {error}") from error
+
+    entries = sorted((Entry(path, one.file_size) for path, one in named.items()), key=lambda each: each.path)
+    return Tree(entries, read, commit if COMMIT.fullmatch(commit) else None, broken=broken)
+
+
+def _plain(name: str) -> str:
+    parts = name.replace("\\", "/").split("/")
+    return "/".join(part for part in parts if part not in ("", ".", ".."))
+
+
+def _without_top(members: dict[str, T]) -> dict[str, T]:
+    """Without the one folder that all files of an archive are in, and without what version control keeps."""
+    tops = {path.partition("/")[0] for path in members}
+    only = len(tops) == 1 and all("/" in path for path in members)
+    named = {path.partition("/")[2] if only else path: one for path, one in members.items()}
+    return {path: one for path, one in named.items() if path and not VCS & set(path.split("/"))}
+
+
+def _commit(folder: str) -> str | None:
+    """The commit that a clone is at, from .git alone."""
+    git = Path(folder) / ".git"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if git.is_file():  # a worktree or a submodule
+            git = Path(folder, git.read_text("utf-8").partition("gitdir:")[2].strip())
+        head = (git / "HEAD").read_text("utf-8").strip()
+        if COMMIT.fullmatch(head):
+            return head
+        ref = head.removeprefix("ref:").strip()
+        common = git / (git / "commondir").read_text("utf-8").strip() if (git / "commondir").is_file() else git
+        if (common / ref).is_file():
+            return (common / ref).read_text("utf-8").strip() or None
+        for line in (common / "packed-refs").read_text("utf-8").splitlines():
+            if line.endswith(f" {ref}"):
+                return line.split()[0]
+    return None
+
+
+def _remote(folder: str) -> str | None:
+    """Where a clone is from: "github.com/owner/name", without user, password and ".git"."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if found := REMOTE.search((Path(folder) / ".git" / "config").read_text("utf-8")):
+            place = re.sub(r"^\w+://", "", found[1])
+            place = place.rpartition("@")[2].replace(":", "/", 1) if "@" in place else place
+            return place.removesuffix("/").removesuffix(".git")
+    return None

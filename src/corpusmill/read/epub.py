@@ -1,0 +1,174 @@
+"""Books as EPUB files."""
+
+import posixpath
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read._documents import Documents, as_json
+from corpusmill.storage import FileInfo, open_read
+from corpusmill.text.charset import decode
+
+STEP = "read/epub"
+CONTAINER = "META-INF/container.xml"
+ENCRYPTION = "META-INF/encryption.xml"
+PAGES = ("application/xhtml+xml", "text/html")
+BODY = re.compile(r"<body\b[^<>]*>(.*)</body\s*>", re.I | re.S)
+KEPT = ("title", "creator", "language", "identifier", "publisher", "rights", "date")
+LARGEST_XML = 4_000_000  # bytes of a list of what is in a book
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError, OSError, ValueError)
+
+
+class Unreadable(RecordError):
+    """A book that gives no document; `kind` is that of its dead letter."""
+
+    def __init__(self, kind: str, reason: str, expected: bool = False) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.expected = expected
+
+
+class Book(NamedTuple):
+    """What the package document of a book says."""
+
+    chapters: list[str]  # names of members, in the order of reading
+    about: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epub:
+    """Books as EPUB 2 and 3: each is one document, or each of its chapters.
+
+    `raw` is HTML: the pages of the spine in their order, without the table of contents and what is not `linear`. An
+    `extract/…` step makes the text; `extract/blocks` with `favour: all` keeps all of it. `metadata` has title, creator,
+    language, identifier, publisher, rights and date, as the book says.
+
+    Faults: `damaged`, `bad_xml` (also of XML that declares entities, which are refused), `not_epub`. Expected dead
+    letters: `encrypted`, `too_large`, `empty_file`, `empty_page`. However much the archive holds, no more than `max_mb`
+    is decompressed.
+    """
+
+    document: Literal["book", "chapter"] = "book"  # what a document is
+    max_mb: float = 64.0  # of the pages of a book, decompressed
+    suffixes = (".epub",)
+
+    def __post_init__(self) -> None:
+        known = ("book", "chapter")
+        if self.document not in known:
+            near = did_you_mean(self.document, known)
+            raise RecipeError(f'document must be book or chapter, got "{self.document}"{near}')
+        if self.max_mb <= 0:
+            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        return [whole(file) for file in files]
+
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
+        try:
+            if piece.file.size == 0:
+                raise Unreadable("empty_file", "the file has no bytes", True)
+            with open_read(piece.file.path) as opened, zipfile.ZipFile(opened) as archive:
+                self._book(archive, docs)
+        except Unreadable as error:
+            docs.dead(0, error.kind, str(error), expected=error.expected)
+        except RuntimeError as error:  # what zipfile raises where a password is needed
+            docs.dead(0, "encrypted", str(error), expected=True)
+        except BROKEN as error:
+            docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
+        yield from docs.rest()
+
+    def _book(self, archive: zipfile.ZipFile, docs: Documents) -> None:
+        book = book_of(archive)
+        left = limit = int(self.max_mb * 1e6)
+        bodies: list[str] = []
+        for name in book.chapters:
+            page = _member(archive, name, left)
+            if page is None:
+                raise Unreadable("too_large", f"the pages of the book have more than {limit} bytes", True)
+            left -= len(page)
+            text = decode(page, None)
+            inside = BODY.search(text)
+            bodies.append(inside[1] if inside else text)
+        if not any(body.strip() for body in bodies):
+            raise Unreadable("empty_page", "the book has no pages in its spine", True)
+        title = escape(book.about.get("title", ""))
+        parts = ["\n".join(bodies)] if self.document == "book" else bodies
+        for at, part in enumerate(parts):
+            if not part.strip():
+                docs.counts.skip("blank")
+                continue
+            about: dict[str, object] = dict(book.about)
+            if self.document == "chapter":
+                about |= {"chapter": at + 1, "chapter_file": book.chapters[at]}
+            raw = f"<html><head><title>{title}</title></head><body>{part}</body></html>"
+            docs.add(at, raw=raw.encode("utf-8", "replace"), charset="utf-8", metadata=as_json(about))
+
+
+def book_of(archive: zipfile.ZipFile) -> Book:
+    """What the package document of a book says. Raises Unreadable where there is none, or it cannot be used."""
+    if CONTAINER not in archive.namelist():
+        raise Unreadable("not_epub", f"the archive has no {CONTAINER}")
+    root = next((part for part in _xml(archive, CONTAINER).iter() if _name(part) == "rootfile"), None)
+    path = unquote(root.get("full-path", "")) if root is not None else ""
+    if path not in archive.namelist():
+        raise Unreadable("not_epub", f'the package document "{path}" is not in the archive')
+    package = _xml(archive, path)
+    folder = posixpath.dirname(path)
+    pages: dict[str, str] = {}
+    about: dict[str, str] = {}
+    chapters: list[str] = []
+    for part in package.iter():
+        name = _name(part)
+        if name == "item" and part.get("media-type") in PAGES and "nav" not in (part.get("properties") or "").split():
+            pages[part.get("id", "")] = posixpath.normpath(posixpath.join(folder, unquote(part.get("href", ""))))
+        elif name == "itemref" and part.get("linear") != "no" and part.get("idref") in pages:
+            chapters.append(pages[part.get("idref", "")])
+        elif name in KEPT and name not in about and (part.text or "").strip():
+            about[name] = " ".join((part.text or "").split())
+    there = set(archive.namelist())
+    chapters = [name for name in chapters if name in there]
+    if ENCRYPTION in there:  # fonts are often, which does not matter
+        secret = {
+            unquote(part.get("URI", ""))
+            for part in _xml(archive, ENCRYPTION).iter()
+            if _name(part) == "CipherReference"
+        }
+        if secret & set(chapters):
+            raise Unreadable("encrypted", "the pages of the book are encrypted", True)
+    return Book(chapters, about)
+
+
+def _name(part: ElementTree.Element) -> str:
+    """The name of an element, without its namespace."""
+    return part.tag.rpartition("}")[2]
+
+
+def _xml(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
+    data = _member(archive, name, LARGEST_XML)
+    if data is None:
+        raise Unreadable("too_large", f"{name} has more than {LARGEST_XML} bytes", True)
+    text = decode(data, None)
+    if "<!ENTITY" in text:
+        raise Unreadable("bad_xml", f"{name} declares entities, which no book needs")
+    try:
+        return ElementTree.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))
+    except ElementTree.ParseError as error:
+        raise Unreadable("bad_xml", f"{name} is not XML: {error}") from error
+
+
+def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes | None:
+    """The content of a member; None if it has more bytes than the limit, whatever its head says."""
+    with archive.open(name) as opened:
+        data = opened.read(limit + 1)
+    return None if len(data) > limit else data

@@ -1,0 +1,323 @@
+"""Papers as LaTeX sources: files in folders, or archives as arXiv gives them."""
+
+import io
+import posixpath
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, cast
+
+import pyarrow as pa
+
+from corpusmill.errors import InputError, RecipeError, RecordError
+from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read._bytes import Damaged, blocks
+from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._lines import TooLong
+from corpusmill.read.text import KINDS
+from corpusmill.storage import FileInfo, open_read
+from corpusmill.text.latex import group, without_comments
+
+STEP = "read/latex"
+SOURCES = (".tex", ".ltx", ".latex", ".sty", ".cls")
+CLASS = re.compile(r"\\document(?:class|style)\b")
+BEGINS = re.compile(r"\\begin\s*\{document\}")
+INCLUDES = re.compile(
+    r"\\(input|include|subfile|subfileinclude|import|subimport|usepackage|RequirePackage)\b\s*(?:\[[^\]]*\])?\s*"
+)
+BARE = re.compile(r"[^\s{}\\%]+")  # of \input name
+ARXIV = re.compile(r"(?:[a-z-]+(?:\.[A-Z]{2})?)?\d{7}|\d{4}\.\d{4,5}")
+OLD_ARXIV = re.compile(r"([a-z-]+)(?:\.[A-Z]{2})?(\d{7})")
+MAIN_NAMES = ("main", "ms", "paper", "article", "manuscript", "root")
+MAX_DEPTH = 16  # of files that include files
+Lookup = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latex:
+    """Papers: each is one document, whose `raw` is the source of the main file with the files that it includes and its
+    own packages in their places, and without comments. `extract/latex` expands macros and takes the rest off.
+
+    A `.tex` file with \\\\documentclass is a paper; it may include files of its folder and of folders below. Files
+    without one are counted as `included_file`. A tar archive is a paper if it holds such files, and may hold papers as
+    gzip or tar files, each a document, as the bulk archives of arXiv do; a gzip file may also be a single source. Of
+    several main files of an archive the one named main, ms, paper and the like is taken, or else the largest.
+
+    `metadata` has the paper's name and its main file; where the name is an arXiv number, `url` is its page there.
+
+    Faults: `truncated`, `damaged`. Expected dead letters: `no_main_file` (a PDF, a paper in plain TeX), `too_large`,
+    `empty_file`. Included files that are missing are left out. An archive is one piece; nothing is unpacked to disk,
+    and no path leads out of a paper's folder.
+    """
+
+    max_mb: float = 16.0  # of the sources of a paper; larger ones become dead letters
+    suffixes = (".tex", ".tar", ".tar.gz", ".tgz", ".tex.gz", ".gz", ".tar.bz2", ".tar.xz")
+
+    def __post_init__(self) -> None:
+        if self.max_mb <= 0:
+            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        return [whole(file) for file in files]
+
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
+        limit = int(self.max_mb * 1e6)
+        name = posixpath.basename(piece.file.name.replace("\\", "/"))
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        elif name.endswith(".tex"):
+            self._file(piece.file, docs, limit)
+        else:
+            stream = _Stream(blocks(piece.file.path))
+            try:
+                if stream.is_tar():
+                    yield from self._archive(stream, _stem(name), docs, limit)
+                else:
+                    data = stream.read(limit + 1)
+                    if len(data) > limit:
+                        raise TooLong(f"the source has more than {limit} bytes")
+                    _add(docs, 0, _stem(name), {name.removesuffix(".gz"): data}, limit)
+            except (RecordError, tarfile.TarError, EOFError) as error:
+                self._dead(docs, stream.position, error)
+        yield from docs.rest()
+
+    def _file(self, file: FileInfo, docs: Documents, limit: int) -> None:
+        try:
+            with open_read(file.path) as opened:
+                data = opened.read(limit + 1)
+            if len(data) > limit:
+                raise TooLong(f"the file has more than {limit} bytes")
+            text = _text(data)
+            if not CLASS.search(without_comments(text)):
+                docs.counts.skip("included_file")
+                return
+            folder = posixpath.dirname(file.path.replace("\\", "/"))
+            left = [limit]
+
+            def beside(path: str) -> str | None:
+                try:
+                    with open_read(posixpath.join(folder, path)) as opened:
+                        data = opened.read(left[0] + 1)
+                except (InputError, OSError):
+                    return None
+                left[0] -= len(data)
+                if left[0] < 0:
+                    raise TooLong(f"the files of the paper have more than {limit} bytes")
+                return _text(data)
+
+            name = posixpath.basename(file.name.replace("\\", "/"))
+            _document(docs, 0, _stem(name), name, assembled(text, "", beside, limit))
+        except RecordError as error:
+            self._dead(docs, 0, error)
+
+    def _archive(self, stream: "_Stream", paper: str, docs: Documents, limit: int) -> Iterator[pa.RecordBatch]:
+        """The paper that an archive is, or the papers that are in it."""
+        sources: dict[str, bytes] = {}
+        left, papers = limit, 0
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as archive:
+            for member in archive:
+                if not member.isfile():
+                    continue
+                name = posixpath.normpath(member.name)
+                at = member.offset
+                if name.endswith((".gz", ".tgz", ".tar")):
+                    papers += 1
+                    self._inner(_taken(archive, member, limit), at, name, docs, limit)
+                elif name.lower().endswith(SOURCES):
+                    left -= member.size
+                    if left >= 0:
+                        sources[name] = _taken(archive, member, limit) or b""
+                elif (
+                    name.endswith(".pdf") and "/" in name and not sources and _is_arxiv(_stem(posixpath.basename(name)))
+                ):
+                    papers += 1  # in the bulk archives: a paper without a source
+                    docs.dead(at, "no_main_file", f"{name} is not a LaTeX source", expected=True)
+                yield from docs.full()
+        if left < 0:
+            docs.dead(0, "too_large", f"the files of the paper have more than {limit} bytes", expected=True)
+        elif sources or not papers:
+            _add(docs, 0, paper, sources, limit)
+
+    def _inner(self, data: bytes | None, at: int, name: str, docs: Documents, limit: int) -> None:
+        """A paper that is a member of an archive: gzip of a source, or of an archive, or an archive."""
+        paper = _stem(posixpath.basename(name))
+        try:
+            if data is None:
+                raise TooLong(f"{name} has more than {limit} bytes")
+            if data.startswith(b"\x1f\x8b"):
+                data = _gunzipped(data, 4 * limit)
+            if not _Stream(iter([data])).is_tar():
+                _add(docs, at, paper, {paper + ".tex": data}, limit)
+                return
+            sources: dict[str, bytes] = {}
+            left = limit
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+                for member in archive:
+                    if member.isfile() and member.name.lower().endswith(SOURCES):
+                        left -= member.size
+                        if left < 0:
+                            raise TooLong(f"the files of {name} have more than {limit} bytes")
+                        sources[posixpath.normpath(member.name)] = _taken(archive, member, limit) or b""
+            _add(docs, at, paper, sources, limit)
+        except (RecordError, tarfile.TarError, EOFError) as error:
+            self._dead(docs, at, error)
+
+    def _dead(self, docs: Documents, at: int, error: Exception) -> None:
+        kind = KINDS.get(type(error), "damaged") if isinstance(error, RecordError) else "damaged"
+        if isinstance(error, tarfile.TarError):
+            kind = "truncated" if "unexpected end" in str(error) else "damaged"
+        docs.dead(at, kind, str(error), expected=kind == "too_large")
+
+
+class _Stream:
+    """A file to read from once, of blocks."""
+
+    def __init__(self, more: Iterator[bytes]) -> None:
+        self._more = more
+        self._buffer = b""
+        self.position = 0
+
+    def _fill(self, count: int) -> None:
+        parts, have = [self._buffer], len(self._buffer)
+        while have < count and (block := next(self._more, b"")):
+            parts.append(block)
+            have += len(block)
+        self._buffer = b"".join(parts)
+
+    def is_tar(self) -> bool:
+        self._fill(512)
+        return self._buffer[257:262] == b"ustar"
+
+    def read(self, count: int) -> bytes:
+        self._fill(count)
+        data, self._buffer = self._buffer[:count], self._buffer[count:]
+        self.position += len(data)
+        return data
+
+
+def _gunzipped(data: bytes, limit: int) -> bytes:
+    member = zlib.decompressobj(31)
+    try:
+        out = member.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise Damaged(f"the gzip data is damaged: {error}") from error
+    if len(out) > limit:
+        raise TooLong(f"it holds more than {limit} bytes")
+    if not member.eof:
+        raise Damaged("the gzip data is cut off")
+    return out
+
+
+def _taken(archive: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> bytes | None:
+    """The content of a member; None if it has more bytes than the limit."""
+    opened = archive.extractfile(member)
+    if opened is None or member.size > limit:
+        return None
+    return opened.read()
+
+
+def _add(docs: Documents, at: int, paper: str, sources: dict[str, bytes], limit: int) -> None:
+    """The document of a paper, or why there is none."""
+    texts = {name: _text(data) for name, data in sources.items()}
+    main = main_file(texts)
+    if main is None:
+        docs.dead(at, "no_main_file", f"no source of {paper} has \\documentclass", expected=True)
+        return
+    text = assembled(texts[main], posixpath.dirname(main), texts.get, limit)
+    _document(docs, at, paper, main, text)
+
+
+def _document(docs: Documents, at: int, paper: str, main: str, text: str) -> None:
+    old = OLD_ARXIV.fullmatch(paper)
+    number = f"{old[1]}/{old[2]}" if old else paper
+    url = f"https://arxiv.org/abs/{number}" if _is_arxiv(paper) and not paper.isdigit() else None
+    raw = text.encode("utf-8", "replace")
+    docs.add(at, raw=raw, charset="utf-8", url=url, metadata=as_json({"paper": paper, "main": main}))
+
+
+def _is_arxiv(name: str) -> bool:
+    return ARXIV.fullmatch(name) is not None
+
+
+def _stem(name: str) -> str:
+    """A paper's name, by that of its file."""
+    return re.sub(r"(?:\.(?:tar|tgz|gz|bz2|xz|tex|pdf))+$", "", name)
+
+
+def _text(data: bytes) -> str:
+    """UTF-8, or else Latin-1, in which sources were written before."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def main_file(texts: dict[str, str]) -> str | None:
+    """The name of the file that the others are included in: with \\documentclass, best with \\begin{document}, named as
+    such files are, the nearest to the top, the largest."""
+
+    def rank(name: str) -> tuple[bool, bool, int, int, str]:
+        stem = posixpath.splitext(posixpath.basename(name))[0].lower()
+        return (not BEGINS.search(texts[name]), stem not in MAIN_NAMES, name.count("/"), -len(texts[name]), name)
+
+    found = [
+        name
+        for name, text in texts.items()
+        if not name.lower().endswith((".sty", ".cls")) and CLASS.search(without_comments(text))
+    ]
+    return min(found, key=rank, default=None)
+
+
+def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
+    """A source without comments, and with the files that it includes in their places.
+
+    lookup   a path inside the paper -> the text of that file, None if there is none
+    Raises TooLong if it grows beyond `limit` characters.
+    """
+    left = [limit]
+
+    def put(text: str, folder: str, depth: int, outside: frozenset[str]) -> str:
+        text = without_comments(text)
+        left[0] -= len(text)
+        if left[0] < 0:
+            raise TooLong(f"the source with what it includes has more than {limit} characters")
+        parts: list[str] = []
+        at = 0
+        while match := INCLUDES.search(text, at):
+            parts.append(text[at : match.start()])
+            at = match.end()
+            how = match[1]
+            named = group(text, at)
+            if named is None and how == "input" and (bare := BARE.match(text, at)):
+                named = bare[0], bare.end()
+            if named is None or depth >= MAX_DEPTH:
+                parts.append(match[0])
+                continue
+            given, at = named
+            below = folder
+            if how.endswith("import"):
+                below = posixpath.join(folder, given.strip())
+                second = group(text, at)
+                given, at = second if second else ("", at)
+            endings = (".sty",) if how in ("usepackage", "RequirePackage") else ("", ".tex", ".ltx")
+            for name in given.split(",") if endings == (".sty",) else [given]:
+                for ending in endings:
+                    path = posixpath.normpath(posixpath.join(below, name.strip().strip('"') + ending))
+                    if not name.strip() or path.startswith(("..", "/")) or ":" in path or path in outside:
+                        continue
+                    if (found := lookup(path)) is not None:
+                        inner = put(found, below if how.endswith("import") else folder, depth + 1, outside | {path})
+                        # Of a file with a preamble of its own (subfile), what it says.
+                        begin, end = BEGINS.search(inner), inner.rfind("\\end{document}")
+                        inner = (
+                            inner[begin.end() : end if end > 0 else None] if begin and CLASS.search(inner) else inner
+                        )
+                        parts.append(inner)
+                        break
+        return "".join([*parts, text[at:]])
+
+    return put(text, folder, 0, frozenset())

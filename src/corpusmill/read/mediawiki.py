@@ -1,0 +1,223 @@
+"""Pages of MediaWiki exports, such as the dumps of Wikipedia."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.read import Piece, ReadCounts, split_bytes, whole
+from corpusmill.read._bytes import blocks, sniff
+from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._xml_pages import Block, Lost, Part, bz2_blocks, parts, plain_blocks
+from corpusmill.read.text import KINDS
+from corpusmill.storage import FileInfo
+
+STEP = "read/mediawiki"
+MAX_HEAD = 1 << 20  # bytes of an export in which its <siteinfo> ends
+SITE = re.compile(rb"<siteinfo>.*?</siteinfo>", re.S)
+LANGUAGE = re.compile(rb'<mediawiki\b[^>]{0,2000}?\sxml:lang="([A-Za-z0-9-]{1,32})"')
+REDIRECT = re.compile(r"\s*#REDIRECT\s*:?\s*\[\[", re.I)
+FILE, CATEGORY = "6", "14"  # numbers of namespaces
+WIKITEXT = ("", "wikitext")
+
+
+class Site(NamedTuple):
+    """What the head of an export says of the wiki; empty where it says nothing."""
+
+    wiki: str = ""  # its short name: enwiki
+    base: str = ""  # the addresses of its pages begin so
+    language: str = ""
+    names: dict[str, list[str]] = {}  # noqa: RUF012 - number of a namespace -> its names there
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mediawiki:
+    """Pages of MediaWiki's XML exports, as Wikimedia's dumps are: plain, bz2 in one stream or many, gzip, zstd or xz.
+
+    A page of the `namespaces` is a document: `raw` is its wikitext, which `extract/wikitext` turns into text. `url` is
+    made of the site's base and the title, `date` is that of the revision; `metadata` keeps title, page_id, revision_id,
+    namespace, wiki and language. The id is made of the wiki and the page's number, so that a page keeps it from one
+    dump to the next. Links to files and categories are written with the names that every wiki knows, File and Category.
+
+    In a dump with histories, `revisions` takes the latest revision of each page, or all, each a document.
+
+    Pages of other namespaces and redirects are counted. Expected dead letters are `empty_text` (also of a deleted
+    text), `not_wikitext` (a style sheet, a module) and `too_large`; `bad_xml`, `truncated` and `damaged` are faults.
+
+    A file that is plain, or bz2 in many streams (`multistream`), is split between workers: the streams are found by
+    their marks, and no index is needed. No document type is read, so entities cannot be declared.
+    """
+
+    namespaces: tuple[int, ...] = (0,)  # 0: articles
+    redirects: bool = False  # take pages that are redirects
+    revisions: Literal["latest", "all"] = "latest"  # of each page that the file has
+    max_mb: float = 16.0  # of a revision; longer ones become dead letters
+    suffixes = tuple(f".xml{packed}" for packed in ("", ".bz2", ".gz", ".zst", ".xz"))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "namespaces", tuple(self.namespaces))
+        known = ("latest", "all")
+        if self.revisions not in known:
+            near = did_you_mean(self.revisions, known)
+            raise RecipeError(f'revisions must be latest or all, got "{self.revisions}"{near}')
+        if not self.namespaces:
+            raise RecipeError("namespaces must name one at least: 0 is that of articles")
+        if self.max_mb <= 0:
+            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        pieces: list[Piece] = []
+        for file in files:
+            cut = file.size > target_bytes and sniff(file.path) in ("", "bz2")
+            pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
+        return pieces
+
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+            return
+        site = site_of(piece.file.path)
+        limit = int(self.max_mb * 1e6)
+        head: dict[str, str] | None = None  # of the page that is being read; None: none, or it is not wanted
+        latest: Part | None = None
+        for part in parts(_blocks(piece), piece.stop, limit):
+            if part.kind == "lost":
+                head, latest = None, None
+                assert part.error
+                docs.dead(part.position, KINDS[type(part.error)], str(part.error))
+            elif part.kind == "page":
+                head, latest = self._head(part, docs), None
+            elif part.kind == "revision" and head is not None:
+                latest = part
+                if self.revisions == "all":
+                    self._document(head, part, site, docs)
+            elif part.kind == "end" and head is not None and self.revisions == "latest":
+                if latest is None:
+                    docs.dead(part.position, "empty_text", "the page has no revision", expected=True)
+                else:
+                    self._document(head, latest, site, docs)
+            yield from docs.full()
+        yield from docs.rest()
+
+    def _head(self, part: Part, docs: Documents) -> dict[str, str] | None:
+        """The fields before the revisions of a page, if it is wanted."""
+        try:
+            if part.data is None:
+                raise ElementTree.ParseError(f"it has more than {self.max_mb:g} MB")
+            page = _element(part.data)
+        except ElementTree.ParseError as error:
+            docs.dead(part.position, "bad_xml", f"the head of the page is not XML: {error}")
+            return None
+        head = {name: _text(page, name) for name in ("title", "ns", "id")}
+        if (head["ns"] or "0") not in map(str, self.namespaces):
+            docs.counts.skip("other_namespace")
+            return None
+        if page.find("redirect") is not None and not self.redirects:
+            docs.counts.skip("redirect")
+            return None
+        return head
+
+    def _document(self, head: dict[str, str], part: Part, site: Site, docs: Documents) -> None:
+        at, title = part.position, head["title"]
+        url = site.base + quote(title.replace(" ", "_"), safe="/:@!$*(),;'~-._") if site.base and title else None
+        if part.data is None:
+            docs.dead(at, "too_large", f"the revision has more than {self.max_mb:g} MB", url=url, expected=True)
+            return
+        try:
+            revision = _element(part.data)
+        except ElementTree.ParseError as error:
+            docs.dead(at, "bad_xml", f"the revision is not XML: {error}", url=url)
+            return
+        text, model = _text(revision, "text"), _text(revision, "model")
+        number = _text(revision, "id")
+        if model not in WIKITEXT:
+            docs.dead(at, "not_wikitext", f"the content is {model}", url=url, expected=True)
+        elif not text or text.isspace():
+            docs.dead(at, "empty_text", "the revision has no text", url=url, expected=True)
+        elif not self.redirects and REDIRECT.match(text):  # old exports have no element for it
+            docs.counts.skip("redirect")
+        else:
+            known = {
+                "title": title,
+                "page_id": head["id"],
+                "revision_id": number,
+                "namespace": head["ns"],
+                "wiki": site.wiki,
+                "language": site.language,
+            }
+            name = f"{site.wiki}:{head['id']}" + (f":{number}" if self.revisions == "all" else "")
+            docs.add(
+                at,
+                raw=with_common_names(text, site).encode("utf-8", "replace"),
+                charset="utf-8",
+                given=name if head["id"] else None,
+                url=url,
+                date=_text(revision, "timestamp") or None,
+                metadata=as_json({key: value for key, value in known.items() if value}),
+            )
+
+
+def _blocks(piece: Piece) -> Iterator[Block | Lost]:
+    path = piece.file.path
+    kind = sniff(path)
+    if kind == "bz2":
+        return bz2_blocks(path, piece.start)
+    return _decompressed(path) if kind else plain_blocks(path, piece.start)
+
+
+def _decompressed(path: str) -> Iterator[Block | Lost]:
+    offset = 0
+    try:
+        for data in blocks(path):
+            yield Block(offset, data)
+            offset += len(data)
+    except RecordError as error:
+        yield Lost(offset, error)
+
+
+def site_of(path: str) -> Site:
+    """What the head of an export says of its wiki."""
+    head = bytearray()
+    with contextlib.suppress(RecordError):
+        for block in blocks(path):
+            head += block
+            if len(head) > MAX_HEAD or b"</siteinfo>" in head or b"<page>" in head:
+                break
+    language = LANGUAGE.search(head)
+    spoken = language[1].decode() if language else ""
+    found = SITE.search(head)
+    try:
+        site = ElementTree.fromstring(bytes(found[0]).decode("utf-8", "replace")) if found else None
+    except ElementTree.ParseError:
+        site = None
+    if site is None:
+        return Site(language=spoken)
+    names: dict[str, list[str]] = {}
+    for namespace in site.iterfind("namespaces/namespace"):
+        names.setdefault(namespace.get("key", ""), []).append(namespace.text or "")
+    base = _text(site, "base")
+    return Site(_text(site, "dbname"), base.rpartition("/")[0] + "/" if "/" in base else "", spoken, names)
+
+
+def with_common_names(text: str, site: Site) -> str:
+    """Wikitext whose links to files and categories say File and Category, whatever these are called in the wiki."""
+    for number, common in ((FILE, "File"), (CATEGORY, "Category")):
+        if names := [re.escape(name) for name in site.names.get(number, []) if name and name != common]:
+            text = re.sub(rf"\[\[[ _]*(?:{'|'.join(names)})[ _]*:", f"[[{common}:", text, flags=re.I)
+    return text
+
+
+def _element(inner: bytes) -> ElementTree.Element:
+    """What is between two tags, as an element. It may hold no document type, which stands before all elements."""
+    return ElementTree.fromstring(f"<page>{inner.decode('utf-8', 'replace')}</page>")
+
+
+def _text(element: ElementTree.Element, name: str) -> str:
+    return (element.findtext(name) or "").strip() if name != "text" else element.findtext(name) or ""

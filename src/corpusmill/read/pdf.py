@@ -1,0 +1,169 @@
+"""PDF documents that have a layer of text."""
+
+import ctypes
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.errors import MissingExtraError, RecipeError
+from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read._documents import Documents, as_json
+from corpusmill.storage import FileInfo, open_read
+from corpusmill.text.pdf_layout import Line, Page, document_text
+
+STEP = "read/pdf"
+PASSWORD = 4  # FPDF_ERR_PASSWORD
+MAX_CHARACTERS = 20_000_000  # of a document: a small file may draw the same text many times
+LITTLE = 50  # characters on a page, with which it may be a picture of one
+HYPHEN = (2, 0xFFFE)  # how PDFium says that a word goes on on the next line
+WIDE = 1.2  # of the height of a line: a blank that parts two pieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pdf:
+    """PDF documents: `text` is what stands on their pages, in the order of reading.
+
+    Columns are read one after the other; running heads, page numbers and hyphens at the ends of lines go; a paragraph
+    is a line, also where it goes on on the next page; the rows of a table are lines, with "|" between their cells.
+    There is no recognition of characters: `metadata` has `pages`, `title`, `pages_without_text`, and `needs_ocr` where
+    these are half of the pages or more, which `scans: false` makes dead letters of.
+
+    Faults: `damaged`. Expected dead letters: `encrypted` (a password is needed), `needs_ocr` (no text at all, or see
+    above), `too_large`, `empty_file`. A file is one piece. The parser is PDFium; needs the extra `pdf`.
+    """
+
+    max_mb: float = 256.0  # of a file, in megabytes; larger ones become dead letters
+    max_pages: int = 5000  # of a document; those with more become dead letters
+    scans: bool = True  # take documents of which half of the pages or more have no text; false: dead letters
+    suffixes = (".pdf",)
+
+    def __post_init__(self) -> None:
+        if self.max_mb <= 0 or self.max_pages <= 0:
+            raise RecipeError(f"need max_mb > 0 and max_pages > 0, got {self.max_mb} and {self.max_pages}")
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        _library()  # said before anything runs
+        return [whole(file) for file in files]
+
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
+        library = _library()
+        limit = int(self.max_mb * 1e6)
+        with open_read(piece.file.path) as opened:
+            data = opened.read(limit + 1)
+        if not data:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        elif len(data) > limit:
+            docs.dead(0, "too_large", f"the file has more than {limit} bytes", expected=True)
+        else:
+            try:
+                document = library.PdfDocument(data)
+            except library.PdfiumError as error:
+                if getattr(error, "err_code", None) == PASSWORD or "password" in str(error).lower():
+                    docs.dead(0, "encrypted", "a password is needed to read the document", expected=True)
+                else:
+                    docs.dead(0, "damaged", f"the file cannot be read as PDF: {error}")
+            else:
+                try:
+                    self._document(document, docs)
+                except library.PdfiumError as error:
+                    docs.dead(0, "damaged", f"a page cannot be read: {error}")
+                finally:
+                    document.close()
+        yield from docs.rest()
+
+    def _document(self, document: Any, docs: Documents) -> None:
+        count = len(document)
+        if count > self.max_pages:
+            docs.dead(0, "too_large", f"the document has {count} pages, more than {self.max_pages}", expected=True)
+            return
+        pages: list[Page] = []
+        characters = bare = 0
+        for number in range(count):
+            page = page_of(document, number)
+            here = sum(len(line.text) for line in page.lines)
+            characters += here
+            bare += here < LITTLE
+            if characters > MAX_CHARACTERS:
+                docs.dead(0, "too_large", f"the document has more than {MAX_CHARACTERS} characters", expected=True)
+                return
+            pages.append(page)
+        text = document_text(pages)
+        scanned = 2 * bare >= count > 1
+        if not text.strip() or (scanned and not self.scans):
+            docs.dead(0, "needs_ocr", f"{bare} of {count} pages have next to no text", expected=True)
+            return
+        title = " ".join(str(document.get_metadata_dict().get("Title", "")).split())
+        about: dict[str, Any] = {"pages": count, "pages_without_text": bare, "needs_ocr": scanned}
+        docs.add(0, text=text, metadata=as_json({**about, **({"title": title} if title else {})}))
+
+
+def page_of(document: Any, number: int) -> Page:
+    """The lines of a page, as the document draws them."""
+    page = document[number]
+    try:
+        width, height = page.get_size()
+        text = page.get_textpage()
+        try:
+            return Page(width, height, list(_lines(text.raw, text.count_chars())))
+        finally:
+            text.close()
+    finally:
+        page.close()
+
+
+def _lines(handle: Any, count: int) -> Iterator[Line]:
+    """Characters are together on a line as long as they are on one height, and no wide blank is between them."""
+    raw = _raw()
+    box = raw.FS_RECTF()  # as high as the font, whatever the character: white between lines is then the same
+    line: Line | None = None
+    for at in range(min(count, MAX_CHARACTERS)):
+        code = raw.FPDFText_GetUnicode(handle, at)
+        if code in (10, 13):
+            if line and line.text.strip():
+                yield line
+            line = None
+            continue
+        if code in HYPHEN and line:
+            line.text += "\u00ad"
+            yield line
+            line = None
+            continue
+        char = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        raw.FPDFText_GetLooseCharBox(handle, at, ctypes.byref(box))
+        x0, x1, y0, y1 = box.left, box.right, min(box.bottom, box.top), max(box.bottom, box.top)
+        if char.isspace() or code == 0:
+            if line:
+                line.text += " "
+            continue
+        if line is not None:
+            size = max(line.height, y1 - y0, 1.0)
+            apart = x0 - line.x1 > WIDE * size or line.x0 - x1 > WIDE * size
+            if apart or y0 > line.y1 + 0.3 * size or y1 < line.y0 - 0.3 * size:
+                if line.text.strip():
+                    yield line
+                line = None
+        if line is None:
+            line = Line(x0, y0, x1, y1, char)
+            continue
+        line.text += char
+        line.x0, line.x1 = min(line.x0, x0), max(line.x1, x1)
+        line.y0, line.y1 = min(line.y0, y0), max(line.y1, y1)
+    if line and line.text.strip():
+        yield line
+
+
+@cache
+def _library() -> Any:
+    try:
+        return importlib.import_module("pypdfium2")
+    except ImportError as error:
+        raise MissingExtraError("read/pdf", "pdf") from error
+
+
+def _raw() -> Any:
+    return importlib.import_module("pypdfium2.raw")

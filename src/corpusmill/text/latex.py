@@ -1,0 +1,291 @@
+"""LaTeX sources: comments off, macros expanded, the bibliography away; then, if asked for, text or Markdown.
+
+A reader of tokens and not of TeX's whole language: category codes, conditions, and macros whose arguments are delimited
+by text are left as they are. Formulae are kept as they are written, macros in them expanded.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Markup = Literal["latex", "text", "markdown"]
+MAX_OPTIONAL = 1000  # characters of an optional argument
+MAX_UNCLOSED = 500  # braces without an end: each is looked for up to the end of the source
+MAX_DEPTH = 64  # of macros in macros, and of groups in groups
+MATH = frozenset(
+    "equation align gather multline eqnarray displaymath math flalign alignat split dmath subequations".split()
+)
+VERBATIM = ("verbatim", "Verbatim", "lstlisting", "minted", "alltt")
+# Environments that hold no text of the document: pictures by code, and what others wrote.
+NO_TEXT = frozenset("thebibliography tikzpicture pspicture picture filecontents comment CCSXML IEEEbiography".split())
+COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*(\n[ \t]*)?")
+VERBATIM_BEGIN = re.compile(r"\\begin\s*\{(" + "|".join(VERBATIM) + r")(\*?)\}|\\(?:verb|lstinline)\*?(?=[^\w\s{*])")
+NAME = re.compile(r"\\([a-zA-Z@]+\*?|.|\n)", re.S)
+BLANK = re.compile(r"\s*")
+DEFINES = re.compile(
+    r"\\(?P<how>(?:re)?newcommand|providecommand|DeclareRobustCommand|def|gdef|edef|DeclareMathOperator)(?P<star>\*?)(?![a-zA-Z])"
+)
+COUNT = re.compile(r"\s*\[([0-9])\]")
+DEF_ARGUMENTS = re.compile(r"((?:#[1-9])*)\s*(?=\{)")
+SECTIONS = {
+    "part": 1,
+    "chapter": 1,
+    "section": 2,
+    "subsection": 3,
+    "subsubsection": 4,
+    "paragraph": 5,
+    "subparagraph": 6,
+}
+
+
+class TooMuch(ValueError):
+    """Macros that grow beyond what is allowed, or nest deeper."""
+
+
+class Macro(NamedTuple):
+    """What stands for a command: "#1" is its first argument; `default` that of an optional first argument."""
+
+    takes: int
+    default: str | None
+    body: str
+
+
+def without_comments(source: str) -> str:
+    """Comments off, but not in verbatim text. A line that is only a comment goes with its line end."""
+    return _outside_verbatim(source, _uncommented)
+
+
+def _uncommented(text: str) -> str:
+    def left(match: re.Match[str]) -> str:
+        at = match.start()
+        starts_line = not match[1] and (
+            at == 0 or text[text.rfind("\n", 0, at) + 1 : at].isspace() or text[at - 1] == "\n"
+        )
+        return match[1] + ("" if starts_line or match[2] is None else match[2] if match[1] else "")
+
+    return COMMENT.sub(left, text)
+
+
+def _outside_verbatim(source: str, change: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    at = 0
+    while match := VERBATIM_BEGIN.search(source, at):
+        before = source[at : match.start()]
+        if "%" in before.rpartition("\n")[2].replace("\\%", ""):  # it begins inside a comment
+            end = source.find("\n", match.end())
+            end = len(source) if end < 0 else end
+            parts.append(change(source[at:end]))
+            at = end
+            continue
+        if match[1]:
+            end = source.find(f"\\end{{{match[1]}{match[2]}}}", match.end())
+        else:
+            line = source.find("\n", match.end())
+            end = source.find(source[match.end()], match.end() + 1, None if line < 0 else line)
+            end = end + 1 if end >= 0 else -1
+        end = match.end() if end < 0 else end
+        parts += [change(before), source[match.start() : end]]
+        at = end
+    return "".join([*parts, change(source[at:])])
+
+
+def body(source: str) -> tuple[str, str]:
+    """(preamble, what is between \\begin{document} and \\end{document}); ("", source) where there is none."""
+    begin = re.search(r"\\begin\s*\{document\}", source)
+    if not begin:
+        return "", source
+    end = re.search(r"\\end\s*\{document\}", source[begin.end() :])
+    return source[: begin.start()], source[begin.end() : begin.end() + end.start() if end else len(source)]
+
+
+def group(text: str, at: int) -> tuple[str, int] | None:
+    """(content, position after it) of the group in braces at `at`, blanks before it passed; None if there is none."""
+    at = _after_blank(text, at)
+    if at >= len(text) or text[at] != "{":
+        return None
+    depth = 0
+    for match in BRACE.finditer(text, at):
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+            if depth == 0:
+                return text[at + 1 : match.start()], match.end()
+    return None
+
+
+BRACE = re.compile(r"\\.|[{}]", re.S)
+
+
+def optional(text: str, at: int) -> tuple[str, int] | None:
+    """The same of an optional argument, in square brackets."""
+    at = _after_blank(text, at)
+    if at >= len(text) or text[at] != "[":
+        return None
+    depth = 0
+    for match in BRACKET.finditer(text, at + 1):
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+        elif match[0] == "]" and depth <= 0:
+            return text[at + 1 : match.start()], match.end()
+        if depth < 0 or match.end() - at > MAX_OPTIONAL:
+            return None
+    return None
+
+
+BRACKET = re.compile(r"\\.|[{}\]]", re.S)
+
+
+def _after_blank(text: str, at: int) -> int:
+    match = BLANK.match(text, at)
+    assert match
+    return match.end() if text.count("\n", at, match.end()) < 2 else at
+
+
+def argument(text: str, at: int) -> tuple[str, int] | None:
+    """The next argument of a command: a group, or one token."""
+    if found := group(text, at):
+        return found
+    at = _after_blank(text, at)
+    if at >= len(text) or text[at] in "}&":
+        return None
+    if match := NAME.match(text, at):
+        return match[0], match.end()
+    return text[at], at + 1
+
+
+def take_macros(source: str, macros: dict[str, Macro]) -> str:
+    """The source without the definitions of macros, which are added to `macros`."""
+    parts: list[str] = []
+    at = 0
+    while match := DEFINES.search(source, at):
+        found = _definition(source, match)
+        if found is None:
+            parts.append(source[at : match.end()])
+            at = match.end()
+            continue
+        name, macro, end = found
+        parts.append(source[at : match.start()])
+        if match["how"] != "providecommand" or name not in macros:
+            macros[name] = macro
+        at = end
+    return "".join([*parts, source[at:]])
+
+
+def _definition(source: str, match: re.Match[str]) -> tuple[str, Macro, int] | None:
+    how, at = match["how"], match.end()
+    if how.endswith("def"):
+        name = NAME.match(source, _after_blank(source, at))
+        given = DEF_ARGUMENTS.match(source, name.end()) if name else None
+        meaning = group(source, given.end()) if given else None
+        if not (name and given and meaning):
+            return None
+        return name[1], Macro(len(given[1]) // 2, None, meaning[0]), meaning[1]
+    named = argument(source, at)
+    if named is None or not (name := NAME.fullmatch(named[0].strip())):
+        return None
+    at, count, default = named[1], 0, None
+    if counted := COUNT.match(source, at):
+        count, at = int(counted[1]), counted.end()
+        if given_default := optional(source, at):
+            default, at = given_default
+    if (meaning := group(source, at)) is None:
+        return None
+    text = f"\\operatorname{match['star']}{{{meaning[0]}}}" if how == "DeclareMathOperator" else meaning[0]
+    return name[1], Macro(count, default, text), meaning[1]
+
+
+@dataclass
+class Expander:
+    """Puts what stands for them in the place of macros. Raises TooMuch if the text grows beyond `most` characters."""
+
+    macros: dict[str, Macro]
+    most: int
+
+    def expand(self, text: str, depth: int = 0) -> str:
+        if not self.macros:
+            return text
+        parts: list[str] = []
+        at = 0
+        while match := NAME.search(text, at):
+            macro = self.macros.get(match[1])
+            parts.append(text[at : match.start()])
+            at = match.end()
+            if macro is None:
+                parts.append(match[0])
+                continue
+            if depth >= MAX_DEPTH:
+                raise TooMuch(f"the macro \\{match[1]} is defined by itself, or more than {MAX_DEPTH} others deep")
+            meaning, at = self._filled(macro, text, at)
+            inner = self.expand(meaning, depth + 1)
+            self.most -= len(inner) + 1
+            if self.most < 0:
+                raise TooMuch("its macros grow to more text than is allowed")
+            if at < len(text) and text[at].isalpha() and re.search(r"\\[a-zA-Z]+$", inner):
+                inner += " "  # \a that stands for \b, before a letter
+            parts.append(inner)
+            if match[1][-1:].isalpha() and macro.takes == 0:  # TeX passes the blanks after a name
+                end = _after_blank(text, at)
+                at = end if "\n" not in text[at:end] else at
+        return "".join([*parts, text[at:]])
+
+    def _filled(self, macro: Macro, text: str, at: int) -> tuple[str, int]:
+        given: list[str] = []
+        if macro.default is not None:
+            found = optional(text, at)
+            given.append(found[0] if found else macro.default)
+            at = found[1] if found else at
+        while len(given) < macro.takes:
+            found = argument(text, at)
+            if found is None:
+                given.append("")
+                continue
+            given.append(found[0])
+            at = found[1]
+        size = len(macro.body) + sum(map(len, given)) * (macro.body.count("#") + 1)
+        if size > self.most:
+            raise TooMuch("its macros grow to more text than is allowed")
+        filled = PARAMETER.sub(
+            lambda match: given[int(match[1]) - 1] if int(match[1]) <= len(given) else "", macro.body
+        )
+        return filled, at
+
+
+PARAMETER = re.compile(r"#([1-9])")
+
+
+def expanded(source: str, most: int) -> tuple[str, str]:
+    """(title, body), macros expanded wherever they are used.
+
+    Raises TooMuch if they grow to more than `most` characters, or if more than MAX_UNCLOSED braces are not closed.
+    """
+    macros: dict[str, Macro] = {}
+    text = without_comments(source)
+    if (count := unclosed(text)) > MAX_UNCLOSED:
+        raise TooMuch(f"it has {count} braces without an end, more than {MAX_UNCLOSED}")
+    preamble, text = body(take_macros(text, macros))
+    expander = Expander(macros, most)
+    title = _title(preamble) or _title(text)
+    return expander.expand(title), expander.expand(text)
+
+
+def unclosed(text: str) -> int:
+    """How many braces are opened and never closed."""
+    count = 0
+    for match in BRACE.finditer(text):
+        count = count + 1 if match[0] == "{" else max(0, count - 1) if match[0] == "}" else count
+    return count
+
+
+def _title(text: str) -> str:
+    if not (match := TITLE.search(text)):
+        return ""
+    skipped = optional(text, match.end())
+    named = group(text, skipped[1] if skipped else match.end())
+    return named[0] if named else ""
+
+
+TITLE = re.compile(r"\\title\s*(?=[\[{])")

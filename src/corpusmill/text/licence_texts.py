@@ -1,0 +1,351 @@
+"""The licence of a source file or of a repository, as an SPDX identifier: by its tag, its text, or a notice that names
+it.
+
+A text is compared with those of the SPDX list by sketches, the lowest hashes of their word 3-grams (Broder 1997, "On
+the resemblance and containment of documents"). A notice ("licensed under the Apache License, Version 2.0") is found by
+the names of the list. Where neither is clear the answer is None: a wrong licence is worse than none.
+"""
+
+import json
+import lzma
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill import assets
+
+ASSET = "licences"
+SKETCH = 200  # hashes of a licence at most: the standard error of a containment of .9 is .02
+LONGEST = 400_000  # characters of a file of licences that are looked at
+HEAD = 12_000  # characters of a source file in which its licence is looked for
+WHOLE = 0.75  # of a licence's 3-grams must be in a text that is it
+TITLE = 300  # characters of a text in which its title stands
+ERROR = 0.015  # of the similarity of two sketches
+AFTER = 30  # words after the name of a licence among which its version may stand
+How = Literal["tag", "text", "notice"]
+
+TAG = re.compile(r"SPDX-License-Identifier:\s*([^\r\n]+)")
+EXPRESSION = re.compile(r"\(*[A-Za-z0-9][\w.+-]*\)*(?:\s+(?:AND|OR|WITH|and|or|with)\s+\(*[A-Za-z0-9][\w.+:-]*\)*)*")
+WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)*\+?")
+PLACEHOLDER = re.compile(r"<[^<>\n]{1,60}>|\[[^\[\]\n]{1,60}\]")
+COPYRIGHT = re.compile(
+    r"^\W*(?:copyright\b(?!\s+(?:notice|holder|owner|law|licen|interest|and))|\(c\)|©).{0,200}$"
+    r"|^\W*all rights reserved\W*$",
+    re.M | re.I,
+)
+VERSION = re.compile(r"v?(\d+(?:\.\d+)*)\+?")
+LATER = re.compile(r"\b(?:any|or)(?: \(?at your option\)?,?)? (?:later|newer|subsequent)(?: version)?\b|\bor later\b")
+SPELT = {"licence": "license", "licenced": "licensed", "licences": "licenses", "sublicence": "sublicense"}
+DROPPED = frozenset({"the", "version", "v", "ver"})
+MAY_NAME = re.compile(r"licen[sc]e|copying|public domain|redistribut|permission (?:is|to)\b", re.I)
+CALLED_SO = re.compile(r"\b([a-z0-9+.]+)(?:[- ]style)?\s+licen[sc]e\b")
+ADDRESS = re.compile(r"(?:opensource|spdx)\.org/licen[sc]es?/([A-Za-z0-9.+-]*[A-Za-z0-9+])")
+# Exceptions that are added to the GPL, by words that no licence has.
+EXCEPTIONS = (
+    ("Classpath-exception-2.0", re.compile(r"linking this library statically or dynamically|\bclasspath exception")),
+    ("Autoconf-exception-generic", re.compile(r"(?:script|output)s? (?:that is |generated )?by autoconf|of autoconf")),
+    ("Bison-exception-2.2", re.compile(r"bison parser skeleton|bison parser generator")),
+    ("Font-exception-2.0", re.compile(r"create a document which uses this font")),
+    ("GCC-exception-3.1", re.compile(r"gcc runtime library exception")),
+    ("GCC-exception-2.0", re.compile(r"compiled version of this file (?:in|with)to? |combination with other programs")),
+)
+# What the list calls otherwise than notices do.
+CALLED = {"gnu library general public": "LGPL-2.0", "gnu lesser general public": "LGPL-2.1"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A licence that was found: an SPDX identifier or expression, and by what."""
+
+    name: str
+    how: How
+
+
+@dataclass(frozen=True)
+class Known:
+    """The licences of the SPDX list.
+
+    ids      of those with a text of their own
+    grams    (licences,) the number of their 3-grams
+    sizes    (licences,) hashes in their sketches
+    hashes   all sketches, one after the other
+    owner    (hashes,) the licence of each
+    texts    identifiers that have the text of another one -> that one
+    names    words of a name -> its versions, as text without trailing zeros -> identifier
+    every    all identifiers, in lower case -> as they are written
+    """
+
+    ids: tuple[str, ...]
+    grams: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    hashes: NDArray[np.uint32]
+    owner: NDArray[np.int32]
+    names: Mapping[tuple[str, ...], Mapping[str, str]]
+    every: Mapping[str, str]
+    texts: Mapping[str, str]
+
+
+def licence_of_text(text: str) -> Found | None:
+    """The licence that a file of licences (LICENSE, COPYING) holds: the one whose text it is, else the one it names."""
+    text = text[:LONGEST]
+    if found := tagged(text):
+        return found
+    return _compared(text)
+
+
+def _compared(text: str) -> Found | None:
+    if name := matched(text, WHOLE):
+        return Found(_with_exception(name, text), "text")
+    name = noticed(text) or addressed(text) or called(text)
+    return Found(_with_exception(name, text), "notice") if name else None
+
+
+def _with_exception(name: str, text: str) -> str:
+    """The identifier, with the exception that the text adds to a licence of the GPL's family."""
+    if not re.match(r"[AL]?GPL-\d", name) or "exception" in name:
+        return name
+    said = " ".join(normal_words(text))
+    found = next((one for one, pattern in EXCEPTIONS if pattern.search(said)), None)
+    return f"{name if name.endswith('-or-later') else name + '-only'} WITH {found}" if found else name
+
+
+def addressed(text: str) -> str | None:
+    """The licence whose page at opensource.org or spdx.org a text links to, if it is one."""
+    found = {known().every.get(each.lower().removesuffix(".html")) for each in ADDRESS.findall(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def called(text: str) -> str | None:
+    """The licence of one word that a text calls one: "the MIT license"."""
+    found = (known().names.get((word,), {}).get("") for word in CALLED_SO.findall(text.lower()))
+    return next((name for name in found if name), None)
+
+
+def licence_of_source(text: str) -> Found | None:
+    """The licence that a source file names in its beginning."""
+    head = text[:HEAD]
+    if not MAY_NAME.search(head):
+        return None
+    if found := tagged(head):
+        return found
+    comment = opening_comment(head)
+    if not MAY_NAME.search(comment):
+        return None
+    return _compared(comment)
+
+
+def opening_comment(head: str) -> str:
+    """The lines of a source file before the first one of code: comments, docstrings and blank lines, 400 at most."""
+    kept: list[str] = []
+    inside = ""
+    for line in head.split("\n")[:400]:
+        bare = line.strip()
+        if inside:
+            kept.append(bare)
+            if inside in bare:
+                inside = ""
+            continue
+        opened = next(((a, b) for a, b in BLOCKS if bare.startswith(a)), None)
+        if opened:
+            rest = bare[len(opened[0]) :]
+            kept.append(rest)
+            inside = "" if opened[1] in rest else opened[1]
+        elif not bare or bare.startswith(SINGLE):
+            kept.append(bare)
+        else:
+            break
+    return "\n".join(kept)
+
+
+BLOCKS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ('r"""', '"""'), ("{-", "-}"), ("(*", "*)"),
+          ("=begin", "=end"), ("<%--", "--%>"), ("--[[", "]]"), ("<#", "#>"))  # fmt: skip
+SINGLE = ("#", "//", "--", ";", "%", "!", "'", '"', "*", "REM ", "rem ", "dnl ", "<?", "<!DOCTYPE", "package ", "..",
+          "@echo")  # fmt: skip
+
+
+def tagged(text: str) -> Found | None:
+    """What SPDX-License-Identifier says, if that is an expression of known licences."""
+    match = TAG.search(text)
+    said = EXPRESSION.match(match[1].strip()) if match else None
+    if said is None:
+        return None
+    every = known().every
+    words = said[0].split()
+    parts: list[str] = []
+    for place, word in enumerate(words):
+        bare = word.strip("()")
+        if bare.upper() in ("AND", "OR", "WITH"):
+            parts.append(bare.upper())
+        elif bare.lower() in every:
+            parts.append(word.replace(bare, every[bare.lower()]))
+        elif bare.startswith(("LicenseRef-", "DocumentRef-")) or (place and words[place - 1].upper() == "WITH"):
+            parts.append(word)
+        else:
+            return None
+    return Found(" ".join(parts), "tag")
+
+
+def normal_words(text: str) -> list[str]:
+    """The words of a licence's text as they are compared: without copyright lines, placeholders and punctuation."""
+    lowered = COPYRIGHT.sub(" ", PLACEHOLDER.sub(" ", text)).lower()
+    return [SPELT.get(word, word) for word in WORD.findall(lowered)]
+
+
+def grams(words: list[str]) -> set[int]:
+    """Hashes of 3 words in a row, 32 bits."""
+    return {crc32(" ".join(words[at : at + 3]).encode()) for at in range(len(words) - 2)}
+
+
+def matched(text: str, least: float) -> str | None:
+    """The licence whose text is nearest to this one, of those of which the share `least` is in it.
+
+    Nearest by the Dice coefficient of 3-grams, so that a licence that is a part of another one loses to that. One that
+    is nearly as near and is named in the title wins; of several within the error of sketches, the shortest name does.
+    """
+    held = grams(normal_words(text))
+    if len(held) < 10:
+        return None
+    licences = known()
+    asked = np.fromiter(held, np.uint32, len(held))
+    shared = np.bincount(licences.owner[np.isin(licences.hashes, asked)], minlength=len(licences.ids))
+    contained = shared / licences.sizes
+    dice = 2 * contained * licences.grams / (licences.grams + len(held))
+    dice[contained < least] = 0
+    best = float(dice.max())
+    if best == 0:
+        return None
+    titled = noticed(text[:TITLE])
+    title = licences.texts.get(titled, titled) if titled else None
+    if title in licences.ids and dice[licences.ids.index(title)] >= 0.85 * best:
+        return title
+    return licences.ids[int((dice >= best - ERROR).argmax())]  # of equals the one with the shortest name
+
+
+def noticed(text: str) -> str | None:
+    """The licence that a notice names first; None if that has several versions and none is said."""
+    words = _name_words(text)
+    names = known().names
+    longest = max(map(len, names))
+    at = 0
+    while at < len(words):
+        for size in range(min(longest, len(words) - at), 0, -1):
+            versions = names.get(tuple(words[at : at + size]))
+            if (
+                versions is not None
+                and (size > 1 or "" not in versions)
+                and (name := _version(versions, _around(words, at, at + size)))
+            ):
+                return _or_later(name, " ".join(words[at : at + size + 2 * AFTER]))
+        at += 1
+    return None
+
+
+def _around(words: list[str], start: int, stop: int) -> list[str]:
+    """Where the version of a name may stand: "version 2.1 of the NAME", or in the words after it."""
+    before = [words[start - 2]] if start >= 2 and words[start - 1] == "of" else []
+    return before + words[stop : stop + AFTER]
+
+
+def _version(versions: Mapping[str, str], after: list[str]) -> str | None:
+    """The identifier of the version that stands first in the words after a name."""
+    for word in after:
+        number = VERSION.fullmatch(word)
+        if number and (name := versions.get(_plain(number[1]))):
+            return name
+    return versions.get("")
+
+
+def _or_later(name: str, said: str) -> str:
+    every = known().every
+    for ending in ("-or-later",) if LATER.search(said) else ():
+        if (later := every.get(f"{name}{ending}".lower())) is not None:
+            return later
+    return name
+
+
+def base_and_version(name: str) -> tuple[str, str]:
+    """The name of a licence as notices have it, and its version, "" if it has none.
+
+    >>> base_and_version("GNU General Public License v2.0 only"), base_and_version("Apache License 2.0")
+    (('gnu general public', '2'), ('apache', '2'))
+    """
+    words = _name_words(name)
+    if "w/" in name.lower() or " with " in name.lower():
+        return "", ""
+    while words and words[-1] in ("only", "later", "or"):
+        words.pop()
+    version = ""
+    if words and (number := VERSION.fullmatch(words[-1])):
+        version = _plain(number[1])
+        words.pop()
+    return " ".join(words), version
+
+
+def _name_words(text: str) -> list[str]:
+    """Words as names of licences are compared: "the", "version" and "license" left out, "v2.0" as "2.0"."""
+    words = []
+    for said in WORD.findall(text.lower().replace("-", " ").replace('"', "")):
+        word = SPELT.get(said, said)
+        if word not in DROPPED and word not in ("license", "licenses"):
+            number = VERSION.fullmatch(word)
+            words.append(number[1] if number else word)
+    return words
+
+
+def _plain(number: str) -> str:
+    """A version without the zeros at its end: "2.0" as "2"."""
+    return re.sub(r"(?:\.0)+$", "", number)
+
+
+@lru_cache(1)
+def known() -> Known:
+    return assets.load(ASSET, _read)
+
+
+def _read(path: Path) -> Known:
+    held = json.loads(lzma.decompress(path.read_bytes()))
+    ids = tuple(name for name in sorted(held, key=lambda each: (len(each), each)) if "low" in held[name])
+    sketches = [np.cumsum(np.array(held[name]["low"], np.int64)).astype(np.uint32) for name in ids]
+    sizes = np.array([len(each) for each in sketches], np.int64)
+    hashes = np.concatenate(sketches)
+    names: dict[tuple[str, ...], dict[str, str]] = {}
+    for name in sorted(held, key=lambda each: (len(each), each)):
+        words = tuple(held[name]["name"].split())
+        if words:
+            names.setdefault(words, {}).setdefault(held[name]["version"], name)
+    for said, name in CALLED.items():
+        names.setdefault(tuple(said.split()), {}).setdefault(name.rpartition("-")[2].removesuffix(".0"), name)
+    return Known(
+        ids,
+        np.array([held[name]["grams"] for name in ids], np.int64),
+        sizes,
+        hashes,
+        np.repeat(np.arange(len(ids), dtype=np.int32), sizes),
+        names,
+        {name.lower(): name for name in held},
+        {name: about["text"] for name, about in held.items() if "text" in about},
+    )
+
+
+def of_files(files: Iterable[tuple[str, str]]) -> Found | None:
+    """The licence of a repository: that of its files of licences, (path, text), joined by AND if they are several.
+
+    Of LICENSE-MIT and LICENSE-APACHE, names that say which of two holds, the answer is MIT OR Apache-2.0.
+    """
+    found: dict[str, How] = {}
+    choices = 0
+    for path, text in files:
+        if (one := licence_of_text(text)) is not None:
+            found.setdefault(one.name, one.how)
+            choices += bool(re.search(r"licen[sc]e[-_.](?:mit|apache|bsd|gpl|lgpl|mpl|unlicense)", path, re.I))
+    if not found:
+        return None
+    joined = (" OR " if choices >= 2 else " AND ").join(sorted(found))
+    return Found(joined, next(iter(found.values())))

@@ -1,0 +1,118 @@
+"""The licence that a page names: by rel=license, in JSON-LD, in a meta element, or by a link to Creative Commons."""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+How = Literal["rel", "json-ld", "meta", "link"]
+STRONGEST: tuple[How, ...] = ("rel", "json-ld", "meta", "link")  # the page's own word first; a link may be a picture's
+
+MAY_NAME = re.compile(rb"licen[sc]e|creativecommons\.org|dc(?:terms)?\.rights", re.I)
+TAG = re.compile(r"<(?:a|area|link|meta)\s[^<>]*>", re.I)
+LONGEST_TAG = 4000  # characters: of a longer one no attribute is read, which could take the square of its length
+ATTRIBUTE = re.compile(r"""([a-zA-Z:._-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
+JSON_LD = re.compile(r"<script\b[^<>]*application/ld\+json[^<>]*>", re.I)
+LARGEST_JSON = 1 << 20  # characters
+META = frozenset({"license", "licence", "dc.rights", "dc.rights.license", "dc.license", "dcterms.license"})
+COMMONS = re.compile(
+    r"^(?:https?:)?//(?:[a-z0-9-]+\.)?creativecommons\.org/(?:licenses|publicdomain)/"
+    r"([a-z+-]+)(?:/(\d\.\d))?(?:/([a-z]{2,8}))?(?:/|$)",
+    re.I,
+)
+DEED = re.compile(r"/(?:deed|legalcode)\.([a-z]{2,3}(?:[-_][a-z]+)?)\b", re.I)
+NAMES = {"zero": "CC0", "mark": "CC-PDM"}  # the others are CC-, and the type
+PAGES = frozenset({"deed", "legalcode", "rdf"})  # at the place of a jurisdiction
+
+
+@dataclass(frozen=True)
+class Licence:
+    """A licence that a page names.
+
+    name      SPDX identifier, as CC-BY-SA-3.0-DE; without a version where the address has none; None for a licence that
+              is not of Creative Commons
+    type      "by", "by-sa", "zero" …; version, and the language of the deed, if the address has one
+    url       as the page gives it
+    how       where it stands
+    """
+
+    name: str | None
+    type: str | None
+    version: str | None
+    language: str | None
+    url: str
+    how: How
+
+
+def licences(page: str) -> list[Licence]:
+    """The licences of a page, those that are named by STRONGEST first, else in the order of the page."""
+    found = [(how, url.strip()) for how, url in _named(page)]
+    return [_licence(url, how) for each in STRONGEST for how, url in found if how == each and url]
+
+
+def may_name_any(page: bytes) -> bool:
+    """False for most pages that name none."""
+    return MAY_NAME.search(page) is not None
+
+
+def _named(page: str) -> Iterator[tuple[How, str]]:
+    for match in TAG.finditer(page):
+        tag = match[0]
+        if len(tag) <= LONGEST_TAG:
+            found = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(tag)}
+            if tag[1:5].lower() == "meta":
+                if (found.get("name") or found.get("property", "")).lower() in META:
+                    yield "meta", found.get("content", "")
+            elif "href" in found:
+                is_own = {"license", "licence"} & set(found.get("rel", "").lower().split())
+                if is_own or COMMONS.match(found["href"].strip()):
+                    yield ("rel" if is_own else "link"), found["href"]
+    for match in JSON_LD.finditer(page):
+        end = page.find("</", match.end())
+        if end < 0:
+            break
+        if end - match.end() <= LARGEST_JSON:
+            yield from (("json-ld", url) for url in _in_json(page[match.end() : end]))
+
+
+def _in_json(text: str) -> Iterator[str]:
+    """The values of "license" in JSON-LD, outermost first: a text, or an object with an address; none if it is not
+    JSON."""
+    try:
+        level: list[Any] = [orjson.loads(text)]
+    except orjson.JSONDecodeError:
+        return
+    while level:
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                for key, held in value.items():
+                    if key in ("license", "schema:license", "https://schema.org/license"):
+                        yield from _addresses(held)
+                    elif isinstance(held, dict | list):
+                        inner.append(held)
+            elif isinstance(value, list):
+                inner += value
+        level = inner
+
+
+def _addresses(held: Any) -> Iterator[str]:
+    for one in held if isinstance(held, list) else [held]:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            yield from [one[key] for key in ("@id", "url", "name") if isinstance(one.get(key), str)][:1]
+
+
+def _licence(url: str, how: How) -> Licence:
+    commons = COMMONS.match(url)
+    if commons is None:
+        return Licence(None, None, None, None, url, how)
+    kind, version, place = commons[1].lower(), commons[2], (commons[3] or "").lower()
+    deed = DEED.search(url)
+    parts = [NAMES.get(kind, f"CC-{kind.upper()}"), version, place.upper() if place not in PAGES else ""]
+    name = "-".join(part for part in parts if part)
+    return Licence(name, kind, version, deed[1].lower() if deed else None, url, how)

@@ -1,0 +1,58 @@
+"""Documents as token ids for OLMo-core."""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpusmill.errors import RecipeError
+from corpusmill.write import DocumentTokens, WriteFacts
+
+BLOCK = 1 << 22  # tokens converted at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Olmo:
+    """Documents as OLMo-core and the Dolma toolkit have them: a .npy and a .csv.gz for each shard.
+
+    The .npy file has the ids alone, without NumPy's header: uint16 if every id of the vocabulary fits, else uint32.
+    Every document ends with its EOS. A line of the .csv.gz file has the first token of a document in the file, the end,
+    then id and source, which are empty, and its number in the file, from 0. OLMo-core packs the documents itself, so
+    `pack/…` is not needed and has no effect here.
+
+    Source: OLMo-core, src/olmo_core/data/utils.py (`iter_document_indices`); Dolma, python/dolma/tokenizer.
+    """
+
+    tokens_per_shard: int = 100_000_000  # a shard ends with the document that reaches it
+
+    def __post_init__(self) -> None:
+        if self.tokens_per_shard < 1:
+            raise RecipeError(f"need tokens_per_shard >= 1, got {self.tokens_per_shard}")
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        return (".npy", ".csv.gz")
+
+    def write_tokens(self, parts: Iterable[DocumentTokens], files: Mapping[str, Path]) -> WriteFacts:
+        """Write one shard. Memory: 4 M tokens, and one block of documents."""
+        count = end = 0
+        # No name and no time in the header, so that the bytes depend on the documents alone.
+        with (
+            files[".npy"].open("wb") as tokens,
+            files[".csv.gz"].open("wb") as packed,
+            gzip.GzipFile("", "wb", 6, packed, mtime=0) as lines,
+            io.TextIOWrapper(lines, "ascii", newline="") as text,
+        ):
+            table = csv.writer(text, lineterminator="\n")
+            for ids, sizes in parts:
+                dtype = np.dtype("<u2" if ids.dtype.itemsize == 2 else "<u4")
+                for low in range(0, len(ids), BLOCK):
+                    tokens.write(np.asarray(ids[low : low + BLOCK]).astype(dtype, copy=False).tobytes())
+                for size in np.asarray(sizes).tolist():
+                    table.writerow([end, end + size, "", "", count])
+                    count, end = count + 1, end + size
+        return WriteFacts(count, sum(path.stat().st_size for path in files.values()))
