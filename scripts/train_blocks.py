@@ -33,7 +33,7 @@ from blocks_gold import GoldPage, Labels, block_texts, gold_pages, labels, snipp
 from numpy.typing import NDArray
 from train_quality import DATA, enter
 
-from corpusmill.models.blocks import BLOCKS, SLOTS, BlocksModel
+from corpusmill.models.blocks import BLOCKS, SLOTS, THRESHOLDS, BlocksModel, Favour, chosen
 from corpusmill.text.blocks.columns import COLUMNS, Around, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
 from corpusmill.text.blocks.names import IN_COMMENTS, Weights, fnv, table
@@ -45,7 +45,6 @@ FOLDS = 3  # by domain: no block's weights and first probability come from its o
 MOST_WORDS = 3000  # in each table of weights
 DOMAINS = {"hint": 3, "word": 4}  # that must have a word
 SHORT = 12  # words of a block whose words are learned: menus and labels, not texts
-THRESHOLDS = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
 KEEPS_COMMENTS = frozenset(["cleaneval"])  # its guidelines count comments as text
 COMMENTED = frozenset(["dragnet", "l3s_gn1"])  # their golds have comments apart
 SNIPPET = 0.15  # weight of a block that a snippet decides
@@ -97,13 +96,13 @@ def main() -> None:
     parser.add_argument("--without", metavar="BENCHMARK")
     parser.add_argument("--trees", type=int, default=120, help="of each stage")
     options = parser.parse_args()
-    chosen = gold_pages(options.data)
+    pages = gold_pages(options.data)
     if options.half is not None:
-        chosen = [gold for gold in chosen if gold.half == options.half]
+        pages = [gold for gold in pages if gold.half == options.half]
     if options.without:
-        away = {gold.domain for gold in chosen if options.without in gold.sources}
-        chosen = [gold for gold in chosen if gold.domain not in away]
-    model = train(chosen, options.trees, report=options.out is None)
+        away = {gold.domain for gold in pages if options.without in gold.sources}
+        pages = [gold for gold in pages if gold.domain not in away]
+    model = train(pages, options.trees, report=options.out is None)
     path = options.out or DATA / f"{BLOCKS}.model"
     model.save(path)
     print(f"{path}: {path.stat().st_size:,} bytes")
@@ -120,9 +119,9 @@ def main() -> None:
         )
 
 
-def train(chosen: Sequence[GoldPage], trees: int, report: bool) -> BlocksModel:
+def train(pages: Sequence[GoldPage], trees: int, report: bool) -> BlocksModel:
     """report   also print how the trees do on the domains of folds that they have not seen: a third of the time"""
-    examples = [example for gold in chosen if (example := labelled(gold)) is not None]
+    examples = [example for gold in pages if (example := labelled(gold)) is not None]
     balance(examples)
     observed = [observe(example for example in examples if example.gold.fold(FOLDS) == fold) for fold in range(FOLDS)]
     rows: list[NDArray[np.float32]] = []
@@ -156,12 +155,12 @@ def train(chosen: Sequence[GoldPage], trees: int, report: bool) -> BlocksModel:
     }
     if report:
         second = out_of_fold(everything, target["drop"], weight["drop"], folds, trees)
-        for threshold in sorted({0.3, 0.4, 0.5, *THRESHOLDS.values()}):
-            scores = f1(examples, first, threshold), f1(examples, second, threshold), right(examples, second, threshold)
-            print("threshold {}: F1 {:.4f}, with the second stage {:.4f}; snippets {:.4f}".format(threshold, *scores))
-        card["out_of_fold_f1"] = round(f1(examples, second, THRESHOLDS["balance"]), 4)
+        for favour in THRESHOLDS:
+            scores = f1(examples, first, favour), f1(examples, second, favour), right(examples, second, favour)
+            print("favour: {}: F1 {:.4f}, with the second stage {:.4f}; snippets {:.4f}".format(favour, *scores))
+        card["out_of_fold_f1"] = round(f1(examples, second, "balance"), 4)
     print(card, file=sys.stderr)
-    return BlocksModel(card, hints, words, stages, THRESHOLDS)
+    return BlocksModel(card, hints, words, stages)
 
 
 def labelled(gold: GoldPage) -> Example | None:
@@ -330,22 +329,22 @@ def flat(trees: Sequence[dict[str, Any]]) -> Trees:
     )
 
 
-def f1(examples: Sequence[Example], likely: NDArray[np.float32], threshold: float) -> float:
+def f1(examples: Sequence[Example], likely: NDArray[np.float32], favour: Favour) -> float:
     """The mean F1 in words over pages whose full text is known."""
     scores, start = [], 0
     for example in examples:
-        kept = likely[start : start + len(example.drop)] > threshold
+        kept = chosen(likely[start : start + len(example.drop)], example.page.blocks[:, WORDS], favour)
         start += len(example.drop)
         if full := example.full:
             scores.append(2 * full.held[kept].sum() / max(1.0, full.words[kept].sum() + full.size))
     return float(np.mean(scores)) if scores else math.nan
 
 
-def right(examples: Sequence[Example], likely: NDArray[np.float32], threshold: float) -> float:
+def right(examples: Sequence[Example], likely: NDArray[np.float32], favour: Favour) -> float:
     """The mean share of snippets that are kept or left out as they should be."""
     scores, start = [], 0
     for example in examples:
-        kept = likely[start : start + len(example.drop)] > threshold
+        kept = chosen(likely[start : start + len(example.drop)], example.page.blocks[:, WORDS], favour)
         start += len(example.drop)
         if entry := example.gold.snippets:
             parts = [text for text, keep in zip(block_texts(example.page), kept, strict=True) if keep]

@@ -271,8 +271,8 @@ def ourselves(workload: Workload, scratch: Path, workers: int | None = None) -> 
     )
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     begun, wall, watch = timed([*command, "--workers", str(workers or os.cpu_count() or 1)], scratch / "log")
-    (commit,) = folder.glob("stages/minhash-verdicts-*/commits/*.json")
-    known = commit.stat().st_mtime - begun
+    commits = list(folder.glob("stages/minhash-verdicts-*/commits/*.json"))
+    known = max(commit.stat().st_mtime for commit in commits) - begun
     duplicates = our_duplicates(folder)
     shutil.rmtree(folder)
     return Outcome("", known, wall, watch.cpu, watch.pss, duplicates)
@@ -285,8 +285,10 @@ def our_duplicates(folder: Path, stage: str = "minhash-verdicts") -> Pairs:
     docs, verdicts = results["pass-1"]["docs"], results[stage]
     tables = [pq.read_table(folder / path, columns=["id"]) for path in docs.paths.to_pylist()]
     number = {name: i for i, name in enumerate(pa.concat_tables(tables)["id"].to_pylist())}
-    found = pq.read_table(folder / verdicts["verdicts"].path(0), columns=["document", "reason", "duplicate_of"])
-    rows = np.diff(map_arrays(folder / verdicts["slices"].path(0))["offsets"])
+    columns = ["document", "reason", "duplicate_of"]
+    paths, slices = (verdicts[name].paths.to_pylist() for name in ("verdicts", "slices"))
+    found = pa.concat_tables([pq.read_table(folder / path, columns=columns) for path in paths])
+    rows = np.concatenate([np.diff(map_arrays(folder / path)["offsets"]) for path in slices])
     documents = found["document"].to_numpy() + np.repeat(docs.starts[:-1], rows)
     dropped = [
         (document, number[row["duplicate_of"]])

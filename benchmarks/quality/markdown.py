@@ -28,8 +28,15 @@ KINDS = ("heading", "item", "cell", "code", "formula")
 UNDERLINE = re.compile(r"([=\-~^\"'`*+#.:<>])\1{2,}\s*$")
 ITEM = re.compile(r"(?:[-*+]|\d+\.|#\.)\s+(\S.*)")
 FORMULA = re.compile(r":math:`([^`]+)`")
+# References whose words are made elsewhere: titles of other pages, names without their modules.
+MADE_ELSEWHERE = re.compile(r":(?:ref|doc|numref|pep|rfc):`[^`<]*`|:[\w:+-]+:`[~!]|\|\w+\|")
+TARGET = re.compile(r"(?<=[^\s`])\s+<[^<>`]+>(?=`)")  # of a reference with words of its own
 LITERAL = re.compile(r"\.\. (?:code-block|code|sourcecode|parsed-literal|highlight)::|.*::\s*$")
-FROM_ELSEWHERE = re.compile(r"^\s*\.\. (?:auto|literalinclude|include|click|plot|only|ifconfig)", re.M)
+OUTPUT = re.compile(r"\.\. (?:ipython|plot)::")  # what is printed on the page is not what is in the source
+FROM_ELSEWHERE = re.compile(
+    r"^\s*\.\. (?:auto|cmake-module|jinja:|toctree|literalinclude|include|click|plot|only|ifconfig)", re.M
+)
+FIELD = " – "  # ":param int size: its size" is shown as "size (int) – its size"
 WORD = re.compile(r"\w+")
 
 
@@ -64,7 +71,9 @@ def pages_with_source(folder: Path) -> Iterator[tuple[bytes, str]]:
 
 def plain(text: str) -> str:
     """The words of a text."""
-    return " ".join(WORD.findall(re.sub(r":[\w:+-]+:(?=`)", "", text).lower()))
+    text = TARGET.sub("", re.sub(r":[\w:+-]+:(?=`)", "", text)).replace("\\", "")
+    text = re.sub(r"(?<=[\w`])__?(?!\w)", "", text)  # references
+    return " ".join(WORD.findall(text.lower()))
 
 
 def of_source(source: str) -> Items:
@@ -77,6 +86,11 @@ def of_source(source: str) -> Items:
         line = lines[at]
         after = lines[at + 1] if at + 1 < len(lines) else ""
         indent = len(line) - len(line.lstrip())
+        if line.strip().startswith(".. list-table::"):
+            block, at = indented(lines, at + 1, indent)
+            cells = re.findall(r"^(?:\* | {2})- (.*)$", block, re.M)
+            items["cell"] += [cell for cell in cells if plain(cell)]
+            continue
         if LITERAL.match(line.strip()) or line.strip() == ".. math::":
             block, at = indented(lines, at + 1, indent)
             kind = "formula" if "math::" in line else "code"
@@ -85,10 +99,12 @@ def of_source(source: str) -> Items:
                 continue
             at -= len(block.split("\n")) - 1
             continue
-        if line.strip().startswith(".. list-table::"):
-            block, at = indented(lines, at + 1, indent)
-            cells = re.findall(r"^(?:\* | {2})- (.*)$", block, re.M)
-            items["cell"] += [cell for cell in cells if plain(cell)]
+        if OUTPUT.match(line.strip()):
+            _, at = indented(lines, at + 1, indent)
+            continue
+        if line.lstrip().startswith(">>>"):  # a session, up to an empty line
+            block, at = session(lines, at)
+            items["code"].append(block)
             continue
         if indent == 0 and line.strip() and UNDERLINE.match(after) and len(after.strip()) >= len(line.strip()):
             if not UNDERLINE.match(line):
@@ -101,7 +117,19 @@ def of_source(source: str) -> Items:
             items["item"].append(match[1].rpartition(" ")[0] or match[1])
         items["formula"] += FORMULA.findall(line)
         at += 1
-    return {kind: [text for text in items[kind] if plain(text)] for kind in KINDS}
+    return {kind: [text for text in items[kind] if plain(text) and not elsewhere(kind, text)] for kind in KINDS}
+
+
+def elsewhere(kind: str, text: str) -> bool:
+    return kind in ("heading", "item", "cell") and bool(MADE_ELSEWHERE.search(text))
+
+
+def session(lines: list[str], at: int) -> tuple[str, int]:
+    """An interactive session of Python and what it prints, and the line after it."""
+    end = at
+    while end < len(lines) and lines[end].strip():
+        end += 1
+    return textwrap.dedent("\n".join(lines[at:end])), end
 
 
 def indented(lines: list[str], at: int, indent: int) -> tuple[str, int]:
@@ -123,7 +151,7 @@ def of_markdown(text: str) -> Items:
 
     text = re.sub(r"^ *(`{3,})\w*\n(.*?)^ *\1$", code, text, flags=re.M | re.S)
     items["formula"] += re.findall(r"\$\$?([^$]+)\$", text)
-    for line in text.split("\n"):
+    for line in re.sub(r"^(?:> )+", "", text, flags=re.M).split("\n"):
         if match := re.match(r"#+ (?:[\d.]+ )?(.*)", line):
             items["heading"].append(match[1])
         elif line.startswith("|"):
@@ -141,8 +169,8 @@ def scored(kind: str, sources: list[Items], marked: list[Items], texts: list[str
         everything, whole = "\n".join(have), plain(text)
         wanted += len(source[kind])
         found += sum(plain(each) in everything for each in source[kind])
-        given += len([each for each in have if each])
-        right += sum(each in whole for each in have if each)
+        given += sum(bool(plain(each.rpartition(FIELD)[2])) for each in made[kind])
+        right += sum(words in whole for each in made[kind] if (words := plain(each.rpartition(FIELD)[2])))
     return found / max(1, wanted), right / max(1, given)
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.common import Figure, row, table
+from benchmarks.quality import made_phones
 from corpusmill.steps.personal_data import KNOWN, NAMED, Kind, find
 
 SECRETS_BAR, PHONE_PRECISION, PHONE_RECALL = 0.95, 0.95, 0.80
@@ -33,6 +34,7 @@ KIND_OF: dict[str, Kind] = {
 
 def run(data: Path) -> list[Figure]:
     figures = [*gitleaks(data), *phones(data), *entities(data)] if (data / "vectors").is_dir() else phones(data)
+    figures += made_phones.run()
     false_alarms(data)
     return figures
 

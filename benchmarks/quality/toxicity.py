@@ -36,7 +36,7 @@ from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import Rater
 from corpusmill.read import ReadCounts, whole
 from corpusmill.read.wet import Wet
-from corpusmill.steps.filter.toxicity import Toxicity
+from corpusmill.steps.filter.toxicity import Toxicity, counted
 from corpusmill.steps.verdict import rules_of
 from corpusmill.storage import expand
 
@@ -77,6 +77,7 @@ class Labelled:
     @cached_property
     def signals(self) -> dict[str, NDArray[np.float64]]:
         signals = Rater().columns(pa.array(self.texts, pa.large_string()), spans=False)
+        signals["counted"] = counted(signals)
         return {name: pc.fill_null(pc.cast(column, pa.float64()), 0.0).to_numpy() for name, column in signals.items()}
 
     def caught(self, signal: str, bound: float) -> NDArray[np.bool_]:

@@ -1,27 +1,120 @@
-"""What is held in memory at a time decides nothing."""
+"""What is held in memory at a time decides nothing, into however many units the work is divided."""
 
+from dataclasses import dataclass
 from random import Random
+from typing import Any
 
-from corpusmill.steps import corpus
-from corpusmill.steps.dedup import _compare, _decisions
+import pyarrow as pa
+import pytest
+
+from corpusmill.report.run_files import RunFiles
+from corpusmill.steps import corpus, verdict_tables
+from corpusmill.steps.dedup import _compare, _decisions, _duplicates, _emptied, _links
+from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
-from dedup_runs import WORDS, dedup, named
+from corpusmill.steps.filter.top import Top
+from corpusmill.steps.mix import _draw
+from corpusmill.steps.mix.sources import Sources
+from dedup_runs import WORDS, Found, dedup, named
 
 STEP = Minhash(ngram=1, bands=12, rows=2, threshold=0.5)
+MIXED = (Sources(weights=(("jsonl", 1),), budget=500, unit="bytes"),)
+
+
+def made(number: int) -> dict[str, str]:
+    random = Random(0)
+    return named([" ".join(random.choices(WORDS, k=random.randint(1, 6))) for _ in range(number)])
+
+
+def facts(found: Found) -> list[dict[str, int]]:
+    stages = RunFiles(found.folder).stages
+    return [stages[f"minhash-{stage}"].facts for stage in ("decide", "emptied")]
+
+
+def rows(found: Found) -> list[dict[str, Any]]:
+    """What was written of each document, but for the folder that it is in."""
+    return [{name: value for name, value in row.items() if name != "file"} for row in found.rows.values()]
+
+
+def units(found: Found, stage: str) -> int:
+    return len(RunFiles(found.folder).stages[stage])
 
 
 def test_small_blocks_give_the_same_bytes(tmp_path, monkeypatch):
-    random = Random(0)
-    documents = named([" ".join(random.choices(WORDS, k=random.randint(1, 6))) for _ in range(60)])
     monkeypatch.setattr(corpus, "RECORDS", 1)  # a unit a partition, so that a pair is found by several
     found = []
     for name in ("large", "small"):
-        run = dedup(tmp_path / name, documents, STEP, cuts=[20, 40], unit=600)
+        run = dedup(tmp_path / name, made(60), STEP, cuts=[20, 40], unit=600)
         (verdicts,) = run.folder.glob("stages/minhash-verdicts-*/verdicts/*.parquet")
         found.append((verdicts.read_bytes(), run.twins("minhash")))
         monkeypatch.setattr(_decisions, "PAIRS", 5)
         monkeypatch.setattr(_compare, "HASHES", 4)
-        monkeypatch.setattr(corpus, "ROWS", 3)
+        monkeypatch.setattr(_duplicates, "ROWS", 3)
     large, small = found
     assert small == large
     assert len(large[1]) > 20
+
+
+@pytest.mark.parametrize("keep", ["first", "longest"])
+def test_into_however_many_units_clusters_are_divided_the_decisions_and_counts_are_the_same(
+    tmp_path, monkeypatch, keep
+):
+    step = Minhash(ngram=1, bands=6, rows=2, threshold=0.5, keep=keep)
+    random = Random(1)
+    # Families of words of their own, so that there are clusters to divide.
+    documents = named(
+        [" ".join(f"{random.choice(WORDS)}x{'y' * (i % 9)}" for _ in range(random.randint(2, 5))) for i in range(70)]
+    )
+    found = {}
+    for name, share, home, small in (("one", 1 << 21, 1 << 20, False), ("some", 40, 30, False), ("many", 1, 1, True)):
+        monkeypatch.setattr(_links, "SHARE", share)
+        monkeypatch.setattr(verdict_tables, "HOME", home)
+        if small:
+            monkeypatch.setattr(_links, "RANGE", 4)
+            monkeypatch.setattr(_links, "CHUNK", 3)
+            monkeypatch.setattr(_links, "ROUTED", 1)
+            monkeypatch.setattr(_emptied, "TOGETHER", 2)
+        found[name] = dedup(tmp_path / name, documents, Exact(), step, cuts=[20, 50], unit=500)
+    one, some, many = found.values()
+    assert units(one, "minhash-decide") == 1 < units(some, "minhash-decide") < units(many, "minhash-decide")
+    assert units(one, "exact-names") == 1 < units(some, "exact-names") < units(many, "minhash-verdicts")
+    assert rows(one) == rows(some) == rows(many)
+    assert facts(one) == facts(some) == facts(many)
+    assert len(one.twins("minhash")) > 10
+
+
+def test_a_chain_is_one_cluster_and_the_units_that_decide_are_those_that_there_are(tmp_path, monkeypatch):
+    """Each is like the one before and no other, so the cluster passes through all ranges of documents."""
+    words = [f"w{'abcdefghij'[i // 10]}{'abcdefghij'[i % 10]}" for i in range(60)]
+    documents = named([" ".join(words[i : i + 10]) for i in range(40)])
+    step = Minhash(ngram=1, bands=40, rows=1, threshold=0.8)
+    monkeypatch.setattr(_links, "RANGE", 3)
+    monkeypatch.setattr(_links, "SHARE", 2)
+    random = Random(2)
+    shuffled = dict(random.sample(sorted(documents.items()), len(documents)))
+    found = dedup(tmp_path, shuffled, step, cuts=[7, 19, 30], unit=300)
+    assert units(found, "minhash-decide") == 1
+    for name, (twin, similarity) in found.twins("minhash").items():
+        assert twin in found.kept and name not in found.kept
+        assert abs(int(name[1:]) - int(twin[1:])) == 1 and similarity == 9 / 11
+    assert len(found.twins("minhash")) >= 13
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    def signals(self, docs):
+        return {"value": pa.array([len(text) // 8 for text in docs["text"].to_pylist()], pa.float64())}
+
+
+def test_a_line_and_a_draw_are_the_same_from_one_unit_and_from_many(tmp_path, monkeypatch):
+    steps = (Length(), Top(by="length.value", keep=0.6, weight_by="bytes"), *MIXED)
+    found = []
+    for name in ("one", "many"):
+        run = dedup(tmp_path / name, made(60), *steps, cuts=[20, 45], unit=400)
+        stages = RunFiles(run.folder).stages
+        found.append((rows(run), stages["top-cut"].facts, stages["sources-draw"].facts))
+        monkeypatch.setattr(verdict_tables, "HOME", 9)
+        monkeypatch.setattr(_draw, "TOGETHER", 4)
+    assert units(run, "top-ranks") > 3 < units(run, "sources-verdicts")
+    assert found[0] == found[1]
+    assert {"top", "sources"} <= {row["dropped_by"] for row in found[0][0]}

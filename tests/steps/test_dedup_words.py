@@ -139,7 +139,7 @@ def test_pairs_that_were_compared_and_stay_are_in_the_report_with_what_would_be_
     documents = {"one": " ".join(words), "other": " ".join(changed)}
     found = dedup(tmp_path, documents, Minhash(rule="contained"))
     assert found.kept == ["one", "other"]
-    (path,) = found.folder.glob("stages/minhash-verdicts-*/rejected/*.parquet")
+    (path,) = found.folder.glob("stages/minhash-decide-*/rejected/*.parquet")
     (row,) = pq.read_table(path).to_pylist()
     sets = [grams(text, 5) for text in documents.values()]
     assert row["similarity"] == jaccard(*sets) >= 0.8 and row["lost"] == len(sets[1] - sets[0]) / len(sets[1])

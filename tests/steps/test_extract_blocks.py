@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import assets
 from corpusmill.errors import AssetError, DocumentError, RecipeError
-from corpusmill.models.blocks import BLOCKS, STAGES, BlocksModel
+from corpusmill.models.blocks import BLOCKS, STAGES, BlocksModel, chosen, expected_f1, possible
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import find
 from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.text.blocks.compose import compose
+from corpusmill.text.blocks.page import FIRST, LAST
 from corpusmill.text.blocks.scan import scan
 
 STORY = "The river runs past the mill and turns the wheel, as it has for three hundred years. "
@@ -136,6 +137,60 @@ def test_markdown_keeps_what_its_structure_asks_for():
     kept = np.array([False, True, False, True, False, False, False])
     assert compose(blocks, kept, "markdown") == "## Head\n\ntext\n\n```\ncode\n```\n\n- a long item\n- b"
     assert compose(blocks, kept, "text") == "text\n• a long item"
+
+
+def test_markdown_has_possible_lists_tables_and_code_in_the_midst_of_the_text():
+    page = (
+        f"<ul><li>menu</ul><div><p>{STORY}<h2>Head</h2><ul><li>one<li><a href=x>two</a></ul><p>aside"
+        f"<ul><li><a href=x>elsewhere</a></ul><pre>code</pre><p>{STORY}</div><ul><li>after</ul>"
+    )
+    blocks = scan(page.encode())
+    kept = np.array([STORY.strip() in each for each in block_texts(blocks)])
+    everywhere = np.ones(len(kept), np.bool_)
+    story = STORY.strip()
+    expected = f"{story}\n\n## Head\n\n- one\n- two\n\n```\ncode\n```\n\n{story}"
+    assert compose(blocks, kept, "markdown", everywhere) == expected
+    assert compose(blocks, kept, "text", everywhere) == f"{story}\n{story}"
+
+
+def test_what_is_improbable_or_a_comment_is_not_possible():
+    page = scan(PAGE.encode())
+    likely = np.full(len(page.blocks), 0.5, np.float32)
+    likely[0] = 0.01
+    may, all_of_it = possible(page, likely), possible(page, likely, "keep")
+    assert not all_of_it[0] and all_of_it[1:].all() and not may[0]
+    assert [each for each, kept in zip(block_texts(page), may, strict=True) if not kept and COMMENT in each]
+
+
+likelihoods = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 30)), max_size=9)
+
+
+@given(likelihoods)
+def test_the_expected_f1_is_that_of_the_best_choice(page):
+    likely = np.array([share / 100 for share, _ in page], np.float32)
+    words = np.array([count for _, count in page], np.int32)
+    wanted = float((likely.astype(float) * words).sum())
+
+    def expected(kept):
+        right = sum(float(likely[i]) * int(words[i]) for i in kept)
+        return 2 * right / max(sum(int(words[i]) for i in kept) + wanted, 1e-9)
+
+    choices = [c for size in range(len(page) + 1) for c in itertools.combinations(range(len(page)), size)]
+    assert expected_f1(likely, words) == pytest.approx(max(expected(choice) for choice in choices))
+
+
+def test_a_page_of_which_the_trees_are_unsure_keeps_less_likely_blocks_in_markdown():
+    words = np.full(20, 10, np.int32)
+    sure, unsure = (np.array([0.3] + [share] * 19, np.float32) for share in (0.95, 0.3))
+    assert not chosen(sure, words, lowered=True)[0] and chosen(unsure, words, lowered=True).all()
+    assert chosen(np.array([0.2, 0.4], np.float32), words[:2]).tolist() == [False, True]
+    assert chosen(np.full(3, 0.1, np.float32), words[:3]).all() and not len(chosen(sure[:0], words[:0]))
+    assert chosen(np.array([0.1, 0.19, 0.01], np.float32), words[:3], lowered=True).tolist() == [False, True, False]
+
+
+def block_texts(page):
+    text = page.text.tobytes()
+    return [text[first:last].decode() for first, last in page.blocks[:, [FIRST, LAST]].tolist()]
 
 
 @settings(max_examples=60)

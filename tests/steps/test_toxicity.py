@@ -69,7 +69,7 @@ def test_innocent_words_contain_no_listed_ones(text):
     [
         (Filtered(), CALM, None),
         (Filtered(), RUDE, "max_share,max_score"),
-        (Filtered(max_score=None), HIDDEN, "max_share"),
+        (Filtered(max_score=None, harmless=0), HIDDEN, "max_share"),
         (Filtered(), HATEFUL, "max_score"),
         (Filtered(), None, None),
         (Filtered(), "!!!", None),
@@ -88,7 +88,15 @@ def test_drops_a_document_for_this_reason(step, text, reason):
 
 def test_a_share_at_the_bound_still_passes():
     text = "word " * 99 + "shit"
-    assert reasons(Filtered(), text, text[5:]) == [None, "max_share"]
+    assert reasons(Filtered(harmless=0), text, text[5:]) == [None, "max_share"]
+
+
+def test_words_of_the_list_do_not_count_where_the_model_sees_no_harm():
+    text = 'She said "shit" is a word.'
+    found = signals(Filtered(), text, RUDE)
+    assert found["share"][0] > 0.01 and found["score"][0] < 0.2
+    assert found["counted"] == [0.0, found["share"][1]]
+    assert reasons(Filtered(), text) == [None] and reasons(Filtered(harmless=0), text) == ["max_share"]
 
 
 def test_a_list_of_your_own(tmp_path):
@@ -102,6 +110,8 @@ def test_a_list_of_your_own(tmp_path):
 def test_wrong_parameters_are_reported_when_the_step_is_made(tmp_path):
     with pytest.raises(RecipeError, match=r"max_share is from 0 to 1, got -0\.1"):
         Filtered(max_share=-0.1)
+    with pytest.raises(RecipeError, match="harmless is from 0 to 1, got 2"):
+        Filtered(harmless=2)
     with pytest.raises(RecipeError, match="sentence_score must be from 0 to 1"):
         Annotated(sentence_score=2)
     with pytest.raises(AssetError, match="no asset"):

@@ -332,6 +332,8 @@ MANIFEST = f"apiVersion: v1\nkind: Secret\ndata:\n  key: {CODED}\n  other: >\n  
         (f"X-Octopus-ApiKey: {UUID}", [UUID]),
         (MANIFEST, [CODED, CODED + CODED]),
         ("BUNDLE_GEMS__CONTRIBSYS__COM: cafebabe:deadbeef", ["cafebabe:deadbeef"]),
+        ("cafebabe:deadbeef@gems.contribsys.com", ["cafebabe:deadbeef"]),
+        ("see http://cafebabe:deadbeef@enterprise.contribsys.com/", ["cafebabe:deadbeef"]),
     ],
 )
 def test_a_secret_is_told_by_what_is_around_it(text, secrets):

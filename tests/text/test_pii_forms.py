@@ -12,6 +12,7 @@ from text_strategies import strings
 
 from corpusmill.text.buffers import view
 from corpusmill.text.pii import KINDS, Forms, checks, ids, mail, pii_spans
+from corpusmill.text.pii.forms import without_message_ids
 from corpusmill.text.pii.national import CONTEXT, LABELS, VERBS, national
 from corpusmill.text.unicode import classes
 
@@ -128,6 +129,8 @@ def slow_national(text, at):
     groups = len(re.findall("[0-9]+", value))
     if groups > 1 and (start < at or re.match("0[0-9]", value)):
         return start, end
+    if 10 <= len(digits) <= 12 and re.match("0[1-9]", value) and re.search(r"(^|[\x00- (])$", before):
+        return start, end
     raw = before.encode()
     if any(0xE0 <= byte <= 0xED and byte != 0xE2 for byte in raw[-12:]):
         return start, end
@@ -152,6 +155,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 @example("0000456(电话")
+@example("0100237890")
 @settings(max_examples=400)
 def test_national_numbers_are_proposed_as_the_definition_says(text):
     raw = text.encode()
@@ -299,3 +303,94 @@ def test_the_examples_in_the_docstrings_hold():
 def test_labels_are_in_one_normal_form():
     assert all(unicodedata.is_normalized("NFC", word) for word in LABELS)
     assert set(KINDS).isdisjoint(ids.NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("net 198.51.100.0/24.", "198.51.100.0/24"),
+        ("net 198.51.100.0/24, and", "198.51.100.0/24"),
+        ("net 198.51.100.0/33", "198.51.100.0"),
+        ("net 198.51.100.0/24/7", "198.51.100.0"),
+        ("http://198.51.100.7/24", "198.51.100.7"),
+        ("on 2001:db8::/32", "2001:db8::/32"),
+        ("on fe80::1%eth0 now", "fe80::1%eth0"),
+        ("on fe80::1%eth0/64", "fe80::1%eth0/64"),
+        ("via 64:ff9b::198.51.100.7, too", "64:ff9b::198.51.100.7"),
+        ("via 64:ff9b::198.51.100.0/96", "64:ff9b::198.51.100.0/96"),
+        ("at 12:30: 198.51.100.7", "198.51.100.7"),
+        ("x:198.51.100.7", "198.51.100.7"),
+    ],
+)
+def test_an_ip_address_has_its_prefix_length_its_zone_and_its_groups(text, address):
+    found = pii_spans(strings(text), ("ipv4", "ipv6"), Forms(loopback=True, networks=True)).tolist()
+    assert [text[start:end] for *_, start, end in found] == [address]
+
+
+def test_networks_end_where_their_document_does():
+    texts = strings("198.51.100.0", "/24", "64:ff9b::", "198.51.100.7", "fe80::1", "%eth0")
+    found = pii_spans(texts, ("ipv4", "ipv6"), Forms(networks=True)).tolist()
+    assert [(document, end) for document, _, _, end in found if document != 2] == [(0, 12), (3, 12), (4, 7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "regions", "found"),
+    [
+        ("My Greek number is 21 2345 6789", (), True),
+        ("My account number is 21 2345 6789", (), False),
+        ("Our phone number is 2123456789.", (), True),
+        ("from 02079460958 to", ("GB",), True),
+        ("from 02079460958 to", (), False),
+        ("id-02079460958", ("GB",), False),
+    ],
+)
+def test_numbers_of_persons_and_without_groups(text, regions, found):
+    forms = Forms(national=True, regions=[regions])
+    assert bool(len(pii_spans(strings(text), ("phone",), forms))) == found
+
+
+MESSAGES = [
+    *(
+        "<",
+        ">",
+        "\n",
+        " ",
+        ": ",
+        "é",
+        "日",
+        ",",
+        '"',
+        "From",
+        "Message-ID",
+        "References",
+        "In article ",
+        "in-reply-to:",
+    ),
+    *(
+        "a1b2c3",
+        "jane",
+        "1993",
+        "93Apr",
+        ".",
+        "-",
+        "@",
+        "@host.example",
+        "<1993Apr5.123456@host.example>",
+        "Meſſage-ID",
+    ),
+    "a@b.example",
+]
+
+
+@given(st.lists(st.sampled_from(MESSAGES), max_size=10).map("".join))
+@settings(max_examples=300)
+def test_names_of_messages_are_those_that_the_expression_sees_in_the_whole_text(text):
+    texts = strings("<", text, ">")  # a text of at most WINDOW bytes
+    plain = pii_spans(texts, ["email"])
+    raw = text.encode()
+    kept = [
+        span
+        for span in plain.tolist()
+        if not mail.is_message_id(text, len(raw[: span[2]].decode()), len(raw[: span[3]].decode()))
+    ]
+    assert without_message_ids(view(texts), plain, KINDS.index("email")).tolist() == kept

@@ -7,6 +7,10 @@ from benchmarks.conformance.cases import Case, Counterpart, Reason, patterns, pr
 # It drops a text without words wherever a share cannot be computed.
 DROPS_EMPTY = ("NonAlphaNumericFilter",)
 
+QUOTED = (
+    r'(?s)\A"([^\n]+|[^\n]*[^\n"]\n.*)"\z'  # a text in quotation marks, of which no line but the last ends with one
+)
+
 
 def counterpart(case: Case) -> Counterpart | None:
     ours = proposed(case)
@@ -16,8 +20,12 @@ def counterpart(case: Case) -> Counterpart | None:
     if case.function == "UrlsFilter":
         expression = case.parameters.get("url_regex", r"https?://\S+")
         return patterns(expression, max_share=case.parameters.get("max_url_to_text_ratio", 0.2))
+    if case.function == "QuotationRemover":
+        return Counterpart("clean/replace", {"patterns": [[QUOTED, r"\1"]]})
     if ours is None:
         return None
+    if case.function == "UnicodeReformatter":
+        return ours.then("clean/replace", patterns=[["[‘’]", "'"], ["[“”]", '"']])
     if case.function in ("UrlRemover", "regex_url.findall"):
         return ours.but(tidy=False)
     if case.function == "WordCountFilter" and "lang" not in case.parameters:
@@ -42,12 +50,6 @@ REASONS = (
         "words of Chinese and Japanese are those of a dictionary there; here text without spaces is one word",
         cases=r"TestHeuristicFilters\.test_wordcount_(ja|zh)",
         function="WordCountFilter",
-    ),
-    Reason(
-        "definition",
-        "typographic quotation marks are correct text, and kept; there they become ASCII ones",
-        function="UnicodeReformatter",
-        theirs="clean/normalize: {ascii: true}, where a text may be reduced to ASCII",
     ),
     Reason(
         "definition",

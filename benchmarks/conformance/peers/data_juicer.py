@@ -2,9 +2,19 @@
 
 from benchmarks.conformance.cases import Case, Counterpart, Reason, proposed
 
+SPECIFIC = "◆●■►▼▲▴∆▻▷❖♡□"  # that it removes by default
+
+BLANKS = r"[\s\p{Z}\x{84}\x{85}\x{180E}\x{200B}-\x{200D}\x{2060}\x{FEFF}\x{FFFC}\x{1D173}-\x{1D17A}]"
+
 
 def counterpart(case: Case) -> Counterpart | None:
     ours = proposed(case)
+    if case.function == "ReplaceContentMapper":
+        return Counterpart("clean/replace", {"patterns": [[case.parameters["pattern"], case.parameters["repl"]]]})
+    if case.function == "RemoveSpecificCharsMapper":
+        return Counterpart("clean/replace", {"patterns": [[f"[{SPECIFIC}]", ""]]})
+    if case.function == "WhitespaceNormalizationMapper":
+        return Counterpart("clean/replace", {"patterns": [[BLANKS, " "], [r"\A +| +\z", ""]]})
     if case.function == "TextLengthFilter":
         bounds = {f"{end}_characters": case.parameters[f"{end}_len"] for end in ("min", "max")}
         return Counterpart("filter/basic", {"rules": list(bounds), **bounds})
@@ -31,12 +41,6 @@ REASONS = (
         "definition",
         "it deletes tags and joins what was between them, with * for list items; ours keeps blocks apart",
         function="CleanHtmlMapper",
-    ),
-    Reason(
-        "definition",
-        "every character of a list of white space and invisible ones becomes a space; here invisible ones are removed, "
-        "joiners are kept, and a run of spaces is one",
-        function="WhitespaceNormalizationMapper",
     ),
     Reason(
         "definition",

@@ -1,5 +1,7 @@
 """datamap-rs of Dolma 3, allenai/datamap-rs: filters and modifiers of documents and lines."""
 
+import re
+
 from benchmarks.conformance.cases import Case, Counterpart, Reason, proposed
 
 BULLETS, ELLIPSES = "●•*-", ["...", ". . .", "…"]
@@ -7,6 +9,9 @@ BULLETS, ELLIPSES = "●•*-", ["...", ". . .", "…"]
 
 def counterpart(case: Case) -> Counterpart | None:
     ours = proposed(case)
+    if case.function == "SubstringLineModifier" and case.parameters.get("remove_substring_only", True):
+        begin = "(?m)^" if case.parameters.get("location") == "prefix" else ""
+        return Counterpart("clean/replace", {"patterns": [[f"{begin}{re.escape(case.parameters['banlist'])} ?", ""]]})
     if ours is None:
         return None
     if case.function == "BulletFilter":
@@ -34,11 +39,5 @@ REASONS = (
         "all lines that occur more than once count, the first one too; here those that occurred before, as in "
         "Gopher's table A1 and datatrove",
         function="_rep_counter_fraction",
-    ),
-    Reason(
-        "definition",
-        "substrings are cut wherever they occur, case matters and the space before them is kept; a phrase is whole "
-        "words here ('bad' is none in 'badger'), case is ignored, and the separators around it are cut too",
-        function="SubstringLineModifier",
     ),
 )

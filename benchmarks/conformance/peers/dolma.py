@@ -4,6 +4,10 @@ from benchmarks.conformance.cases import Case, Counterpart, Reason, proposed
 
 
 def counterpart(case: Case) -> Counterpart | None:
+    if case.function == "cc_re":
+        return Counterpart(
+            "annotate/licence", {}, {"signals": {name: name for name in ("type", "version", "language")}}
+        )
     return Counterpart("periodic") if "min_period" in case.parameters else proposed(case)
 
 

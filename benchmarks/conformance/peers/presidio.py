@@ -20,18 +20,6 @@ def counterpart(case: Case) -> Counterpart | None:
 
 REASONS = (
     Reason(
-        "definition",
-        "the length of a network's prefix (/24) counts as a part of the address there; here the address alone is "
-        "replaced, and the text keeps its form",
-        cases=r"ip\..*cidr",
-    ),
-    Reason(
-        "definition",
-        "an address in IPv6 begins with four digits, as public ones do, or is ::1: a translated address (64:ff9b::) is "
-        "replaced in its part of IPv4, and the name of a network card (%eth0) stays",
-        cases=r"ip\..*(?:compression|embedded)",
-    ),
-    Reason(
         "theirs",
         "the first four of five numbers with dots are no address, but a part of a longer number, as of an OID",
         cases=r"ip\..*boundary",

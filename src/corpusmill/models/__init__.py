@@ -9,11 +9,15 @@ Tokenizers:
     sentencepiece_file   SentencePiece models through their library
     token_engines        the libraries that apply a vocabulary
     token_breaks         after which tokens a paragraph or a sentence ends
+    fill_in              fill in the middle: documents whose middle comes last, and back
+    url_prefix           the host of a document as tokens before it
+    arranged             token ids of documents with either
 
 Classifiers:
 
     language             the language of a document, by one of the models that follow
-    wide                 our own, of 227 languages; `wide_score` has its kernels, `close_pairs` tells neighbours apart
+    wide                 our own, of 227 languages; `wide_score` has its kernels, `wide_file` its tables,
+                         `close_pairs` tells neighbours apart
     fineweb2             FineWeb2's bounds and stop words by language and script
     language_groups      languages that are mistaken for each other, as groups
     quality              how good a document is; `quality_score` has the kernels, `quality_shape` how a text looks

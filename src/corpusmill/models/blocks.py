@@ -5,7 +5,7 @@ There are two second stages: one leaves readers' comments out, one keeps them.
 
 The model's file holds arrays (`units.write_arrays`): the tables of weights as `hint_keys` and `hint_values`,
 `word_keys` and `word_values` (hashes and numbers, no words); for each of STAGES the arrays of `Trees`, as
-`first_column` and so on; and `card`, JSON in UTF-8, with the thresholds.
+`first_column` and so on; and `card`, JSON in UTF-8.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ from corpusmill.errors import AssetError
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.blocks.columns import COLUMNS, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
-from corpusmill.text.blocks.names import Weights, table
-from corpusmill.text.blocks.page import Page
+from corpusmill.text.blocks.names import IN_COMMENTS, Weights, table
+from corpusmill.text.blocks.page import FLAGS, INNER, WORDS, Page
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.blocks.trees import Trees, probabilities
 
@@ -32,19 +32,22 @@ TABLES = ("hint_keys", "hint_values", "word_keys", "word_values")
 PARTS = (*TABLES, *(f"{stage}_{part}" for stage in STAGES for part in Trees._fields))
 TYPES = Trees(np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)  # type: ignore[arg-type]
 SLOTS = 13  # bits; at most half of the slots of a table are taken
+POSSIBLE = 0.02  # of a block that is kept if the structure of the text asks for it
 Comments = Literal["keep", "drop"]
 Favour = Literal["precision", "balance", "recall"]
+THRESHOLDS: Mapping[Favour, float] = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
+SURE = 0.75  # expected F1 of a page for which these hold; where they are lowered, a block needs less in proportion,
+UNSURE = 0.45  # down to this share: a page without text has hardly a block that is likelier
 
 
 @dataclass(frozen=True)
 class BlocksModel:
-    """The trees, the weights of words, and for each `Favour` the least probability of a block that is kept."""
+    """The trees, and the weights of words."""
 
     card: Mapping[str, Any]
     hints: Weights
     words: Weights
     stages: Mapping[str, Trees]
-    thresholds: Mapping[str, float]
 
     @classmethod
     def load(cls, path: Path) -> "BlocksModel":
@@ -61,7 +64,7 @@ class BlocksModel:
         for stage, trees in stages.items():
             if not _fits(trees, COLUMNS if stage == "first" else ALL_COLUMNS):
                 raise AssetError(f"{path}: the trees of the stage {stage} are damaged. Get the model again.")
-        return cls(card, hints, words, stages, card["thresholds"])
+        return cls(card, hints, words, stages)
 
     def save(self, path: Path) -> None:
         arrays: dict[str, NDArray[Any]] = {}
@@ -71,7 +74,7 @@ class BlocksModel:
             arrays[f"{kind}_keys"], arrays[f"{kind}_values"] = weights.keys[order], weights.values[order]
         for stage, trees in self.stages.items():
             arrays |= {f"{stage}_{part}": array for part, array in trees._asdict().items()}
-        write_model(path, FORMAT, {**self.card, "thresholds": dict(self.thresholds)}, arrays)
+        write_model(path, FORMAT, self.card, arrays)
 
     def scan(self, page: bytes) -> Page:
         """The blocks of a page in UTF-8, with the weights of this model."""
@@ -85,12 +88,43 @@ class BlocksModel:
         return probabilities(self.stages[comments], made)
 
     def kept(self, page: Page, comments: Comments = "drop", favour: Favour = "balance") -> NDArray[np.bool_]:
-        """(blocks,) whether each block is kept: those above the threshold, or else the most likely one."""
-        likely = self.probabilities(page, comments)
-        kept = likely > np.float32(self.thresholds[favour])
-        if len(likely) and not kept.any():
-            kept = likely >= likely.max()
-        return kept
+        """(blocks,) whether each block is kept, see `chosen`."""
+        return chosen(self.probabilities(page, comments), page.blocks[:, WORDS], favour)
+
+
+def chosen(
+    likely: NDArray[np.float32], words: NDArray[np.int32], favour: Favour = "balance", lowered: bool = False
+) -> NDArray[np.bool_]:
+    """(blocks,) whether each block of a page is kept: those above the threshold, or else the most likely one.
+
+    lowered   for pages of which the trees are unsure the threshold is lower: the one that makes the expected F1
+              greatest is half of that F1 (Lipton, Elkan, Naryanaswamy 2014, arXiv:1402.1892)
+    """
+    sure = min(1.0, max(UNSURE, expected_f1(likely, words) / SURE)) if lowered else 1.0
+    kept = likely > np.float32(THRESHOLDS[favour] * sure)
+    if len(likely) and not kept.any():
+        kept = likely >= likely.max()
+    return kept
+
+
+def possible(page: Page, likely: NDArray[np.float32], comments: Comments = "drop") -> NDArray[np.bool_]:
+    """(blocks,) what the structure of the text may ask for: all but what is surely no part of it, and comments."""
+    may = likely >= np.float32(POSSIBLE)
+    if comments == "drop":
+        may &= (page.elements[page.blocks[:, INNER], FLAGS] & IN_COMMENTS) == 0
+    return may
+
+
+def expected_f1(likely: NDArray[np.float32], words: NDArray[np.int32]) -> float:
+    """The greatest F1, in words, that is expected of any choice among the blocks of a page; 0 if it has no text.
+
+    >>> round(expected_f1(np.float32([1, 0.5, 0]), np.int32([9, 9, 9])), 4)
+    0.8571
+    """
+    order = np.argsort(-likely, kind="stable")
+    kept = np.cumsum(words[order], dtype=np.float64)
+    right = np.cumsum(words[order] * likely[order].astype(np.float64))
+    return float((2 * right / (kept + right[-1])).max()) if len(order) and right[-1] > 0 else 0.0
 
 
 def _fits(trees: Trees, count: int) -> bool:

@@ -52,12 +52,14 @@ class Settings:
     bounds      parameter -> (pairs,) float64, NaN where that pair has none
     stop_words  of each pair, by its place
     by_label    what a language model calls texts -> the places of the pairs that it may be, the usual one first
+    hyphens     (pairs,) whether a word ends at its hyphen: where two stop words or more do, as Maltese articles ("il-")
     """
 
     pairs: list[str]
     bounds: dict[str, NDArray[np.float64]]
     stop_words: Lists
     by_label: dict[str, list[int]]
+    hyphens: NDArray[np.bool_]
 
     def of(self, labels: pa.StringArray, texts: pa.LargeStringArray) -> NDArray[np.int64]:
         """(documents,) the place of the pair of each document; NONE where its language has no settings.
@@ -79,6 +81,12 @@ class Settings:
                     break
         return found
 
+    def apart(self, texts: pa.LargeStringArray, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], pa.Array]:
+        """Which documents are in a language whose words end at their hyphens, and their texts with a space behind each
+        hyphen between letters: "il-kelb" is two words in them, and no word is a hyphen."""
+        rows = np.flatnonzero((place != NONE) & self.hyphens[place])
+        return rows, pc.replace_substring_regex(texts.take(pa.array(rows)), r"(\pL)-(\pL)", r"\1- \2")
+
     def names(self, places: NDArray[np.int64]) -> pa.StringArray:
         """The pairs, null for NONE."""
         return pa.array(self.pairs, pa.string()).take(pa.array(places, mask=places == NONE))
@@ -95,11 +103,13 @@ def read(path: Path) -> Settings:
     pairs = list(content["pairs"])
     table = np.array(list(content["pairs"].values()), np.float64)  # None becomes NaN
     place = {pair: i for i, pair in enumerate(pairs)}
+    stop_words = [content["stop_words"][pair] for pair in pairs]
     return Settings(
         pairs=pairs,
         bounds={name: table[:, column].copy() for column, name in enumerate(content["bounds"])},
-        stop_words=make_lists([content["stop_words"][pair] for pair in pairs]),
+        stop_words=make_lists(stop_words),
         by_label={label: [place[pair] for pair in named] for label, named in content["labels"].items()},
+        hyphens=np.array([sum(len(word) > 1 and word[-1] == "-" for word in words) > 1 for words in stop_words]),
     )
 
 

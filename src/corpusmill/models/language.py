@@ -11,7 +11,8 @@ from corpusmill import assets
 from corpusmill.errors import RecipeError
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
-from corpusmill.models.wide import LID_176, LID_WIDE, MAGIC, UNKNOWN, WideModel, prepare, read_names
+from corpusmill.models.wide import LID_176, LID_WIDE, UNKNOWN, WideModel, prepare, read_names
+from corpusmill.models.wide_file import MAGIC
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import count_bits, load8

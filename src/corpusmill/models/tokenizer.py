@@ -73,7 +73,7 @@ class Tokenizer:
     bos_id: int | None
     engine: Engine
     fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or the engine was named
-    asked: tuple[str, EngineName, str | None, str | None]  # the arguments of `load`
+    asked: tuple[str, EngineName, str | None, str | None, tuple[str, ...]]  # the arguments of `load`
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, self.asked
@@ -90,7 +90,7 @@ class Tokenizer:
     @property
     def reference(self) -> Reference:
         """The engine that defines the right ids; it may be the one in use."""
-        return _reference(self.definition, _ends(self.eos, self.bos))
+        return _reference(self.definition, _ends(self.eos, self.bos, self.asked[-1]))
 
     def encode(self, texts: pa.Array) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of each document's text, without BOS and EOS: ids (tokens,) and offsets (documents + 1,).
@@ -132,7 +132,13 @@ class Tokenizer:
         return CrossCheck(len(texts), len(_differing(self.engine, self.reference, texts)))
 
 
-def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, bos: str | None = None) -> Tokenizer:
+def load(
+    spec: str | Path,
+    engine: EngineName = "auto",
+    eos: str | None = None,
+    bos: str | None = None,
+    controls: tuple[str, ...] = (),
+) -> Tokenizer:
     """The tokenizer of this name or path, loaded once per process.
 
     spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken
@@ -142,19 +148,20 @@ def load(spec: str | Path, engine: EngineName = "auto", eos: str | None = None, 
              strings like the reference, else the reference
     eos      the special token that ends a document; by default the configured one, or the first with a usual name
     bos      the special token that begins a document; by default none
+    controls  more tokens that no text may become, whether or not the file calls them special
 
     Raises AssetError if the tokenizer cannot be read, EOS is unclear, the named engine cannot be used or does not agree
     with the reference, or text can become a control token; MissingExtraError if a library is not installed.
     """
-    return _load(str(spec), engine, eos, bos)
+    return _load(str(spec), engine, eos, bos, controls)
 
 
 @cache
-def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None) -> Tokenizer:
+def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None, controls: tuple[str, ...]) -> Tokenizer:
     definition = assets.load(asset_of(spec), Definition.read)
     end = definition.find_eos(eos)
     begin = definition.find_bos(bos, end) if bos is not None else None
-    chosen, fallback = _choose(engine, definition, _ends(end, begin))
+    chosen, fallback = _choose(engine, definition, _ends(end, begin, controls))
     return Tokenizer(
         spec=spec,
         fingerprint=definition.fingerprint,
@@ -165,12 +172,12 @@ def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None) -> To
         bos_id=definition.ids[begin] if begin else None,
         engine=chosen,
         fallback=fallback,
-        asked=(spec, engine, eos, bos),
+        asked=(spec, engine, eos, bos, controls),
     )
 
 
-def _ends(eos: str, bos: str | None) -> tuple[str, ...]:
-    return (eos,) if bos is None else (eos, bos)
+def _ends(eos: str, bos: str | None, controls: tuple[str, ...]) -> tuple[str, ...]:
+    return (eos, *controls) if bos is None else (eos, bos, *controls)
 
 
 def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> tuple[Engine, str | None]:

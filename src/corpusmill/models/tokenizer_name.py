@@ -7,7 +7,7 @@ from corpusmill import hub
 from corpusmill.errors import AssetError, did_you_mean
 from corpusmill.models.tokenizer_file import FILES
 
-SHIPPED = ("gpt2",)  # in MANIFEST.json
+SHIPPED = ("gpt2", "bytes")  # in MANIFEST.json
 BESIDE = ("tokenizer_config.json",)  # it names the token that ends a document
 FILE = re.compile(r"\.(json|model|tiktoken|gz)$")
 
@@ -41,7 +41,7 @@ def _not_here(repo: hub.Repo, why: str) -> str:
         f"{why}. Where there is a network: `hf download {repo.name} {FILES[0]} {BESIDE[0]}{at} --local-dir {folder}`, "
         f"and write in the recipe: `- tokenize/bpe: {{tokenizer: {folder}/{FILES[0]}}}`. A model with terms also "
         f"needs that you accept them on its page, and a token: `hf auth login`, or HF_TOKEN. Of tokenizers, "
-        f"{' and '.join(SHIPPED)} ships."
+        f"{' and '.join(SHIPPED)} ship."
     )
 
 
@@ -58,7 +58,7 @@ def is_hub_name(spec: str) -> bool:
 def unknown(spec: str) -> str:
     """The message for what is no tokenizer."""
     ways = (
-        f"A tokenizer is {' or '.join(SHIPPED)}, which ships; the path of a tokenizer.json, a SentencePiece .model or "
+        f"A tokenizer is {' or '.join(SHIPPED)}, which ship; the path of a tokenizer.json, a SentencePiece .model or "
         "a .tiktoken file, or of the folder with one of the first two; or the name of a repository of the Hugging Face "
         "hub, as in openai-community/gpt2."
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.model_file import read_model
-from corpusmill.models.toxicity_score import FEATURES, KINDS, Out, Table, make_slots, score_sentences
+from corpusmill.models.toxicity_score import FEATURES, KINDS, SPELLING, Out, Table, make_slots, score_sentences
 from corpusmill.text.buffers import view
 from corpusmill.text.folded_hash import word_hashes
 from corpusmill.text.lexicon import find_words, read_words
@@ -73,6 +73,8 @@ class ToxicityModel:
         kinds, weights, bias = np.array(arrays["kinds"]), np.array(arrays["weights"]), np.array(arrays["bias"])
         if kinds.shape != (len(words),) or weights.shape != (len(words) + FEATURES,) or bias.shape != (1,):
             raise AssetError(f"{path}: the arrays of the toxicity model do not fit together: damaged. Get it again.")
+        if len(words) >= SPELLING:
+            raise AssetError(f"{path}: {len(words):,} words, more than {SPELLING:,}: damaged. Get it again.")
         if kinds.max() >= KINDS:
             raise AssetError(f"{path}: a word has the kind {kinds.max()}: damaged. Get it again.")
         weights.flags.writeable = False
@@ -101,11 +103,9 @@ def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[s
                 if spelling not in taken:
                     row_of.setdefault(spelling, row)
     kinds.flags.writeable = False
-    return Table(
-        make_slots(word_hashes(pa.array(words, pa.large_string())), np.arange(len(words))),
-        make_slots(word_hashes(pa.array(row_of, pa.large_string())), np.fromiter(row_of.values(), np.int64)),
-        kinds,
-    )
+    every = word_hashes(pa.array([*words, *row_of], pa.large_string()))
+    rows = np.concatenate([np.arange(len(words)), np.fromiter(row_of.values(), np.int64) + SPELLING])
+    return Table(make_slots(every, rows), kinds)
 
 
 def spellings(word: str) -> Iterator[str]:

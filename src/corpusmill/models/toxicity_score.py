@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash
-from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, lowest_bit
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, lowest_bit
 from corpusmill.text.runs import run_finder
-from corpusmill.text.unicode import Classes, classes
+from corpusmill.text.unicode import Classes, borrowed_classes, classes
 
 KINDS = 27  # 0 is none
 QUOTE = 10  # the kind of a quotation mark
@@ -43,6 +43,7 @@ WINDOW = 50  # words
 FREE = -1
 ROW_BITS = U(20)
 ROWS = (ONE << ROW_BITS) - ONE  # a mask
+SPELLING = 1 << 19  # is added to the row of a word for its spellings, which so have one table with words
 LONGEST = 32  # bytes of a word of the table
 SPACED = 3  # letters, at least, of a word with spaces between them
 LEAST = 4  # characters of a word with digits for letters
@@ -59,14 +60,12 @@ next_word = run_finder("_")
 class Table(NamedTuple):
     """The words as the kernel takes them, read-only.
 
-    words      (slots,) uint64, a power of two: the hash of the word in each slot, with its row + 1 for the lowest
-               ROW_BITS, 0 if free; open addressing by the bits above those
-    spellings  the same of spellings, which are looked up if a word is unknown
-    kinds      (words,) uint8
+    words   (slots,) uint64, a power of two: the hash of the word in each slot, with its row + 1 for the lowest
+            ROW_BITS, 0 if free; open addressing by the bits above those. A spelling has the row of its word + SPELLING
+    kinds   (words,) uint8
     """
 
     words: NDArray[np.uint64]
-    spellings: NDArray[np.uint64]
     kinds: NDArray[np.uint8]
 
 
@@ -97,8 +96,28 @@ def score_sentences(
     out              written; words counts all words, known or not; documents are NaN without words; worst is the number
                      of the sentence with the highest score (the first of equals) among those with a word, -1 if none
     """
-    known, spellings, kinds = table.words, table.spellings, table.kinds
     used, seen, letters = make_scratch(len(weights))
+    _score(text, spans, offsets, table, weights, bias, classes, used, seen, letters, out)
+
+
+@kernel
+def _score(
+    text: Text,
+    spans: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    table: Table,
+    weights: NDArray[np.float32],
+    bias: float,
+    classes: Classes,
+    used: NDArray[np.int32],
+    seen: NDArray[np.int32],
+    letters: NDArray[np.uint8],
+    out: Out,
+) -> None:
+    # References to what is handed on for every word would be counted, which takes as long as all else.
+    data, classes, weights = borrowed(text.data), borrowed_classes(classes), borrowed(weights)
+    known, kinds = borrowed(table.words), borrowed(table.kinds)
+    used, seen, letters = borrowed(used), borrowed(seen), borrowed(letters)
     stamp = 0
     for d in range(len(out.documents)):
         base = text.offsets[d]
@@ -113,9 +132,7 @@ def score_sentences(
             best: Any = -np.inf
             while True:
                 stamp += 1
-                features, here, at = collect(
-                    text.data, at, hi, classes, known, spellings, kinds, used, seen, letters, stamp
-                )
+                features, here, at = collect(data, at, hi, classes, known, kinds, used, seen, letters, stamp)
                 odds = bias
                 for i in range(features):
                     odds += weights[used[i]]
@@ -147,14 +164,12 @@ def sentence_features(
 
     out    written as far as it goes; ends: (texts,) written, the end of each in `out`
     """
-    known, spellings, kinds = table.words, table.spellings, table.kinds
+    known, kinds = table.words, table.kinds
     used, seen, letters = make_scratch(features)
     count = 0
     for d in range(len(ends)):
         at: Any = text.offsets[d]
-        found, _, _ = collect(
-            text.data, at, text.offsets[d + 1], classes, known, spellings, kinds, used, seen, letters, d + 1
-        )
+        found, _, _ = collect(text.data, at, text.offsets[d + 1], classes, known, kinds, used, seen, letters, d + 1)
         for i in range(found):
             if count < len(out):
                 out[count] = used[i]
@@ -176,7 +191,6 @@ def collect(
     hi: Any,
     classes: Classes,
     known: NDArray[np.uint64],
-    spellings: NDArray[np.uint64],
     kinds: NDArray[np.uint8],
     out: NDArray[np.int32],
     seen: NDArray[np.int32],
@@ -185,9 +199,9 @@ def collect(
 ) -> Any:
     """Write the features of the first PIECE words of data[at:hi]; returns how many, the words, and where to go on.
 
-    known, spellings, kinds   of a Table; out, seen, letters of `make_scratch`: one by one, since references to a tuple
-                              are counted for each word
-    stamp                     another number for each call
+    known, kinds   of a Table; out, seen, letters of `make_scratch`: one by one, since references to a tuple are counted
+                   for each word
+    stamp          another number for each call
     """
     used = words = 0
     before: Any = 0  # the two kinds before
@@ -214,7 +228,8 @@ def collect(
             if row != FREE:
                 at = after
         if row == FREE:
-            row = find(data, start, end, known, spellings)
+            row = lookup(word_hash(data, start, end), known)
+            row = row & (SPELLING - 1) if row >= 0 else row
             if row == FREE and LEAST <= end - start <= LONGEST and has_digit(data, start, end):
                 row = find_meant(data, start, end, known, letters)
         if row == FREE:
@@ -271,18 +286,6 @@ def is_curly(data: NDArray[np.uint8], at: Any, hi: Any) -> Any:
 
 
 @inlined
-def find(
-    data: NDArray[np.uint8], start: Any, end: Any, words: NDArray[np.uint64], spellings: NDArray[np.uint64]
-) -> Any:
-    """The row of a word, or FREE."""
-    h = word_hash(data, start, end)
-    row = lookup(h, words)
-    if row == FREE:
-        row = lookup(h, spellings)
-    return row
-
-
-@inlined
 def has_digit(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
     """Whether a character of a word is an ASCII digit."""
     least = np.uint8(0xFF)
@@ -299,10 +302,10 @@ def find_spaced(
     size, after = spaced(data, start, hi, letters)
     if size < SPACED:
         return FREE, after
-    row = lookup(word_hash(letters, 0, size), words)
+    row = lookup_word(word_hash(letters, 0, size), words)
     first = load8(data, start) | 0x20
     if row == FREE and size > SPACED and (first == ord("a") or first == ord("i")):
-        row = lookup(word_hash(letters, 1, size), words)
+        row = lookup_word(word_hash(letters, 1, size), words)
     return row, after
 
 
@@ -332,7 +335,7 @@ def meant(
     for i in range(start, end):
         byte = load8(data, i)
         letters[i - start] = one if byte == _ONE else _LETTER[byte]
-    return lookup(word_hash(letters, 0, end - start), words)
+    return lookup_word(word_hash(letters, 0, end - start), words)
 
 
 @inlined
@@ -371,8 +374,15 @@ def is_inside(data: NDArray[np.uint8], at: Any) -> Any:
 
 
 @inlined
+def lookup_word(h: Any, slots: NDArray[np.uint64]) -> Any:
+    """The row of the word with this hash, or FREE, also if it is a spelling."""
+    row = lookup(h, slots)
+    return row if row < SPELLING else FREE
+
+
+@inlined
 def lookup(h: Any, slots: NDArray[np.uint64]) -> Any:
-    """The row of the word with this hash, or FREE."""
+    """The row of the word with this hash, that of a spelling + SPELLING, or FREE."""
     mask = len(slots) - 1
     slot = np.intp(h >> ROW_BITS) & mask
     while slots[slot] != NO_BITS and (slots[slot] ^ h) >> ROW_BITS != NO_BITS:
@@ -402,7 +412,7 @@ def _fill(hashes: NDArray[np.uint64], rows: NDArray[np.int64], slots: NDArray[np
 def warm_up() -> None:
     """Compile all of this file."""
     slots = make_slots(np.ones(1, np.uint64), np.zeros(1, np.int64))
-    table, weights = Table(slots, slots, np.zeros(1, np.uint8)), np.zeros(1 + FEATURES, np.float32)
+    table, weights = Table(slots, np.zeros(1, np.uint8)), np.zeros(1 + FEATURES, np.float32)
     for array in (table.kinds, weights):
         array.flags.writeable = False
     text = view(pa.array(["ab"], pa.large_string()))

@@ -4,9 +4,6 @@ Made by scripts/make_lid_wide.py from the model of py3langid 0.4 and small free 
 has the reasons and figures.
 """
 
-import io
-import json
-import lzma
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,30 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.errors import AssetError
 from corpusmill.models.close_pairs import Pair, compare, make_pair
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.wide_file import NOTHING, Tables, read_card, read_tables
 from corpusmill.models.wide_score import COUNTS, NO_NAME, UNIT, Wide, gather, name_texts, score
 from corpusmill.text.buffers import PAD
 
 LID_WIDE = "lid.wide"
 LID_176 = "lid.176.ftz"  # Joulin et al. 2016, arXiv:1612.03651: 176 languages, the model of CCNet and FineWeb
-MAGIC = b"CMWIDE1 "
-FORMAT = 1
 UNKNOWN = "unknown"
-NOTHING = "zxx"  # py3langid's class of what is no language: never a name
 ALIASES = {"als": "gsw"}  # lid.176's code for Alemannic is ISO 639-3's for Tosk Albanian
 SHORT = 200  # bytes below which lid.176 has a say
-ROW = 64  # bytes of a cache line
 BLENDED = 10  # its labels that count
 # Chosen on development parts, see benchmarks/RESULTS.md.
 SHARE = 0.7  # of naive Bayes in the blend
 HEAT_SHORT, HEAT = 2.0, 3.0  # of a blend, and alone
 SHARPER = 2.0  # a blend to this power is calibrated
-# Misfit above which a text is in none of the languages: if lid.176 names the same one too, if it lacks that language,
-# and otherwise.
-MISFIT_AGREED, MISFIT_ALONE, MISFIT = 3.0, 2.2, 1.7
+# The misfit above which a text is in none of the languages: flat, where lid.176 names another language. Where it names
+# the same one, or lacks that language, so many times what is expected of the likeliest class, and not below a floor,
+# since part of a page may be in English.
+MISFIT, TIMES_EXPECTED = 1.6, 1.35
+FLOOR_AGREED, FLOOR_ALONE = 2.5, 0.6
 AGREED = 0.2  # score of lid.176
 MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
 
@@ -65,32 +60,25 @@ class WideModel:
     @classmethod
     def load(cls, path: Path) -> "WideModel":
         """Raises AssetError if the file is not such a model."""
-        card = read_card(path)
-        try:
-            content = path.read_bytes()
-            arrays = dict(np.load(io.BytesIO(lzma.decompress(content[content.index(b"\n") + 1 :]))))
-            return cls._made(card, arrays)
-        except (lzma.LZMAError, KeyError, ValueError, EOFError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise AssetError(f"{path}: not a language model of corpusmill, or a damaged one ({why})") from error
+        return cls._made(read_card(path), read_tables(path))
 
     @classmethod
-    def _made(cls, card: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> "WideModel":
+    def _made(cls, card: dict[str, Any], tables: Tables) -> "WideModel":
         classes: list[str] = card["classes"]
         names = all_names(classes)
-        also = [ALIASES.get(label, label) for label in lid_176().labels]
+        also = [ALIASES.get(label, label) for label in assets.load(LID_176, read_labels)]
         place = {name: i for i, name in enumerate(names)}
         pairs = [
-            (place[first], place[second], make_pair(arrays[f"{first}-{second}"], arrays[f"{first}-{second}-weights"]))
+            (place[first], place[second], make_pair(tables[f"{first}-{second}"], tables[f"{first}-{second}-weights"]))
             for first, second in card["pairs"]
         ]
-        moves, states = arrays["moves"].ravel(), arrays["states"]
         model = Wide(
-            moves=moves,
-            states=np.stack([states[:, 0].astype(np.int32) << 8, states[:, 1]], 1).astype(np.int32),
-            table=aligned(arrays["table"]),
-            ceiling=arrays["table"][:, [name != NOTHING for name in classes]].max(axis=1),
-            prior=arrays["prior"],
+            moves=tables["moves"],
+            states=tables["states"],
+            table=tables["table"],
+            ceiling=tables["ceiling"],
+            prior=tables["prior"],
+            expected=tables["expected"],
             name=np.array([NO_NAME if name == NOTHING else place[name] for name in classes], np.int32),
             logs=np.rint(np.log1p(np.arange(COUNTS)) * UNIT).astype(np.int32),
             step=card["step"],
@@ -106,7 +94,7 @@ class WideModel:
         data   readable for PAD bytes after the last text
         """
         texts = len(offsets) - 1
-        shares, misfit = np.empty((texts, len(self.names)), np.float32), np.empty(texts, np.float32)
+        shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
         scored = Scored(
             offsets,
             np.empty((texts, self._model.table.shape[1]), np.float32),
@@ -114,19 +102,29 @@ class WideModel:
             np.empty(texts, np.float32),
         )
         score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
-        name_texts(*scored, self._model, HEAT, shares, misfit)
+        name_texts(*scored, self._model, HEAT, shares, misfit, expected)
         short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
         self._look_twice(data, offsets, short, shares)
-        asked = np.flatnonzero(short | (misfit > MISFIT))
+        asked = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
         theirs = self._by_lid_176(data, offsets[:-1][asked], offsets[1:][asked])
         self._blend(asked[short[asked]], theirs[short[asked]], scored, shares)
-        top = shares[asked].argmax(axis=1) if len(asked) else np.empty(0, np.int64)
-        agreed = theirs[np.arange(len(asked)), top] >= AGREED
-        alone = ~np.isin(top, self._known_to_lid_176)
-        limit = np.where(agreed, MISFIT_AGREED, np.where(alone, MISFIT_ALONE, MISFIT))
+        agreed = theirs[np.arange(len(asked)), best_of(shares[asked])] >= AGREED
         unknown = np.zeros(texts, np.bool_)
+        limit = self._limit(expected[asked], shares[asked], agreed)
         unknown[asked] = misfit[asked] > limit + np.where(short[asked], MISFIT_SHORT, 0)
         return shares, unknown
+
+    def _limit(
+        self, expected: NDArray[np.float32], shares: NDArray[np.float32], agreed: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """(texts,) the misfit above which a text is in none of the languages.
+
+        agreed   whether lid.176 names the same language
+        """
+        alone = ~np.isin(best_of(shares), self._known_to_lid_176)
+        expecting = np.maximum(np.where(agreed, FLOOR_AGREED, FLOOR_ALONE), TIMES_EXPECTED * expected)
+        limit: NDArray[np.float32] = np.where(agreed | alone, expecting, MISFIT)
+        return limit
 
     def _look_twice(
         self,
@@ -136,7 +134,7 @@ class WideModel:
         shares: NDArray[np.float32],
     ) -> None:
         """Give the sum of the shares of a close pair to the one that fits better."""
-        best = shares.argmax(axis=1)
+        best = best_of(shares)
         for first, second, pair in self.pairs:
             rows = np.flatnonzero(np.isin(best, (first, second)) & ~short)
             if len(rows):
@@ -149,10 +147,10 @@ class WideModel:
     ) -> None:
         """Replace the shares of short texts by those of naive Bayes, less sharp, and of lid.176 together."""
         sizes = np.diff(scored.offsets)[rows]
-        own, misfit = np.empty((len(rows), shares.shape[1]), np.float32), np.empty(len(rows), np.float32)
+        own, misfit = np.empty((len(rows), shares.shape[1]), np.float32), np.empty((2, len(rows)), np.float32)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         weights = scored.weights[rows]
-        name_texts(offsets, scored.scores[rows], weights, scored.best[rows], self._model, HEAT_SHORT, own, misfit)
+        name_texts(offsets, scored.scores[rows], weights, scored.best[rows], self._model, HEAT_SHORT, own, *misfit)
         share = np.where(weights > 0, np.float32(SHARE), np.float32(0))[:, None]
         share = np.where(theirs.any(axis=1, keepdims=True), share, np.float32(1))
         blended = (share * own + (1 - share) * theirs) ** SHARPER
@@ -169,18 +167,6 @@ class WideModel:
         return theirs
 
 
-def read_card(path: Path) -> dict[str, Any]:
-    """The first line of the file: its classes, and how it was quantised. Raises AssetError if it is no such file."""
-    with path.open("rb") as file:
-        line = file.readline()
-    try:
-        card = json.loads(line.removeprefix(MAGIC))
-        assert isinstance(card, dict) and card["format"] == FORMAT
-    except (ValueError, KeyError, AssertionError) as error:
-        raise AssetError(f"{path}: not a language model of corpusmill, or one of another version") from error
-    return card
-
-
 def read_names(path: Path) -> list[str]:
     """What a text can be called. Reads no weights."""
     return [*all_names(read_card(path)["classes"]), UNKNOWN]
@@ -192,19 +178,13 @@ def all_names(classes: list[str]) -> list[str]:
     return list(dict.fromkeys([name for name in classes if name != NOTHING] + also))
 
 
+def best_of(shares: NDArray[np.float32]) -> NDArray[np.int64]:
+    """(texts,) the name with the largest share of each; there may be no texts."""
+    return shares.argmax(axis=1) if len(shares) else np.empty(0, np.int64)
+
+
 def lid_176() -> FastText:
     return assets.load(LID_176, FastText.load)
-
-
-def aligned(table: NDArray[np.int8]) -> NDArray[np.int8]:
-    """The table in rows of whole cache lines, columns of 0 behind: a quarter faster."""
-    rows, columns = table.shape
-    width = -(-columns // ROW) * ROW
-    room = np.zeros(rows * width + ROW, np.int8)
-    begin = -room.ctypes.data % ROW
-    whole = room[begin : begin + rows * width].reshape(rows, width)
-    whole[:, :columns] = table
-    return whole
 
 
 def prepare(

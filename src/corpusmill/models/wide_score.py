@@ -31,6 +31,7 @@ class Wide(NamedTuple):
     table     (n-grams + 1, classes) int8: log of P(n-gram|class) / P(n-gram|any class) in `step`s; row 0 is 0
     ceiling   (n-grams + 1,) int8: the largest of the row that belongs to a language
     prior     (classes,) float32
+    expected  (classes,) float32: misfit of a text that has each n-gram as often as the class; see `name_texts`
     name      (classes,) int32: which name a class has; NO_NAME for the class of what is no language
     logs      (COUNTS,) int32: log(1 + count) in UNITs
     step      what 1 in `table` is
@@ -42,6 +43,7 @@ class Wide(NamedTuple):
     table: NDArray[np.int8]
     ceiling: NDArray[np.int8]
     prior: NDArray[np.float32]
+    expected: NDArray[np.float32]
     name: NDArray[np.int32]
     logs: NDArray[np.int32]
     step: float
@@ -228,12 +230,14 @@ def name_texts(
     heat: float,
     shares: NDArray[np.float32],
     misfit: NDArray[np.float32],
+    expected: NDArray[np.float32],
 ) -> None:
     """The share of each name, and how badly the likeliest class fits each text.
 
     shares   (texts, names) written: the softmax of score * heat / sqrt(bytes), summed over the classes of a name. The
              n-grams of a text are not independent: without that factor nearly every share is 0 or 1.
     misfit   (texts,) written: how far the likeliest class's score is below `best`, per weight
+    expected (texts,) written: the misfit that is expected of a text of that class
     """
     classes = len(model.prior)
     full = np.empty(classes, np.float64)
@@ -245,9 +249,11 @@ def name_texts(
                 top = c
         shares[i, :] = 0
         misfit[i] = 0
+        expected[i] = 0
         if weights[i] == 0:
             continue
         misfit[i] = np.float32((best[i] - scores[i, top]) * UNIT / weights[i])
+        expected[i] = model.expected[top]
         factor = heat / np.sqrt(offsets[i + 1] - offsets[i] + 1.0)
         total = 0.0
         for c in range(classes):

@@ -6,7 +6,7 @@ annotate/pii counts them and redact/pii replaces them; both look here, so that t
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.text.buffers import view
 from corpusmill.text.pii import IPV4, IPV6, KINDS, Forms, ids, pii_spans
+from corpusmill.text.pii.networks import address_of
 from corpusmill.text.pii.phones import COUNTRIES
 from corpusmill.text.secrets import merged
 
@@ -179,7 +180,7 @@ class _Search:
 
     def __call__(self, texts: pa.LargeStringArray, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         more = self.forms == "any"
-        forms = Forms(more, not self.public_only, more, _Rows(self.regions, rows))
+        forms = Forms(more, not self.public_only, more, _Rows(self.regions, rows), networks=more)
         spans = pii_spans(texts, [name for name in self.names if name in KINDS], forms)
         if numbers := [name for name in self.names if name not in KINDS]:
             found = ids.id_spans(view(texts), numbers)
@@ -243,6 +244,9 @@ NOT_PUBLIC = tuple(
 )
 
 
+TRANSLATED = ip_network("64:ff9b::/96")  # IPv4 behind NAT64, RFC 6052
+
+
 def not_public(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(spans,) whether each is an IP address that is not public; the kinds are those of `corpusmill.text.pii`."""
     mask = np.zeros(len(spans), bool)
@@ -259,12 +263,15 @@ def not_public(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[
 
 @lru_cache(4096)
 def is_public(address: str) -> bool:
-    """Whether an IP address is in none of the networks NOT_PUBLIC; IPv4 in the form of IPv6 is judged as IPv4.
+    """Whether an IP address is in none of the networks NOT_PUBLIC; IPv4 in the form of IPv6 is judged as IPv4, and a
+    network by its first address.
 
     >>> is_public("192.168.1.1"), is_public("::ffff:10.0.0.1"), is_public("192.0.2.1"), is_public("8.8.8.8")
     (False, False, True, True)
     """
-    ip = ip_address(address)
+    ip = ip_address(address_of(address))
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
+    elif ip in TRANSLATED:
+        ip = IPv4Address(int(ip) & 0xFFFFFFFF)
     return not any(ip in network for network in NOT_PUBLIC)

@@ -46,6 +46,11 @@ Measures of a document:
     integrity      length, and flags of damage: markup, code, white space, encoding
     shapes         what each line is made of
     c4             C4's line rules: documents in, cleaned documents out
+    latex          LaTeX sources: macros expanded, `latex_text` says what they say
+    pdf_layout     lines of text on pages, in the order of reading
+    rights         what a page and its server say of its use
+    robots         robots.txt: which agents it keeps from an address
+    licences       the licence that the markup of a page names
     lexicon        where words of a list are, also in disguise
 
 URLs:
@@ -58,6 +63,13 @@ Personal data in a document:
     pii            addresses and numbers of people and machines (a folder)
     secrets        keys, tokens, wallets, passwords
 
+Source trees, in plain Python:
+
+    code_files     the language of a file, and whether it was generated, minified, copied in, or is a test
+    licence_texts  the licence of a file or a repository: by tag, text or notice
+    gitignore      patterns of .gitignore and .gitattributes
+    imports        which files of a repository a file needs, and their order
+
 Matching across the corpus:
 
     fold           text in the form in which copies are compared
@@ -68,6 +80,8 @@ Matching across the corpus:
     pieces         lines and paragraphs as the unit of deduplication
     repeats        which records of a stream occurred before
     passages       windows of tokens, for repeated substrings
+    components     which documents are connected by pairs
+    suffixes       a sparse suffix array, to find any passage
     overlap        an index of n-grams, and where they occur in documents
     near           short items in spite of wrong words
 

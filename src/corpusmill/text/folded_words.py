@@ -6,16 +6,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text import simd
+from corpusmill.text.buffers import PAD, Text, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.fold import CAPITAL_SIGMA, number_end
-from corpusmill.text.lowlevel import load8
+from corpusmill.text.lowlevel import borrowed, copy_bytes, load8, lowest_bit
 from corpusmill.text.unicode import GAP, MAPPED, NUMBER, Folding, decode, folding, place
 
+_letters = simd.masks(simd.ascii_letter)
 
-def folded_words(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+
+def folded_words(
+    texts: pa.LargeStringArray, most: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The span of the original text of every word of `fold(texts)`.
 
+    most      (documents,) how many words of each are asked for, the first ones; None for all
     returns   (words, 2) first byte and end, from the beginning of the text; and (documents + 1,) the first word of each
               document
 
@@ -24,31 +30,67 @@ def folded_words(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray
     """
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)
-    spans = np.empty((int(text.offsets[-1] - text.offsets[0]) // 2 + len(text.offsets), 2), np.int64)
-    _folded_words(text, folding(), offsets, spans)
+    sizes = np.diff(text.offsets)
+    limits = sizes if most is None else np.minimum(most, sizes)
+    spans = np.empty((int(np.minimum(limits, sizes // 2 + 1).sum()) + 1, 2), np.int64)
+    _folded_words(text, limits, folding(), offsets, spans)
     return spans[: offsets[-1]], offsets
 
 
+def texts_at(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeStringArray:
+    """The text of each of the spans, (spans, 3): document, first byte, end."""
+    text = view(texts)
+    ends = np.zeros(len(spans) + 1, np.int64)
+    np.cumsum(spans[:, 2] - spans[:, 1], out=ends[1:])
+    out = np.empty(int(ends[-1]) + PAD, np.uint8)
+    _copy(text, spans, ends, out)
+    return to_arrow(out, ends)
+
+
 @kernel
-def _folded_words(text: Text, folding: Folding, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
+def _copy(text: Text, spans: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
+    for i in range(len(spans)):
+        size = ends[i + 1] - ends[i]
+        copy_bytes(text.data, text.offsets[spans[i, 0]] + spans[i, 1], size, out, ends[i])
+
+
+@kernel
+def _folded_words(
+    text: Text, limits: NDArray[np.int64], folding: Folding, offsets: NDArray[np.int64], spans: NDArray[np.int64]
+) -> None:
     words = 0
     for d in range(len(offsets) - 1):
-        words = _words_of(text.data, text.offsets[d], text.offsets[d + 1], folding, spans, words)
+        words = _words_of(text.data, text.offsets[d], text.offsets[d + 1], limits[d], folding, spans, words)
         offsets[d + 1] = words
 
 
 @kernel
-def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDArray[np.int64], words: int) -> int:
-    """Append the words of data[lo:hi]; returns the new number of words."""
+def _words_of(
+    data: NDArray[np.uint8], lo: int, hi: int, limit: int, f: Folding, spans: NDArray[np.int64], words: int
+) -> int:
+    """Append the first words of data[lo:hi], up to `limit`; returns the new number of words."""
+    data = borrowed(data)
     start: Any = lo
     written: Any = 0  # bytes that the word folds to: a combining mark alone is not a word
     at = lo
-    while at < hi:
+    limit += words
+    while at < hi and words < limit:
         byte = load8(data, at)
-        if byte < 0x80 and f.ascii[np.intp(byte)] > 1:
-            written += 1
-            at += 1
-            continue
+        if byte < 0x80:
+            if f.ascii[np.intp(byte)] > 1:
+                (letters,) = _letters(data, at)
+                run = min(max(lowest_bit(~letters), 1), hi - at)
+                written += run
+                at += run
+                continue
+            if f.ascii[np.intp(byte)] == 0:
+                if written > 0:
+                    spans[words, 0], spans[words, 1] = start - lo, at - lo
+                    words += 1
+                written = 0
+                at += 1
+                start = at
+                continue
         code_point, size = decode(data, at)
         where = place(f.block_of, code_point)
         kind = f.kinds[where]
@@ -67,11 +109,13 @@ def _words_of(data: NDArray[np.uint8], lo: int, hi: int, f: Folding, spans: NDAr
         mapped = kind & MAPPED and code_point != CAPITAL_SIGMA
         written += f.places[where] & 0xFF if mapped else size
         at += size
-    if written > 0:
+    if written > 0 and words < limit:
         spans[words, 0], spans[words, 1] = start - lo, hi - lo
         words += 1
     return words
 
 
 def warm_up() -> None:
-    folded_words(pa.array(["É 1.5"], pa.large_string()))
+    texts = pa.array(["É 1.5"], pa.large_string())
+    folded_words(texts)
+    texts_at(texts, np.array([[0, 0, 1]]))

@@ -29,10 +29,10 @@ from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash, word_hashes
-from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, load64, lowest_bit
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, load64, lowest_bit
 from corpusmill.text.runs import run_finder
 from corpusmill.text.spans import below
-from corpusmill.text.unicode import ALNUM, Classes, class_of, classes, decode
+from corpusmill.text.unicode import ALNUM, Classes, borrowed_classes, class_of, classes, decode
 
 MARKS = "@$!*"
 SUBSTITUTES = {
@@ -149,7 +149,11 @@ def find_words(texts: pa.LargeStringArray, words: Words) -> tuple[NDArray[np.int
 def _find(text: Text, words: Words, classes: Classes, counts: NDArray[np.int64], hits: NDArray[np.int64]) -> int:
     total = 0
     form = np.empty(ROOM, np.uint8)
-    data = text.data
+    # References to what is handed on for every word would be counted, which takes longer than to look at it.
+    data, classes = borrowed(text.data), borrowed_classes(classes)
+    words = Words(
+        borrowed(words.slots), borrowed(words.letters), borrowed(words.start), borrowed(words.first), words.longest
+    )
     for d in range(len(counts)):
         base, hi = text.offsets[d], text.offsets[d + 1]
         at: Any = base

@@ -73,6 +73,20 @@ def lowest_bit(typingctx: Any, x: Any) -> Any:
 
 
 @intrinsic
+def highest_zeros(typingctx: Any, x: Any) -> Any:
+    """uint64 -> how many of its highest bits are not set."""
+    from llvmlite import ir
+    from numba import types
+
+    signature = types.intp(types.uint64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return signature, codegen
+
+
+@intrinsic
 def count_bits(typingctx: Any, x: Any) -> Any:
     """uint64 -> how many of its bits are set."""
     from numba import types

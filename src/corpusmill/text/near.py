@@ -4,7 +4,8 @@ A misspelt word in the middle of a question of twelve words leaves no eight in a
 words is also held beside the text word by word, wherever one of its seeds occurs. Its seeds are as many runs of three
 words without a word in common as it has room for, W // 3 of W words: wherever W // 3 - 1 words are wrong, a seed is
 whole (Jokinen and Ukkonen 1991, doi:10.1007/3-540-54345-7_67, on q-grams). Those runs are taken that
-are rarest by the frequency of their words among the items, so that few places of ordinary text are looked at.
+are rarest by the frequency of their words among the items, so that few places of ordinary text are looked at. A run
+that more than PLACES items share is no seed; an item that loses one has all its other runs instead.
 
 Words are weighted by log2(items / items with the word): a question is that question while its telling words are there.
 """
@@ -128,7 +129,9 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     item = np.repeat(chosen, rooms).astype(np.int32)
     at = np.empty(len(item), np.int32)
     runs = np.empty(len(item), np.uint64)
-    _seeds(every, weight, _shared(every), starts, chosen, at, runs)
+    all_runs, shared = _shared(every)
+    _seeds(every, weight, shared, starts, chosen, at, runs)
+    item, at, runs = _with_others(item, at, runs, all_runs, shared, starts)
     order = np.lexsort((at, item, runs))
     order = order[runs[order] != NO_BITS]
     runs, item, at = runs[order], item[order], at[order]
@@ -242,14 +245,38 @@ def _holding(
         holding[item] = count[find(table, mask, key)]
 
 
-def _shared(every: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(words,) whether the run that begins at a word is in more than PLACES places; runs go on into the next item."""
+def _with_others(
+    item: NDArray[np.int32],
+    at: NDArray[np.int32],
+    runs: NDArray[np.uint64],
+    all_runs: NDArray[np.uint64],
+    shared: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64]]:
+    """The seeds, and of each item that lost one because too many share it ("what is a") all other runs, which may stand
+    across its seeds: else one wrong word would hide a question of six."""
+    lost = np.unique(item[runs == NO_BITS])
+    room = (starts[lost + 1] - starts[lost] - SEED + 1).astype(np.int64)
+    of = np.repeat(lost.astype(np.int64), room)
+    place = np.arange(len(of)) - np.repeat(np.cumsum(room) - room, room)
+    own = ~shared[starts[of] + place] & ~np.isin(of * (LONGEST + 1) + place, item.astype(np.int64) * (LONGEST + 1) + at)
+    of, place = of[own], place[own]
+    return (
+        np.concatenate([item, of.astype(np.int32)]),
+        np.concatenate([at, place.astype(np.int32)]),
+        np.concatenate([runs, all_runs[starts[of] + place]]),
+    )
+
+
+def _shared(every: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """(words,) the run that begins at each word, and whether it is in more than PLACES places; runs go on into the next
+    item."""
     runs = np.zeros(len(every), np.uint64)
     if len(every) >= SEED:
         _runs(every, runs)
     _, number, count = np.unique(runs, return_inverse=True, return_counts=True)
     shared: NDArray[np.bool_] = (count > PLACES)[number]
-    return shared
+    return runs, shared
 
 
 @kernel

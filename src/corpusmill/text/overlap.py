@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
-from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U
+from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, borrowed
 from corpusmill.text.near import NOTHING, SEED, Near, Words, held_beside, is_close, wrong_words
 from corpusmill.text.near import build as build_near
 from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
@@ -164,8 +164,56 @@ def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = No
         passages.insert(0, joined[: _join(rows, index.words, index.n, joined)])
     found = np.concatenate([*passages, beside[:0]])
     if any(map(len, passages[len(rows) > 0 :])):  # what is held beside an item is found by several seeds, and unsorted
-        found = np.unique(found)
+        found = found[np.lexsort([found[field] for field in reversed(PASSAGE.names or ())])]
+        found = found[np.append(True, found[1:] != found[:-1])]
     return found
+
+
+def best_passages(passages: NDArray[Any], overlap: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of passages: the best of each item in each document, and of these the best of each document.
+
+    passages   as `find_items` returns them; overlap: (passages,)
+
+    Better is the passage with more overlap, more words covered, the smaller number of the item, more n-grams, and the
+    earlier one, in this order.
+    """
+    of_items, of_documents = np.empty(len(passages), np.int64), np.empty(len(passages), np.int64)
+    items, documents = _best(passages, overlap, of_items, of_documents)
+    return of_items[:items].copy(), of_documents[:documents].copy()
+
+
+@kernel
+def _best(
+    passages: Any, overlap: NDArray[np.float64], of_items: NDArray[np.int64], of_documents: NDArray[np.int64]
+) -> Any:
+    items = documents = 0
+    for i in range(len(passages)):
+        passage = passages[i]
+        if i > 0 and passages[i - 1]["document"] == passage["document"]:
+            if passages[i - 1]["item"] == passage["item"]:
+                best = passages[of_items[items - 1]]
+                more = overlap[i] - overlap[of_items[items - 1]]
+                if more == 0:
+                    more = float(passage["covered"] - best["covered"])
+                    if more == 0:
+                        more = float(passage["grams"] - best["grams"])
+                if more > 0:
+                    of_items[items - 1] = i
+            else:
+                of_items[items] = i
+                items += 1
+            best = passages[of_documents[documents - 1]]
+            more = overlap[i] - overlap[of_documents[documents - 1]]
+            if more == 0:
+                more = float(passage["covered"] - best["covered"])
+                if more == 0 and passage["item"] == best["item"]:
+                    more = float(passage["grams"] - best["grams"])
+            if more > 0:
+                of_documents[documents - 1] = i
+        else:
+            of_items[items], of_documents[documents] = i, i
+            items, documents = items + 1, documents + 1
+    return items, documents
 
 
 @inlined
@@ -262,39 +310,78 @@ def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count
     return count
 
 
+@inlined
+def _add_phrases(
+    index: Index,
+    key: Bits,
+    prefix: NDArray[np.uint64],
+    powers: NDArray[np.uint64],
+    words: int,
+    i: int,
+    document: int,
+    matches: Any,
+    count: Any,
+) -> Any:
+    """Write a match for every place of the phrases at word i, whose seed has this key."""
+    seed = _entry(index, key)
+    if seed >= 0 and index.lengths[seed] != NO_BITS:
+        for length in range(index.phrase, min(index.n, words - i + 1)):
+            if (index.lengths[seed] >> U(length)) & ONE:
+                entry = _entry(index, _hash_run(prefix, powers, i, length))
+                if entry >= 0:
+                    count = _add(index, entry, document, i, matches, count)
+    return count
+
+
 @kernel
 def _find(text: Text, index: Index, near: Near, document: int, matches: Any, beside: Any) -> Any:
     """Write the matches of documents from `document` on; returns the first document without room, the matches, and the
     passages that are held beside items, written."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
-    prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
+    prefix = np.empty(most // 2 + 3, np.uint64)
+    return _find_with(text, index, near, document, start, end, prefix, _powers(), matches, beside)
+
+
+@kernel
+def _find_with(
+    text: Text,
+    index: Index,
+    near: Near,
+    document: int,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    prefix: NDArray[np.uint64],
+    powers: NDArray[np.uint64],
+    matches: Any,
+    beside: Any,
+) -> Any:
+    """`_find`, with room for the words of the longest document."""
     found = Words(text.data, prefix, start, end)
-    # Taken out of the tuples once: there, each look at an array counts a reference.
-    n, shift, runs, near_shift, seeds = index.n, index.shift, index.filter, near.shift, near.filter
-    seed_keys, seed_entry, seed_first, near_item, near_at = near.keys, near.entry, near.first, near.item, near.at
-    item_begin, item_word = near.begin, near.word
+    # Taken out of the tuples once, and borrowed: there, each look at an array counts a reference.
+    data, start, end = borrowed(text.data), borrowed(start), borrowed(end)
+    prefix, powers = borrowed(prefix), borrowed(powers)
+    n, phrase, shift, runs = index.n, index.phrase, index.shift, borrowed(index.filter)
+    near_shift, seeds = near.shift, borrowed(near.filter)
+    seed_keys, seed_entry, seed_first = borrowed(near.keys), borrowed(near.entry), borrowed(near.first)
+    near_item, near_at = borrowed(near.item), borrowed(near.at)
+    item_begin, item_word = borrowed(near.begin), borrowed(near.word)
     has_seeds = len(near_item) > 0
     count = close = 0
     for d in range(document, len(text.offsets) - 1):
         before, close_before = count, close
-        words = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
-        _hash_words(text.data, words, start, end, prefix)
+        words = word_places(data, text.offsets[d], text.offsets[d + 1], start, end)
+        _hash_words(data, words, start, end, prefix)
         for i in range(words - n + 1):
             key = _hash_run(prefix, powers, i, n)
             if may_have(runs, shift, key):
                 entry = _entry(index, key)
                 if entry >= 0:
                     count = _add(index, entry, d, i, matches, count)
-        for i in range(words - index.phrase + 1 if index.phrase < index.n else 0):
-            seed = _entry(index, _hash_run(prefix, powers, i, index.phrase))
-            if seed < 0 or index.lengths[seed] == NO_BITS:
-                continue
-            for length in range(index.phrase, min(index.n, words - i + 1)):
-                if (index.lengths[seed] >> U(length)) & ONE:
-                    entry = _entry(index, _hash_run(prefix, powers, i, length))
-                    if entry >= 0:
-                        count = _add(index, entry, d, i, matches, count)
+        for i in range(words - phrase + 1 if phrase < n else 0):
+            key = _hash_run(prefix, powers, i, phrase)
+            if may_have(runs, shift, key):
+                count = _add_phrases(index, key, prefix, powers, words, i, d, matches, count)
         for i in range(words - SEED + 1 if has_seeds else 0):
             key = _hash_run(prefix, powers, i, SEED)
             if not may_have(seeds, near_shift, key):
@@ -364,4 +451,5 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
 
 def warm_up() -> None:
     folded = pa.array(["a b c d", "a b"], pa.large_string())
-    find_items(folded, build(folded, 3, 2, 10), build_near(folded, 1, 1))
+    found = find_items(folded, build(folded, 3, 2, 10), build_near(folded, 1, 1))
+    best_passages(found, np.ones(len(found)))

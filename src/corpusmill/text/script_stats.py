@@ -14,7 +14,7 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.grams import gram_statistics
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lines import line_statistics, paragraph_statistics
-from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, count_bits
+from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, count_bits, load8
 from corpusmill.text.script_words import find_script_words
 from corpusmill.text.sets import find, never_zero, slots_for
 from corpusmill.text.spacy_rules import Rules
@@ -26,6 +26,7 @@ from corpusmill.text.unicode import Classes, classes
 from corpusmill.text.words import measure_words
 
 MOST = 64  # words of a list
+SYLLABLE = 3  # bytes of one of Hangul
 SPREAD = U(0x9E3779B97F4A7C15)
 
 
@@ -101,6 +102,9 @@ def _key(hash: Bits, number: Any) -> Bits:
 def listed_words(texts: pa.LargeStringArray, number: NDArray[np.int64], lists: Lists) -> NDArray[np.int64]:
     """(documents,) how many different words of its list occur in each document, as written; -1 without a list.
 
+    A Korean word also counts as what it ends with, of one or two syllables: particles and endings are written to the
+    word before them, and are words of their own in lists.
+
     number   (documents,) which of the lists; -1: none
     """
     text = view(texts)
@@ -114,7 +118,6 @@ def _listed(text: Text, rules: Rules, number: NDArray[np.int64], lists: Lists, o
     room = longest(text.offsets) + 1
     found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
     spans = Spans(np.empty(room, np.int32), np.empty(room, np.int32))
-    mask = len(lists.slots) - 1
     for d in range(len(out)):
         out[d] = -1
         if number[d] < 0:
@@ -122,11 +125,33 @@ def _listed(text: Text, rules: Rules, number: NDArray[np.int64], lists: Lists, o
         lo = text.offsets[d]
         seen = NO_BITS
         for w in range(find_script_words(text.data, lo, text.offsets[d + 1], rules, found, spans)):
-            word = quick_hash(text.data, lo + spans.start[w], spans.end[w] - spans.start[w])
-            at = find(lists.slots, mask, _key(word, number[d]))
-            if lists.slots[at] != NO_BITS:
-                seen |= ONE << U(lists.bit[at])
+            start, end = lo + spans.start[w], lo + spans.end[w]
+            seen |= _place(text.data, start, end, number[d], lists)
+            syllable = end
+            for _ in range(2):
+                syllable -= SYLLABLE
+                if syllable <= start or not is_korean(text.data, syllable):
+                    break
+                seen |= _place(text.data, syllable, end, number[d], lists)
         out[d] = count_bits(seen)
+
+
+@inlined
+def _place(data: NDArray[np.uint8], start: Any, end: Any, number: Any, lists: Lists) -> Bits:
+    """The bit of the word data[start:end] in the list of this number; none if it is not in it."""
+    at = find(lists.slots, len(lists.slots) - 1, _key(quick_hash(data, start, end - start), number))
+    return NO_BITS if lists.slots[at] == NO_BITS else ONE << U(lists.bit[at])
+
+
+@inlined
+def is_korean(data: NDArray[np.uint8], at: Any) -> bool:
+    """Whether data[at:at + 3] is a syllable of Hangul, U+AC00 to U+D7A3, or another three bytes that begin so."""
+    first, second, third = load8(data, at), load8(data, at + 1), load8(data, at + 2)
+    if first == 0xEA:
+        return bool(second >= 0xB0)
+    if first == 0xED:
+        return bool(second < 0x9E or (second == 0x9E and third <= 0xA3))
+    return bool(first in (0xEB, 0xEC))
 
 
 def warm_up() -> None:

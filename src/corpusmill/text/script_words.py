@@ -4,6 +4,7 @@ r"""Words in text of any script: those of `spacy_words`, cut further where the s
                                  each mark of Chinese and Japanese punctuation
     Katakana                     each run is one
     Thai, Lao, Khmer, Burmese    each syllable, about; see below
+    Tibetan                      each syllable, with the tsheg behind it; so is each mark of punctuation
     anything else                what stands between those
 
 Syllables are found without a dictionary. A Thai or Lao one begins at a vowel that is written before its consonant, and
@@ -28,9 +29,10 @@ from corpusmill.text.spacy_words import Found, Spans, find_spacy_words, make_fou
 from corpusmill.text.spans import longest
 from corpusmill.text.unicode import decode
 
-OTHER, SINGLE, KATAKANA, THAI, KHMER, BURMESE = range(6)
+OTHER, SINGLE, KATAKANA, THAI, KHMER, BURMESE, TIBETAN = range(7)
 LEAST_LEAD = 0xE0  # the first byte of every character from U+0800 on: all of these scripts are beyond it
 STACKER, ASAT, DOT_BELOW, COENG = 0x1039, 0x103A, 0x1037, 0x17D2
+TSHEG, TSHEG_NO_BREAK = 0x0F0B, 0x0F0C
 
 
 def script_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
@@ -105,6 +107,9 @@ def kind_of(point: Any) -> Any:
         at = point & 0x7F
         is_letter = 0x01 <= at <= 0x3A or 0x40 <= at <= 0x4E or 0x5C <= at <= 0x5F
         return THAI if is_letter else OTHER
+    if point < 0x1000:
+        is_letter = point == 0x0F00 or 0x0F18 <= point <= 0x0F39 or 0x0F3E <= point <= 0x0FBC
+        return TIBETAN if is_letter or TSHEG <= point <= TSHEG_NO_BREAK else SINGLE
     if 0x1000 <= point <= 0x103F or 0x1050 <= point <= 0x109F:
         return BURMESE
     if 0x1780 <= point <= 0x17D3 or point == 0x17DD:
@@ -150,6 +155,8 @@ def begins(data: NDArray[np.uint8], after: Any, end: Any, kind: Any, before: Any
         if mark == DOT_BELOW and after + 3 < end:  # each of these letters and marks takes three bytes
             mark = np.int64(decode(data, after + 3)[0])
         return bool(mark not in (ASAT, STACKER))
+    if kind == TIBETAN:
+        return bool(TSHEG <= before <= TSHEG_NO_BREAK) and not TSHEG <= point <= TSHEG_NO_BREAK
     return False
 
 

@@ -9,9 +9,20 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, load8, lowest_bit
+from corpusmill.text.lowlevel import NO_BITS, ONE, borrowed, load8, lowest_bit
 from corpusmill.text.spans import below
-from corpusmill.text.unicode import ALNUM, LOWER, SPACE, TERMINAL, Classes, class_of, classes, decode, last_class
+from corpusmill.text.unicode import (
+    ALNUM,
+    LOWER,
+    SPACE,
+    TERMINAL,
+    Classes,
+    borrowed_classes,
+    class_of,
+    classes,
+    decode,
+    last_class,
+)
 
 LF, DOT = 10, 46
 
@@ -47,11 +58,11 @@ def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArr
     """
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)
-    _count_all(text, classes(), offsets[1:])
-    np.cumsum(offsets, out=offsets)
-    spans = np.empty((int(offsets[-1]), 2), np.int64)
-    _spans_all(text, offsets, classes(), spans)
-    return spans, offsets
+    # A sentence and its end have two bytes at least, all but the last one of a text. Room that is not written takes
+    # no memory, and to count them first would take as long as to find them.
+    room = np.empty((int(text.offsets[-1] - text.offsets[0]) // 2 + len(text.offsets), 2), np.int64)
+    _spans_all(text, classes(), offsets, room)
+    return room[: offsets[-1]].copy(), offsets
 
 
 @kernel
@@ -62,14 +73,17 @@ def _count_all(text: Text, classes: Classes, out: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _spans_all(text: Text, offsets: NDArray[np.int64], classes: Classes, spans: NDArray[np.int64]) -> None:
+def _spans_all(text: Text, classes: Classes, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
     for d in range(len(offsets) - 1):
-        _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] : offsets[d + 1]])
+        found = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] :])
+        offsets[d + 1] = offsets[d] + found
 
 
 @kernel
 def _walk(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, spans: NDArray[np.int64]) -> int:
     """The number of sentences of data[lo:hi]; as many as `spans`, (sentences, 2), has room for are written there."""
+    # References to what is handed on for every sentence would be counted.
+    data, classes, spans = borrowed(data), borrowed_classes(classes), borrowed(spans)
     sentences = 0
     begin = done = lo
     for block in range(lo, hi, 64):

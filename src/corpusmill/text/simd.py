@@ -73,6 +73,22 @@ def either(*tests: Test) -> Test:
     return test
 
 
+def followed(first: Test, second: Test) -> Test:
+    """Whether a byte passes the first test and the next byte the second; reads one byte more than the 64."""
+
+    def test(builder: Any, v: Any) -> Any:
+        from llvmlite import ir
+
+        base = builder.bitcast(v.operands[0], ir.IntType(8).as_pointer())
+        following = builder.load(
+            builder.bitcast(builder.gep(base, [ir.Constant(ir.IntType(64), 1)]), _bytes(64).as_pointer())
+        )
+        following.align = 1
+        return builder.and_(first(builder, v), second(builder, following))
+
+    return test
+
+
 def ascii_letter(builder: Any, v: Any) -> Any:
     return between(ord("a"), ord("z"))(builder, builder.or_(v, _splat(0x20)))
 

@@ -15,6 +15,7 @@ from corpusmill.storage import FileInfo, expand
 
 Documents = Literal["file", "line", "paragraph", "article"]
 PIECE_BYTES = 64 << 20
+NO_TEXT = ("latex", "mediawiki")  # readers of markup that is not HTML, which a step of a recipe takes off
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
     Raises InputError if a path matches nothing, or no reader has the suffix of a file.
     """
     of_text = {"separator": "\n"} if documents == "line" else {"document": documents}
-    readers = [read.find(name)(**(of_text if name == "text" else {})) for name in read.names()]
+    known = [name for name in read.names() if name not in NO_TEXT]
+    readers = [read.find(name)(**(of_text if name == "text" else {})) for name in known]
     suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
     counts, parts = ReadCounts(), []
     files = expand(list(paths), suffixes)

@@ -24,15 +24,16 @@ from corpusmill.text.near import NOTHING, Near
 from corpusmill.text.overlap import ARRAYS, WIDEST, Index, build
 from corpusmill.text.sets import shift_of
 
-FORMAT = 3  # of the files, and of how items are indexed: a change rebuilds every index
+FORMAT = 5  # of the files, and of how items are indexed: a change rebuilds every index
 WORDS = re.compile(r"\w+")
+SHOWN = 60  # words of a passage and of a question, kept as evidence
 
 
 @dataclass(frozen=True)
 class Benchmarks:
     """The items of benchmarks, and an index that finds them in text.
 
-    benchmark, id, question   (items,) each
+    benchmark, id, asked      (items,) each; `asked` is the beginning of the question
     answers                   (items,) any of them is right; empty where an item has none
     material                  (items,) whether it is ordinary public text: what is found of it counts apart
     near                      leads to short items in spite of wrong words; to none if that is not asked for
@@ -40,7 +41,7 @@ class Benchmarks:
 
     benchmark: pa.Array
     id: pa.Array
-    question: pa.Array
+    asked: pa.Array
     answers: pa.Array
     material: NDArray[np.bool_]
     index: Index
@@ -114,8 +115,10 @@ def benchmarks(
             np.save(folder / f"{name}.npy", getattr(index, name))
         for name in near.ARRAYS:
             np.save(folder / f"near-{name}.npy", getattr(short, name))
-        with pa.OSFile(str(folder / "items.arrow"), "wb") as file, pa.ipc.new_file(file, items.schema) as writer:
-            writer.write_table(items)
+        asked = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
+        kept = items.select(["benchmark", "id", "answers", "is_context"]).append_column("asked", pa.array(asked))
+        with pa.OSFile(str(folder / "items.arrow"), "wb") as file, pa.ipc.new_file(file, kept.schema) as writer:
+            writer.write_table(kept)
 
     return _open(assets.derived(cache_folder(), f"ngrams-{digest}", make), n, shortest, public)
 
@@ -148,10 +151,10 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
     short = {name: mapped(f"near-{name}") for name in near.ARRAYS}
     phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
-    benchmark, name, question, answers = (_one(items[each]) for each in ("benchmark", "id", "question", "answers"))
+    benchmark, name, asked, answers = (_one(items[each]) for each in ("benchmark", "id", "asked", "answers"))
     index = Index(n, phrase, shift_of(arrays["filter"]), **arrays)
     leading = Near(shift_of(short["filter"]), **short)
-    return Benchmarks(benchmark, name, question, answers, _material(items, public), index, leading)
+    return Benchmarks(benchmark, name, asked, answers, _material(items, public), index, leading)
 
 
 def _material(items: pa.Table, patterns: tuple[str, ...]) -> NDArray[np.bool_]:

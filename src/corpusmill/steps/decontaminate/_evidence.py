@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.steps.decontaminate._benchmarks import Benchmarks
-from corpusmill.text.buffers import view
-from corpusmill.text.folded_words import folded_words
+from corpusmill.steps.decontaminate._benchmarks import SHOWN, Benchmarks
+from corpusmill.text.folded_words import folded_words, texts_at
+from corpusmill.text.overlap import best_passages
 
 HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
 SIGNALS = {
@@ -22,7 +22,6 @@ SIGNALS = {
     "hits": pa.list_(HIT),
     "material": pa.list_(HIT),
 }
-SHOWN = 60  # words of the passage and of the question, kept as evidence
 AROUND = 20  # words before and after the passage
 
 
@@ -34,45 +33,44 @@ def nothing_found(documents: int) -> dict[str, pa.Array]:
 def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], least: float) -> dict[str, pa.Array]:
     """The signals of a batch from the passages in it; `least` is the overlap of a hit."""
     public = items.material[passages["item"]]
-    material = _best(passages[public], items)
-    passages = _best(passages[~public], items)
-    overlap = items.overlap(passages)
-    documents, best = np.unique(passages["document"], return_index=True)
-    shown = passages[best]
-    first, end = shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)
+    material = _hits(passages[public], items, least)[0]
+    hits, shown, overlap = _hits(passages[~public], items, least)
+    documents, first, end = shown["document"], shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)
     # In one call: to find the words of the documents takes most of the time.
     starts, stops = np.concatenate([first - AROUND, first, end]), np.concatenate([first, end, end + AROUND])
-    around = texts_at(text, places(text, np.tile(shown, 3), starts, stops))
+    around = texts_at(text, places(text, np.tile(shown, 3), starts, stops)).cast(pa.string())
     row = np.full(len(text), -1)  # of each document in the arrays of best matches; -1 becomes null
     row[documents] = np.arange(len(documents))
     at = pa.array(row, mask=row < 0)
-    named = pa.array(shown["item"], pa.int32())
-    asked = [" ".join(question.split()[:SHOWN]) for question in items.question.take(named).to_pylist()]
+    named = pa.array(shown["item"], pa.int32()).take(at)
     found = {
         "benchmark": items.benchmark.take(named),
         "item": items.id.take(named),
-        "asked": pa.array(asked, pa.string()),
+        "asked": items.asked.take(named),
     }
     for number, name in enumerate(("before", "passage", "after")):
-        found[name] = pa.array(around[number * len(shown) : (number + 1) * len(shown)], pa.string())
+        found[name] = around.slice(number * len(shown), len(shown)).take(at)
     score = np.zeros(len(text))
-    score[documents] = overlap[best]
+    score[documents] = overlap
     return {
         "overlap": pa.array(score),
-        **{name: found[name].take(at) for name in SIGNALS if name in found},
-        "hits": _listed(passages[overlap >= least], items, len(text)),
-        "material": _listed(material[items.overlap(material) >= least], items, len(text)),
+        **found,
+        "hits": _listed(hits, items, len(text)),
+        "material": _listed(material, items, len(text)),
     }
 
 
-def _best(passages: NDArray[Any], items: Benchmarks) -> NDArray[Any]:
-    """The best passage of each item in each document, by document, the best first."""
-    document, item, overlap = passages["document"], passages["item"], items.overlap(passages)
-    order = np.lexsort((passages["first"], -passages["grams"], item, -passages["covered"], -overlap, document))
-    pairs = document[order].astype(np.int64) << 32 | item[order]
-    _, first_of_pair = np.unique(pairs, return_index=True)
-    best: NDArray[Any] = passages[order[np.sort(first_of_pair)]]
-    return best
+def _hits(
+    passages: NDArray[Any], items: Benchmarks, least: float
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """The best passage of each item in each document that has the least overlap, by document, the best first; the best
+    of each document, however little that is, and its overlap."""
+    overlap = items.overlap(passages)
+    of_items, of_documents = best_passages(passages, overlap)
+    enough = of_items[overlap[of_items] >= least]
+    hits, share = passages[enough], overlap[enough]
+    order = np.lexsort((hits["item"], -hits["covered"], -share, hits["document"]))
+    return hits[order], passages[of_documents], overlap[of_documents]
 
 
 def _listed(passages: NDArray[Any], items: Benchmarks, documents: int) -> pa.Array:
@@ -90,19 +88,15 @@ def places(
     """(passages, 3) document, first byte and end of the words [first, end) of each, as far as the document has them; 0
     and 0 of no words."""
     documents, row = np.unique(passages["document"], return_inverse=True)
-    words, offsets = folded_words(text.take(pa.array(documents)))
+    most = np.zeros(len(documents), np.int64)
+    np.maximum.at(most, row, end)
+    words, offsets = folded_words(text.take(pa.array(documents)), most)
     base, count = offsets[row], np.diff(offsets)[row]
     first, end = np.maximum(first, 0), np.minimum(end, count)
     some = first < end
     start = np.where(some, words[base + np.where(some, first, 0), 0], 0)
     stop = np.where(some, words[base + np.where(some, end, 1) - 1, 1], 0)
     return np.stack([passages["document"].astype(np.int64), start, stop], axis=1)
-
-
-def texts_at(text: pa.LargeStringArray, spans: NDArray[np.int64]) -> list[str]:
-    """The text of each of the spans: document, first byte, end."""
-    data, offsets = view(text)
-    return [data[offsets[d] + start : offsets[d] + stop].tobytes().decode() for d, start, stop in spans.tolist()]
 
 
 def merged(spans: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
-from corpusmill.steps.decontaminate._evidence import columns, merged, nothing_found, places, texts_at
+from corpusmill.steps.decontaminate._evidence import columns, merged, nothing_found, places
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.fold import fold
+from corpusmill.text.folded_words import texts_at
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import masked, with_text
@@ -116,7 +117,8 @@ class Ngrams:
         passages = find_items(fold(text), items.index, items.near)
         if self.require_answer and len(passages):
             near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
-            answered = [items.answered(item, around) for item, around in zip(passages["item"], texts_at(text, near))]
+            around = texts_at(text, near).to_pylist()
+            answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
             passages = passages[np.array(answered, bool)]
         least = self.min_overlap or 0.0
         found = columns(text, items, passages, least) if len(passages) else nothing_found(len(docs))

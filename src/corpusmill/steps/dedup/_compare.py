@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.steps.dedup._distinct import sort_distinct
+from corpusmill.steps.sorted_numbers import sort_distinct
 from corpusmill.text.buckets import jaccard, take_sets
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 from corpusmill.unit_io import UnitIO
@@ -56,10 +56,11 @@ class Comparison:
 
 
 class Sets(NamedTuple):
-    """The distinct n-gram hashes of all candidates, in files: what is read of them is given back at once.
+    """The distinct n-gram hashes of some candidates, in files: what is read of them is given back at once.
 
     documents   (candidates,) their numbers, rising
     sizes       (candidates,) int32: of their sets
+    rows        (candidates,) int32: the place of each in its file
     first       (files + 1,) index of each file's first candidate
     """
 
@@ -67,16 +68,23 @@ class Sets(NamedTuple):
     files: Sequence[str]
     documents: NDArray[np.int64]
     sizes: NDArray[np.int32]
+    rows: NDArray[np.int32]
     first: NDArray[np.int64]
 
     @staticmethod
-    def open(io: UnitIO, files: Sequence[str]) -> "Sets":
-        first = np.cumsum([0, *(len(io.arrays(path)["documents"]) for path in files)])
-        documents, sizes = np.empty(first[-1], np.int64), np.empty(first[-1], np.int32)
-        for path, start, end in zip(files, first, first[1:]):
-            arrays = io.arrays(path)
-            documents[start:end], sizes[start:end] = arrays["documents"], np.diff(arrays["offsets"])
-        return Sets(io, files, documents, sizes, first)
+    def open(io: UnitIO, files: Sequence[str], starts: NDArray[np.int64], documents: NDArray[np.int64]) -> "Sets":
+        """
+        starts   (files + 1,) the number of the first document of each file
+        """
+        first = np.searchsorted(documents, starts)
+        sizes, rows = np.empty(len(documents), np.int32), np.empty(len(documents), np.int32)
+        for number in np.flatnonzero(np.diff(first)).tolist():
+            here = slice(first[number], first[number + 1])
+            arrays = io.arrays(files[number])
+            rows[here] = np.searchsorted(arrays["documents"], documents[here])
+            offsets = arrays["offsets"]
+            sizes[here] = offsets[rows[here] + 1] - offsets[rows[here]]
+        return Sets(io, files, documents, sizes, rows, first)
 
     def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(pairs,) the exact similarity of pairs of candidates, which are given by index, and the share of the second's
@@ -103,12 +111,23 @@ class Sets(NamedTuple):
         """The sets of some candidates, by rising index."""
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.sizes[wanted]]))
         hashes = np.empty(offsets[-1], np.uint64)
-        for path, base, end in zip(self.files, self.first, self.first[1:]):
-            first, stop = np.searchsorted(wanted, [base, end])
-            if first < stop:
-                file = self.io.arrays(path)
-                take_sets(file["hashes"], file["offsets"], wanted[first:stop] - base, offsets[first : stop + 1], hashes)
+        cuts = np.searchsorted(wanted, self.first)
+        for number in np.flatnonzero(np.diff(cuts)).tolist():
+            first, stop = cuts[number : number + 2].tolist()
+            file = self.io.arrays(self.files[number])
+            rows = self.rows[wanted[first:stop]].astype(np.int64)
+            take_sets(file["hashes"], file["offsets"], rows, offsets[first : stop + 1], hashes)
         return hashes, offsets
+
+    def ids(self, documents: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """(documents, 16) the ids of some of the candidates, by rising number. Of the first way to compare alone."""
+        wanted = np.searchsorted(self.documents, documents)
+        found = np.empty((len(documents), 16), np.uint8)
+        cuts = np.searchsorted(wanted, self.first)
+        for number in np.flatnonzero(np.diff(cuts)).tolist():
+            here = slice(*cuts[number : number + 2].tolist())
+            found[here] = self.io.arrays(self.files[number])["ids"][self.rows[wanted[here]]]
+        return found
 
 
 class Rejected(NamedTuple):

@@ -1,16 +1,35 @@
-"""Domains that lose nearly all of their documents to near deduplication: a mirror, or pages of one template."""
+"""Domains that lose nearly all of their documents to near deduplication: a mirror, or pages of one template.
+
+A unit of verdicts counts the domains of its documents; one unit adds these counts up, hash by hash, a few at a time.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.facts import Facts
-from corpusmill.steps.corpus import EMPTIED, EMPTIED_LEAST, KeyFiles, dropped_documents
+from corpusmill.keys import KeyStage
+from corpusmill.steps.corpus import (
+    EMPTIED,
+    EMPTIED_LEAST,
+    Everything,
+    KeyFiles,
+    after,
+    digest,
+    dropped_documents,
+    key_files,
+)
+from corpusmill.steps.dedup._duplicates import DuplicateVerdicts
+from corpusmill.steps.verdict_tables import UnitRange
 from corpusmill.text.addresses import parse, site_keys, sites
-from corpusmill.unit_io import UnitIO
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Planned, Stage
 
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`
 MOST = 20  # domains that are named
+TOGETHER = 1 << 20  # counts that are added up at a time
+Sites = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]  # see `write_sites`
 
 
 def site_array(urls: pa.Array) -> dict[str, NDArray[np.uint64]]:
@@ -18,42 +37,104 @@ def site_array(urls: pa.Array) -> dict[str, NDArray[np.uint64]]:
     return {SITE: site_keys(parse(urls)) if len(urls) else np.empty(0, np.uint64)}
 
 
-def emptied(io: UnitIO, files: KeyFiles, dropped: NDArray[np.int64]) -> Facts:
-    """name of a domain -> [documents that came to the step, those that it dropped], of the domains that lost more than
-    EMPTIED of them: of many the MOST that lost most documents.
+@dataclass(frozen=True)
+class NearVerdicts(DuplicateVerdicts):
+    """And the output `sites`: see `write_sites`."""
 
-    dropped   documents of this run, rising. In memory are numbers of these, and of one file of keys
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
+        gone = self.write(inputs, io)
+        write_sites(io, key_files(self.keys, io), inputs, gone)
+
+
+def write_sites(io: UnitIO, files: KeyFiles, units: UnitRange, dropped: NDArray[np.int64]) -> None:
+    """Write `sites`: the domains of some units by hash, rising, how many of their documents came to the step, how many
+    it drops, and the first of these.
+
+    dropped   documents by number, rising
     """
-    own = list(zip(files.keys, files.starts.tolist(), files.starts[1:].tolist()))[files.earlier :]
-    lost = np.concatenate([np.empty(0, np.uint64), *(_sites(io, path, _part(dropped, a, b) - a) for path, a, b in own)])
-    names, counts = np.unique(lost, return_counts=True)
-    enough = (counts >= EMPTIED_LEAST) & (names != 0)
-    names, counts = names[enough], counts[enough]
-    if not len(names):
-        return {}
-    others = dropped_documents(files, io)
-    came = np.zeros(len(names), np.int64)
-    for path, start, end in own:
-        here = np.delete(np.arange(end - start), _part(others, start, end) - start)
-        found = _sites(io, path, here)
-        at = np.searchsorted(names, found)
-        at[at == len(names)] = 0
-        came += np.bincount(at[names[at] == found], minlength=len(names))
-    which = np.flatnonzero(counts > EMPTIED * came)
-    which = which[np.lexsort((names[which], -counts[which]))][:MOST]
-    first = dropped[[int(np.flatnonzero(lost == name)[0]) for name in names[which]]] if len(which) else dropped[:0]
-    called = [_name(io, files, document) for document in first.tolist()]
-    return {name: [int(came[i]), int(counts[i])] for name, i in zip(called, which)}
+    numbers = range(files.earlier + units.first, files.earlier + units.stop)
+    names, lost, first = [np.empty(0, np.uint64)], [np.empty(0, bool)], [np.empty(0, np.int64)]
+    for number in numbers:
+        start, end = files.starts[number : number + 2].tolist()
+        all_ = np.asarray(io.arrays(files.keys[number])[SITE])
+        here = np.setdiff1d(np.arange(end - start), dropped_documents(files, io, number), assume_unique=True)
+        here = here[all_[here] != 0]
+        names.append(all_[here])
+        first.append(here + start)
+        gone = np.zeros(end - start, bool)
+        gone[dropped[slice(*np.searchsorted(dropped, [start, end]))] - start] = True
+        lost.append(gone[here])
+    site, is_lost, document = (np.concatenate(parts) for parts in (names, lost, first))
+    _write(io, site, np.ones(len(site), np.int64), is_lost.astype(np.int64), document)
 
 
-def _part(documents: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
-    first, stop = np.searchsorted(documents, [start, end])
-    return documents[first:stop]
+def _write(
+    io: UnitIO, site: NDArray[np.uint64], came: NDArray[np.int64], lost: NDArray[np.int64], first: NDArray[np.int64]
+) -> None:
+    columns = _added_up(site, came, lost, first)
+    io.write_arrays("sites", len(columns[0]), **dict(zip(("site", "came", "lost", "first"), columns)))
 
 
-def _sites(io: UnitIO, path: str, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    arrays = io.arrays(path)
-    return np.asarray(arrays[SITE][rows])
+def _added_up(
+    site: NDArray[np.uint64], came: NDArray[np.int64], lost: NDArray[np.int64], first: NDArray[np.int64]
+) -> Sites:
+    """Each site once. `first` is the smallest of those that lost any; where none did, it says nothing."""
+    order = np.argsort(site, kind="stable")
+    site, came, lost = site[order], came[order], lost[order]
+    first = np.where(lost > 0, first[order], np.iinfo(np.int64).max)
+    begins = np.flatnonzero(np.append(True, site[1:] != site[:-1])[: len(site)])
+    if not len(begins):
+        return site, came, lost, first
+    return (
+        site[begins],
+        np.add.reduceat(came, begins),
+        np.add.reduceat(lost, begins),
+        np.minimum.reduceat(first, begins),
+    )
+
+
+def emptied_stage(keys: KeyStage, verdicts: str) -> Stage:
+    def one_unit(upstream: Upstream) -> list[Planned]:
+        docs = digest(upstream.results(keys.stage)["docs"])
+        return [Planned(Everything(), (digest(upstream.results(verdicts)["sites"]), docs))]
+
+    return Stage(f"{keys.label}-emptied", Emptied(keys, verdicts), after(keys, verdicts), one_unit)
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """The fact `emptied`: name of a domain -> [documents that came to the step, those that it dropped], of the domains
+    that lost more than EMPTIED of them: of many the MOST that lost most documents."""
+
+    keys: KeyStage
+    verdicts: str
+
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        results = io.results(self.verdicts)["sites"]
+        paths = results.paths.to_pylist()
+        rounds = int(results.rows.sum()) // TOGETHER + 1
+        edges = [(k << 64) // rounds for k in range(1, rounds)]  # hashes are evenly distributed
+        begins = [0] * len(paths)
+        none = np.empty(0, np.int64)
+        best: Sites = none.astype(np.uint64), none, none, none
+        for edge in (*edges, None):
+            parts = []
+            for i, path in enumerate(paths):
+                arrays = io.arrays(path)
+                site = arrays["site"]
+                stop = len(site) if edge is None else int(np.searchsorted(site, np.uint64(edge)))
+                parts.append([arrays[name][begins[i] : stop].copy() for name in ("site", "came", "lost", "first")])
+                begins[i] = stop
+            columns = [np.concatenate(column) for column in zip(*parts)]
+            new = _added_up(columns[0].astype(np.uint64), columns[1], columns[2], columns[3])
+            rows = np.flatnonzero((new[2] >= EMPTIED_LEAST) & (new[2] > EMPTIED * new[1]))
+            found = [np.concatenate([old, more[rows]]) for old, more in zip(best, new)]
+            most = np.lexsort((found[0], -found[2]))[:MOST]
+            best = found[0][most], found[1][most], found[2][most], found[3][most]
+        files = key_files(self.keys, io)
+        _, came, lost, first = best
+        named = [_name(io, files, document) for document in first.tolist()]
+        io.facts["emptied"] = {name: [int(came[i]), int(lost[i])] for i, name in enumerate(named)}
 
 
 def _name(io: UnitIO, files: KeyFiles, document: int) -> str:

@@ -1,29 +1,32 @@
 """The stages of exact deduplication.
 
 group     a unit is a few partitions: the documents that share each key, and the one of them that is kept
-verdicts  one unit: all of them by document
+names     a unit is some neighbouring files of documents: the ids of those that are kept instead of others
+verdicts  a unit is some neighbouring units of the pass
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import (
-    Everything,
     Partition,
     PartitionRange,
     after,
     against_stages,
     digest,
+    ids_of,
     key_files,
     keys_content,
     partition_ranges,
     partitions,
     places,
-    write_duplicates,
 )
+from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage, write_decided
+from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.text.buckets import shared
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Stage
@@ -36,22 +39,26 @@ def exact_stages(keys: KeyStage, reason: str, ranked: bool, mark: bool) -> list[
     ranked   the keys have a `rank`
     mark     duplicates are noted and kept
     """
-    group = f"{keys.label}-group"
+    group, names = f"{keys.label}-group", f"{keys.label}-names"
 
-    def one_unit(upstream: Upstream) -> list[Planned]:
-        documents = digest(upstream.results(keys.stage)["docs"])
-        content = (*keys_content(keys, upstream), documents, digest(upstream.results(group)["duplicates"]))
-        return [Planned(Everything(), content)]
+    def by_documents(upstream: Upstream) -> list[Planned]:
+        content = (*keys_content(keys, upstream), digest(upstream.results(group)["duplicates"]))
+        docs = digest(upstream.results(keys.stage)["docs"])
+        rows = np.diff(key_files(keys, upstream).starts).tolist()
+        return [Planned(part, (*content, docs, f"{part.start}:{part.end}")) for part in ranges_of(rows, 0)]
 
     return [
         *against_stages(keys),
         Stage(group, ExactGroups(keys, ranked), after(keys), partition_ranges(keys, 1)),
-        Stage(f"{keys.label}-verdicts", ExactVerdicts(keys, reason, mark), after(keys, group), one_unit),
+        Stage(names, ExactNames(keys), after(keys, group), by_documents),
+        verdict_stage(DuplicateVerdicts(keys, names, reason, mark)),
     ]
 
 
 @dataclass(frozen=True)
 class ExactGroups:
+    """Output `duplicates`: of every duplicate the document that is kept instead, in the order of these."""
+
     keys: KeyStage
     ranked: bool
 
@@ -60,7 +67,8 @@ class ExactGroups:
         columns = ("rank",) if self.ranked else ()
         pairs = [self.duplicates(part, files.own) for part in partitions(inputs, files, io, ("low",), columns)]
         kept, documents = (np.concatenate(side) for side in zip(*pairs))
-        io.write_arrays("duplicates", len(documents), duplicate_of=kept, documents=documents)
+        order = np.lexsort((documents, kept))
+        io.write_arrays("duplicates", len(documents), duplicate_of=kept[order], documents=documents[order])
 
     def duplicates(self, part: Partition, own: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of every duplicate the document that is kept instead, and the duplicate."""
@@ -78,17 +86,19 @@ class ExactGroups:
 
 
 @dataclass(frozen=True)
-class ExactVerdicts:
-    keys: KeyStage
-    reason: str
-    mark: bool
+class ExactNames:
+    """The duplicates of some neighbouring documents, with their names: see _duplicates.py."""
 
-    def run(self, inputs: Everything, io: UnitIO) -> None:
+    keys: KeyStage
+
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        paths = io.results(f"{self.keys.label}-group")["duplicates"].paths.to_pylist()
-        parts = [io.arrays(path) for path in paths]
-        documents = np.concatenate([part["documents"] for part in parts])
-        kept = np.concatenate([part["duplicate_of"] for part in parts])
-        order = np.argsort(documents, kind="stable")
-        alike = np.ones(len(documents))
-        write_duplicates(io, files, documents[order], kept[order], alike, self.reason, self.mark)
+        documents, kept = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for path in io.results(f"{self.keys.label}-group")["duplicates"].paths.to_pylist():
+            arrays = io.arrays(path)
+            here = slice(*np.searchsorted(arrays["duplicate_of"], [inputs.start, inputs.end]))
+            documents.append(arrays["documents"][here].copy())
+            kept.append(arrays["duplicate_of"][here].copy())
+        dropped = np.concatenate(documents)
+        order = np.argsort(dropped, kind="stable")
+        write_decided(io, files.own, dropped[order], np.concatenate(kept)[order], partial(ids_of, io, files))

@@ -1,8 +1,12 @@
 """The stages of near deduplication: group the keys, verify the candidate pairs, decide.
 
     group     a unit is a few partitions: who shares a key, compared by sketch with the leaders of the bucket
+    links     one unit: the clusters of candidates, divided among the units that decide
     shingles  a unit is a file of documents: the n-gram hashes of its candidates, and of no other document
-    verdicts  one unit: exact similarity of the candidate pairs, survivors in order of preference
+    routes    a unit is some files of groups: their pairs by the unit that decides on them
+    decide    a unit is some clusters: exact similarity of the candidate pairs, survivors in order of preference
+    verdicts  a unit is some neighbouring units of the pass
+    emptied   one unit: the domains that lose nearly all
 
 Only keys, sketches and the hashes of candidates are read; the text of candidates alone is read once, by `shingles`.
 """
@@ -10,7 +14,7 @@ Only keys, sketches and the hashes of candidates are read; the text of candidate
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +24,6 @@ from corpusmill.facts import add
 from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import (
     DocumentFile,
-    Everything,
     KeyFiles,
     Partition,
     PartitionRange,
@@ -29,29 +32,20 @@ from corpusmill.steps.corpus import (
     by_document,
     digest,
     documents_content,
-    ids_of,
+    id_bytes,
     key_files,
     keys_content,
     partition_ranges,
     partitions,
     preference,
-    write_duplicates,
 )
-from corpusmill.steps.dedup import _decisions
-from corpusmill.steps.dedup._compare import Comparison, Rejected, Sets
-from corpusmill.steps.dedup._decisions import Decisions, Meetings
-from corpusmill.steps.dedup._distinct import distinct_rows, sort_distinct, within
-from corpusmill.steps.dedup._emptied import emptied
-from corpusmill.text.buckets import (
-    LEADERS,
-    Leaders,
-    Met,
-    candidates,
-    distinct,
-    no_leaders,
-    pairs_of,
-    shared,
-)
+from corpusmill.steps.dedup._decide import Clusters, MinhashDecide, outputs
+from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage
+from corpusmill.steps.dedup._emptied import NearVerdicts, emptied_stage
+from corpusmill.steps.dedup._links import links_stage, routes_stage
+from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
+from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, distinct, no_leaders, pairs_of, shared
+from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Resources, Stage
@@ -75,31 +69,40 @@ def near_stages(
     most_lost    share of the n-grams of a document that is dropped which may be lost with it
     """
     bands, rows = shape
-    group, shingles = f"{keys.label}-group", f"{keys.label}-shingles"
+    group, links, shingles, routes, decide = (
+        f"{keys.label}-{name}" for name in ("group", "links", "shingles", "routes", "decide")
+    )
     spread = CERTAIN * float(np.sqrt(threshold * (1 - threshold) / (bands * rows)))
     groups = MinhashGroups(keys, low=max(threshold - spread, 0.0), high=min(threshold + spread, 1.0))
 
     def by_documents(upstream: Upstream) -> list[Planned]:
-        pairs = digest(upstream.results(group)["pairs"])
+        digests = upstream.arrays(upstream.results(links)["candidates"].path(0))["digests"]
         starts = key_files(keys, upstream).starts.tolist()  # the hashes are written with the numbers of documents
         numbers = range(len(starts) - 1)
         content = (documents_content(keys, upstream, i) for i in numbers)
-        return [Planned(DocumentFile(i), (text, pairs, f"{i}:{starts[i]}")) for i, text in zip(numbers, content)]
+        return [
+            Planned(DocumentFile(i), (text, bytes(digests[i]).hex(), f"{i}:{starts[i]}"))
+            for i, text in zip(numbers, content)
+        ]
 
-    def shingles_content(upstream: Upstream) -> list[str]:
-        return [digest(upstream.results(shingles)[name]) for name in outputs(shinglings)]
+    def clusters(upstream: Upstream) -> list[Planned]:
+        compared = (digest(upstream.results(shingles)[name]) for name in outputs(shinglings))
+        members = digest(upstream.results(links)["members"])
+        content = (*keys_content(keys, upstream), members, digest(upstream.results(routes)["routes"]), *compared)
+        count = int(upstream.results(links).numbers("clusters")[0])
+        return [Planned(Clusters(i), (*content, str(i))) for i in range(count)]
 
-    def one_unit(upstream: Upstream) -> list[Planned]:
-        documents = digest(upstream.results(keys.stage)["docs"])
-        compared = (digest(upstream.results(group)["pairs"]), *shingles_content(upstream))
-        return [Planned(Everything(), (*keys_content(keys, upstream), documents, *compared))]
-
-    verdicts = MinhashVerdicts(keys, shinglings, threshold, most_lost, mark)
+    decided = MinhashDecide(keys, shinglings, threshold, most_lost)
+    verdicts = (DuplicateVerdicts if mark else NearVerdicts)(keys, decide, "near_copy", mark)
     return [
         *against_stages(keys),
         Stage(group, groups, after(keys), partition_ranges(keys, bands)),
-        Stage(shingles, MinhashShingles(keys, shinglings), after(keys, group), by_documents),
-        Stage(f"{keys.label}-verdicts", verdicts, after(keys, group, shingles), one_unit, Resources(grows=True)),
+        links_stage(keys, group),
+        Stage(shingles, MinhashShingles(keys, shinglings), after(keys, links), by_documents),
+        routes_stage(keys, group, links),
+        Stage(decide, decided, after(keys, links, shingles, routes), clusters, Resources(grows=True)),
+        verdict_stage(verdicts),
+        *([] if mark else [emptied_stage(keys, f"{keys.label}-verdicts")]),
     ]
 
 
@@ -114,6 +117,8 @@ class MinhashGroups:
                    order in which the documents are preferred
     leaders        (buckets, LEADERS) documents, in the order in which they are preferred; -1 where there is none
     documents      all of these, sorted
+    roots          (documents,) the smallest document that each is linked to by these
+    weights        (documents,) pairs in which it is the one with the larger number
 
     `low` and `high` are shares of equal lanes, see `buckets.candidates`.
     """
@@ -136,6 +141,7 @@ class MinhashGroups:
         io.write_arrays(
             "pairs",
             len(pairs),
+            **linked(documents, pairs, document, bucket, mask, table),
             one=pairs[:, 0],
             other=pairs[:, 1],
             document=document[order],
@@ -193,6 +199,25 @@ class MinhashGroups:
         return leads, mask, rank
 
 
+def linked(
+    documents: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    document: NDArray[np.int64],
+    bucket: NDArray[np.int64],
+    mask: NDArray[np.uint16],
+    table: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """`roots` and `weights` of MinhashGroups."""
+    one, other, meeting = (np.searchsorted(documents, some) for some in (pairs[:, 0], pairs[:, 1], document))
+    leaders = np.searchsorted(documents, table)
+    parent = np.arange(len(documents), dtype=np.int32)
+    join(parent, one, other)
+    for k in range(LEADERS):
+        rows = np.flatnonzero(mask >> k & 1)
+        join(parent, meeting[rows], leaders[bucket[rows], k])
+    return {"roots": documents[roots(parent)], "weights": np.bincount(other, minlength=len(documents)).astype(np.int32)}
+
+
 class Group(NamedTuple):
     """What a partition gives, see MinhashGroups."""
 
@@ -203,11 +228,6 @@ class Group(NamedTuple):
     leaders: NDArray[np.int64]
 
 
-def outputs(shinglings: tuple[Shingling, ...]) -> list[str]:
-    """The outputs of MinhashShingles, one for each way to compare."""
-    return ["shingles", *(f"shingles-{number}" for number in range(2, len(shinglings) + 1))]
-
-
 @dataclass(frozen=True)
 class MinhashShingles:
     keys: KeyStage
@@ -215,118 +235,37 @@ class MinhashShingles:
 
     def run(self, inputs: DocumentFile, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        start, stop = files.starts[inputs.number : inputs.number + 2].tolist()
-        pairs = io.results(f"{self.keys.label}-group")["pairs"].paths.to_pylist()
-        wanted = sort_distinct(np.concatenate([within(io.arrays(file)["documents"], start, stop) for file in pairs]))
+        start = int(files.starts[inputs.number])
+        candidates = io.arrays(io.results(f"{self.keys.label}-links")["candidates"].path(0))
+        wanted = candidates["documents"][slice(*candidates["starts"][inputs.number : inputs.number + 2])].copy()
+        del candidates
         with ExitStack() as files_open:
             puts = [files_open.enter_context(io.writing_arrays(name, len(wanted))) for name in outputs(self.shinglings)]
             sizes: list[list[NDArray[np.int64]]] = [[np.zeros(1, np.int64)] for _ in puts]
             for put in puts:
                 put("documents", wanted)
                 put("hashes", np.empty(0, np.uint64))
-            for texts in self.texts(wanted, start, files.docs[inputs.number], io):
+            ids = [np.empty((0, 16), np.uint8)]
+            for texts, digits in self.texts(wanted, start, files.docs[inputs.number], io):
+                ids.append(id_bytes(digits))
                 for shingling, put, own in zip(self.shinglings, puts, sizes):
                     grams, ends = distinct(*shingling.hashes(texts))
                     put("hashes", grams)
                     own.append(np.diff(ends))
             for put, own in zip(puts, sizes):
                 put("offsets", np.cumsum(np.concatenate(own)))
+            puts[0]("ids", np.concatenate(ids))
 
-    def texts(self, wanted: NDArray[np.int64], start: int, path: str, io: UnitIO) -> Iterator[pa.LargeStringArray]:
-        """The texts of some documents of a file that begins with document `start`, some at a time."""
+    def texts(
+        self, wanted: NDArray[np.int64], start: int, path: str, io: UnitIO
+    ) -> Iterator[tuple[pa.LargeStringArray, pa.StringArray]]:
+        """The texts and ids of some documents of a file that begins with document `start`, some at a time."""
         row = start
         if len(wanted):
             file = io.parquet(path)
-            for batch in file.iter_batches(1024, columns=["text"], use_threads=False):
+            for batch in file.iter_batches(1024, columns=["text", "id"], use_threads=False):
                 io.heart.at(row - start, file.metadata.num_rows)
                 here = within(wanted, row, row + len(batch)) - row
                 if len(here):
-                    yield batch["text"].take(pa.array(here))
+                    yield batch["text"].take(pa.array(here)), batch["id"].take(pa.array(here))
                 row += len(batch)
-
-
-@dataclass(frozen=True)
-class MinhashVerdicts:
-    """Which documents are dropped, for which.
-
-    Documents are decided in order of preference: each is dropped for the most similar of its candidates that are kept,
-    the preferred of equals, if the two are at least as similar as the threshold. One that is kept and as similar to a
-    candidate that is dropped is then compared with what that is dropped for, and all is decided anew with these pairs,
-    until there are no more of them, or ROUNDS times.
-
-    A similarity decides nothing if both documents are dropped, and in a large bucket most are. So those of pairs are
-    computed when they are needed, and of the leaders that a document after the first FULL of a bucket meets, only those
-    that are kept are its candidates: MOST of them at most, those that it meets in most bands, and of equals the
-    preferred ones. So the work is linear in the number of documents, however large a bucket is; what was not compared
-    is counted.
-    """
-
-    keys: KeyStage
-    shinglings: tuple[Shingling, ...]
-    threshold: float
-    most_lost: float
-    mark: bool
-
-    def run(self, inputs: Everything, io: UnitIO) -> None:
-        files = key_files(self.keys, io)
-        label = self.keys.label
-        shingles = io.results(f"{label}-shingles")
-        opened = (Sets.open(io, shingles[name].paths.to_pylist()) for name in outputs(self.shinglings))
-        comparison = Comparison(tuple(opened), self.threshold, self.most_lost)
-        documents = comparison.sets[0].documents
-        decisions = self.decide(io, files, comparison)
-        found = np.flatnonzero(decisions.duplicate_of >= 0)
-        pairs = decisions.back[np.stack([decisions.duplicate_of[found], found], axis=1)]
-        alike = decisions.score[found]
-        order = np.argsort(pairs[:, 1])
-        pairs, alike = pairs[order], alike[order]
-        _, lost = comparison.compare(pairs)
-        kept, dropped = documents[pairs].T
-        write_duplicates(io, files, dropped, kept, alike, "near_copy", self.mark, lost)
-        write_rejected(io, files, comparison, decisions.rejected)
-        if not self.mark:
-            io.facts["emptied"] = emptied(io, files, dropped)
-
-    def decide(self, io: UnitIO, files: KeyFiles, comparison: Comparison) -> Decisions:
-        documents = comparison.sets[0].documents
-        place = preference(io, files, documents).astype(np.int32)
-        meetings = Meetings(io, io.results(f"{self.keys.label}-group")["pairs"].paths.to_pylist(), documents, place)
-        decisions = Decisions.of(meetings, comparison)
-        settled = int(np.searchsorted(documents, files.own))  # of earlier runs: they are preferred to all others
-        for again in range(_decisions.ROUNDS + 1):
-            decisions.decide()
-            more = decisions.through_duplicates(settled)
-            if not len(more):
-                break
-            if again == _decisions.ROUNDS:
-                decisions.not_followed += len(more)
-                break
-            add(io.facts, "through_duplicates", count=len(more))
-            decisions.insert(more)
-        io.facts["candidates"] = sum(len(block.pairs) for block in decisions.blocks)
-        io.facts["compared"], io.facts["verified"] = decisions.compared, decisions.verified
-        io.facts["not_verified"], io.facts["not_followed"] = decisions.not_verified, decisions.not_followed
-        return decisions
-
-
-REJECTED = pa.schema(
-    [
-        ("id", pa.string()),  # of the document that would have been dropped
-        ("duplicate_of", pa.string()),  # and of the one for which
-        ("similarity", pa.float64()),
-        ("lost", pa.float64()),
-    ]
-)
-
-
-def write_rejected(io: UnitIO, files: KeyFiles, comparison: Comparison, rejected: Rejected) -> None:
-    """A sample of the pairs that were compared and did not pass, for the report."""
-    numbers = sort_distinct(rejected.documents.flatten())
-    names = np.array([bytes(each).hex() for each in ids_of(io, files, numbers)], object)
-    kept, dropped = (names[np.searchsorted(numbers, side)] for side in rejected.documents.T)
-    pairs = np.searchsorted(comparison.sets[0].documents, rejected.documents).astype(np.int32)
-    similarity, lost = comparison.compare(pairs)
-    columns = [
-        pa.array(values.tolist(), field.type) for values, field in zip((dropped, kept, similarity, lost), REJECTED)
-    ]
-    io.write("rejected", pa.record_batch(columns, schema=REJECTED))

@@ -28,7 +28,6 @@ from corpusmill.steps.corpus import (
     against_stages,
     digest,
     documents_content,
-    dropped_documents,
     key_files,
     keys_content,
     pieces,
@@ -169,7 +168,7 @@ class StretchRepeats:
 
     def run(self, inputs: Slice, io: UnitIO) -> None:
         files = key_files(self.keys, io)._replace(partitions=inputs.partitions)
-        opened = write_copies(io, files, inputs.number, dropped_documents(files, io), self.keep_first, stretches=True)
+        opened = write_copies(io, files, inputs.number, self.keep_first, stretches=True)
         io.notes["open_windows"] = int((opened.stop - opened.start).sum())
         opened.write(io, "open")
 
@@ -184,18 +183,16 @@ class WindowRepeats:
     def run(self, inputs: Slice, io: UnitIO) -> None:
         windows = io.results(f"{self.keys.label}-windows")["keys"].paths.to_pylist()
         files = key_files(self.keys, io)._replace(keys=windows, partitions=inputs.partitions)
-        write_copies(io, files, inputs.number, np.empty(0, np.int64), self.keep_first, stretches=False)
+        write_copies(io, files, inputs.number, self.keep_first, stretches=False)
 
 
-def write_copies(
-    io: UnitIO, files: KeyFiles, part: int, dropped: NDArray[np.int64], keep_first: bool, stretches: bool
-) -> Ranges:
+def write_copies(io: UnitIO, files: KeyFiles, part: int, keep_first: bool, stretches: bool) -> Ranges:
     """Write the windows of a partition's records that occurred before; returns the stretches that stay open."""
     payload = ("whole", "start", *(("windows", "times") if stretches else ()))
     seen = Seen()
     copies: list[Ranges] = []
     distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
-    for number, piece in enumerate(pieces(part, files, dropped, io, payload)):
+    for number, piece in enumerate(pieces(part, files, io, payload, all_documents=not stretches)):
         io.heart.at(number, len(files.keys))
         before = seen.add(piece.keys, piece.payload["whole"])
         start = piece.payload["start"].astype(np.int64)

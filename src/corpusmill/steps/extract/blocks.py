@@ -1,14 +1,17 @@
 """Text of HTML pages by an engine of our own: careful, and faster than any other."""
 
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
 from corpusmill import assets
 from corpusmill.errors import DocumentError, RecipeError
-from corpusmill.models.blocks import BLOCKS, BlocksModel, Comments, Favour
+from corpusmill.models.blocks import BLOCKS, BlocksModel, Comments, chosen, possible
 from corpusmill.steps.extract._page import MAX_TAGS, extract_pages, read_page
 from corpusmill.text.blocks.compose import Markup, compose
+from corpusmill.text.blocks.page import WORDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,9 +20,12 @@ class Blocks:
     them.
 
     comments   `drop` readers' comments, or `keep` them
-    favour     `precision` leaves more out, `recall` leaves more in
+    favour     `precision` leaves more out, `recall` leaves more in, `all` leaves nothing out: for books and posts,
+               which are text from end to end
     markup     `text` has a line for each block; `markdown` has headings, lists, quotes, tables of data, code and inline
-               code too. Formulae (MathML with TeX, MathJax, pictures with TeX) are TeX between dollar signs in both.
+               code too, and keeps more: of pages unlike those of the training, and of lists, tables and code in the
+               midst of the text. Formulae (MathML with TeX, MathJax, pictures with TeX) are TeX between dollar signs
+               in both.
 
     The model was trained on pages whose text people had marked, of eight benchmarks of extraction; no list of sites or
     words is in it. A page of more than `max_mb` or of more than 500,000 tags is a DocumentError; the time is linear in
@@ -27,7 +33,9 @@ class Blocks:
     """
 
     comments: Comments = "drop"  # readers' comments
-    favour: Favour = "balance"  # less boilerplate (precision) or more text (recall)
+    favour: Literal["precision", "balance", "recall", "all"] = (
+        "balance"  # less boilerplate (precision) or more text (recall)
+    )
     markup: Markup = "text"  # or markdown
     title: bool = False  # keep the page's <title> in the metadata
     max_mb: float = 16.0  # of a page, in megabytes; larger ones become dead letters
@@ -35,7 +43,7 @@ class Blocks:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("comments", self.comments, ("drop", "keep")),
-            ("favour", self.favour, ("precision", "balance", "recall")),
+            ("favour", self.favour, ("precision", "balance", "recall", "all")),
             ("markup", self.markup, ("text", "markdown")),
         ):
             if value not in known:
@@ -60,4 +68,9 @@ class Blocks:
             raise DocumentError(f"the page has {tags} tags, more than {MAX_TAGS}")
         model = assets.load(BLOCKS, BlocksModel.load)
         blocks = model.scan(page)
-        return compose(blocks, model.kept(blocks, self.comments, self.favour), self.markup).strip("\n")
+        likely = model.probabilities(blocks, self.comments)
+        if self.favour == "all":
+            kept = np.ones(len(likely), bool)
+        else:
+            kept = chosen(likely, blocks.blocks[:, WORDS], self.favour, self.markup == "markdown")
+        return compose(blocks, kept, self.markup, possible(blocks, likely, self.comments)).strip("\n")

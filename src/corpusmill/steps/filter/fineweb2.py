@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
+from corpusmill.measures import MEASURES
 from corpusmill.models import fineweb2
 from corpusmill.models.language import Identifier
 from corpusmill.models.wide import LID_WIDE
@@ -38,7 +39,8 @@ class Fineweb2:
     calibrated, others, and `min_language_score: 0.65` is the alternative.
 
     Words are those of spaCy's English tokenizer, and in scripts without spaces Han characters, Hiragana, runs of
-    Katakana, and syllables of Thai, Lao, Khmer and Burmese (`words: by_script` of the other rules). FineWeb2 has a
+    Katakana, and syllables of Thai, Lao, Khmer, Burmese and Tibetan (`words: by_script` of the other rules). Korean
+    stop words are looked for at the ends of words, too, and Maltese articles end at their hyphen. FineWeb2 has a
     tokenizer for each language, for most of them one of spaCy's.
 
     `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
@@ -119,16 +121,24 @@ class Fineweb2:
         return (*self._identifier().assets(), fineweb2.NAME, WORDS)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        """`label` and `score` of the language, the `settings` chosen, and how many of their `stop_words` occur."""
+        """`label` and `score` of the language, the `settings` chosen, and how many of their `stop_words` occur; and
+        `alpha_words`, the share of words with a letter where words end at hyphens, null in other languages."""
         settings = fineweb2.settings()
         named = self._identifier().columns(docs["text"])
         place = settings.of(named["label"], docs["text"])
         stop_words = listed_words(docs["text"], place, settings.stop_words)
+        rows, apart = settings.apart(docs["text"], place)
+        alpha = np.full(len(docs), np.nan)
+        if len(rows):
+            stop_words[rows] = listed_words(apart, place[rows], settings.stop_words)
+            measured = MEASURES[self.needs[0]](pa.record_batch({"text": apart}))
+            alpha[rows] = measured["alpha_word_ratio"].to_numpy(zero_copy_only=False)
         return {
             "label": named["label"],
             "score": named["score"],
             "settings": settings.names(place),
             "stop_words": pa.array(stop_words, mask=place == fineweb2.NONE),
+            "alpha_words": pa.array(alpha, from_pandas=True),
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
@@ -140,6 +150,8 @@ class Fineweb2:
             if bound is None:
                 continue
             measured = pc.cast(signals[rule.signal], pa.float64())
+            if rule.parameter == "min_alpha_words":
+                measured = pc.coalesce(pc.cast(signals["alpha_words"], pa.float64()), measured)
             limit = (
                 bounds_of(settings.bounds[rule.parameter], place) if bound == BY_LANGUAGE else pa.scalar(float(bound))
             )

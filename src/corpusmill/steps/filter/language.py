@@ -12,7 +12,7 @@ from corpusmill.models.language import Identifier
 from corpusmill.models.language_groups import GROUPS, members
 from corpusmill.models.wide import LID_WIDE, UNKNOWN
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import join_reasons
+from corpusmill.steps.verdict import Rule, join_reasons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,13 @@ class Language:
         for score in (self.min_score, *dict(self.min_scores).values()):
             if not 0 <= score <= 1:
                 raise RecipeError(f"a score is from 0 to 1, got {score}")
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The threshold where it is one for one signal: not with a threshold by language, nor where a group adds the
+        score of the runner-up, nor where `unknown` is kept whatever its score."""
+        one = not self.min_scores and UNKNOWN not in self.languages and GROUPS.keys().isdisjoint(self.languages)
+        return (Rule("min_score", "score", "<"),) if one else ()
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         return self._identifier().columns(docs["text"])

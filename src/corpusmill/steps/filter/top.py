@@ -1,16 +1,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, VerdictWriter, after, dropped_documents, key_files, keys_content
+from corpusmill.steps.corpus import Everything, after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.ranks import SIDES, Line, Run, line_at, ordered, run_of
+from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Stage
 
@@ -60,37 +62,101 @@ class Top:
         return Keys(none, {"value": value, "weight": weight.astype(np.int64)})
 
     def stages(self, keys: KeyStage) -> list[Stage]:
-        work = TopVerdicts(keys, self.keep, self.lowest)
-        return [Stage(f"{keys.label}-verdicts", work, after(keys), partial(one_unit, keys))]
+        ranks, cut = f"{keys.label}-ranks", f"{keys.label}-cut"
+
+        def ranked(upstream: Upstream) -> list[Planned]:
+            content = keys_content(keys, upstream)
+            return [Planned(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+
+        def one_unit(upstream: Upstream) -> list[Planned]:
+            return [Planned(Everything(), (digest(upstream.results(ranks)["ranks"]),))]
+
+        def judged(upstream: Upstream) -> list[Planned]:
+            line = digest(upstream.results(cut)["line"])
+            return [Planned(each.inputs, (*each.content, line)) for each in ranked(upstream)]
+
+        return [
+            Stage(ranks, TopRanks(keys, self.lowest), after(keys), ranked),
+            Stage(cut, TopCut(ranks, self.keep, self.lowest), (ranks,), one_unit),
+            Stage(f"{keys.label}-verdicts", TopVerdicts(keys, cut, self.lowest), after(keys, cut), judged),
+        ]
 
 
-def one_unit(keys: KeyStage, upstream: Upstream) -> list[Planned]:
-    return [Planned(Everything(), keys_content(keys, upstream))]
+def worth(value: NDArray[np.float64], lowest: bool) -> NDArray[np.uint64]:
+    """(documents,) smaller for those that are taken before others."""
+    return ordered(value if lowest else -value)
+
+
+def value_of(key: int, lowest: bool) -> float:
+    """The value that is worth this; NaN of those that come last."""
+    bits = key & ~(1 << 63) if key >> 63 else ~key & ((1 << 64) - 1)
+    value = float(np.array([bits], np.uint64).view(np.float64)[0])
+    return float("nan") if value == float("inf") else (value if lowest else -value) + 0.0
+
+
+@dataclass(frozen=True)
+class TopRanks:
+    """Some neighbouring units, sorted: see `ranks`."""
+
+    keys: KeyStage
+    lowest: bool
+
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        keys, documents, weights = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for number in range(files.earlier + inputs.first, files.earlier + inputs.stop):
+            arrays = io.arrays(files.keys[number])
+            present = np.ones(len(arrays["value"]), bool)
+            present[dropped_documents(files, io, number)] = False
+            rows = np.flatnonzero(present)
+            keys.append(worth(arrays["value"][rows], self.lowest))
+            documents.append(rows + files.starts[number])
+            weights.append(arrays["weight"][rows])
+        run = run_of(np.concatenate(keys), np.concatenate(documents), np.concatenate(weights))
+        io.write_arrays("ranks", len(run["documents"]), **run)
+
+
+@dataclass(frozen=True)
+class TopCut:
+    """The output `line` says before which document the line is drawn, (1,) `key` and `document`: see `ranks`."""
+
+    ranks: str
+    keep: float
+    lowest: bool
+
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        runs = [io.arrays(path) for path in io.results(self.ranks)["ranks"].paths.to_pylist()]
+        total = sum(int(run["sums"][-1]) for run in runs)
+        # A share that is meant to be whole, as 0.1 of 30, must not miss a document by the last bit.
+        line = line_at(runs, self.keep * total * (1 + 1e-12))
+        io.write_arrays("line", 0, key=np.array([line.key], np.uint64), document=np.array([line.document]))
+        last = [run["keys"][end - 1] for run in runs if (end := places_before(run, line))]
+        if last:
+            io.facts["bound"] = value_of(int(max(last)), self.lowest)
+
+
+def places_before(run: Run, line: Line) -> int:
+    """How many documents of a file come before a line."""
+    first, stop = (int(np.searchsorted(run["keys"], np.uint64(line.key), side)) for side in SIDES)
+    return first + int(np.searchsorted(run["documents"][first:stop], line.document))
 
 
 @dataclass(frozen=True)
 class TopVerdicts:
     keys: KeyStage
-    keep: float
+    cut: str
     lowest: bool
 
-    def run(self, inputs: Everything, io: UnitIO) -> None:
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        parts = [io.arrays(path) for path in files.keys]
-        value = np.concatenate([part["value"] for part in parts])
-        weight = np.concatenate([part["weight"] for part in parts])
-        present = np.ones(len(value), bool)
-        present[dropped_documents(files, io)] = False
-        documents = np.flatnonzero(present)
-        worth = value[documents] if self.lowest else -value[documents]
-        order = documents[np.argsort(np.where(np.isnan(worth), np.inf, worth), kind="stable")]
-        taken = np.cumsum(weight[order])
-        total = int(taken[-1]) if len(taken) else 0
-        # A share that is meant to be whole, as 0.1 of 30, must not miss a document by the last bit.
-        kept = int(np.searchsorted(taken, self.keep * total * (1 + 1e-12), "right"))
-        drops = np.sort(order[kept:])
-        if kept:
-            io.facts["bound"] = float(value[order[kept - 1]])
-        verdicts = VerdictWriter(io, files.own_starts, VERDICT)
-        verdicts.write(drops, [pa.array(["keep"] * len(drops), pa.string())])
+        arrays = io.arrays(io.results(self.cut)["line"].path(0))
+        line = Line(int(arrays["key"][0]), int(arrays["document"][0]))
+        numbers = range(files.earlier + inputs.first, files.earlier + inputs.stop)
+        verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], VERDICT)
+        for number in numbers:
+            value = np.asarray(io.arrays(files.keys[number])["value"])
+            beyond = ~line.before(worth(value, self.lowest), np.arange(len(value)) + files.starts[number])
+            beyond[dropped_documents(files, io, number)] = False
+            rows = np.flatnonzero(beyond) + files.starts[number]
+            verdicts.write(rows, [pa.array(["keep"] * len(rows), pa.string())])
         verdicts.close()

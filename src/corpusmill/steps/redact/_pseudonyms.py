@@ -20,6 +20,8 @@ from collections.abc import Callable
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from corpusmill.text.pii.networks import address_of
+
 # Letters only: with digits, the pseudonym of a credential would be found as a credential again.
 HEX_AS_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
@@ -43,7 +45,7 @@ def pseudonym(kind: str, value: str, key: bytes) -> str:
 def canonical(kind: str, value: str) -> str:
     """One spelling for all ways to write the value."""
     if kind == "ip":
-        return str(ip_address(value))
+        return str(ip_address(address_of(value)))
     if kind == "phone":
         # Without the extension, the prefix of international calls ("00", "+") and "(0)".
         digits = re.sub(r"\D", "", re.split("[a-z]", value.lower())[0].replace("(0)", "")).removeprefix("00")
@@ -69,9 +71,10 @@ def _in_the_groups_of(value: str, characters: str) -> str:
 
 def _ip(value: str, hashed: bytes) -> str:
     number = int.from_bytes(hashed[:12], "big")
-    if ip_address(value).version == 4:
-        return str(IPv4Address((198 << 24 | 18 << 16) + (number & 0x1FFFF)))
-    return str(IPv6Address(0x20010DB8 << 96 | number))
+    _, slash, length = value.partition("/")  # the length of a network's prefix is kept
+    if ip_address(address_of(value)).version == 4:
+        return str(IPv4Address((198 << 24 | 18 << 16) + (number & 0x1FFFF))) + slash + length
+    return str(IPv6Address(0x20010DB8 << 96 | number)) + slash + length
 
 
 def _phone(value: str, hashed: bytes) -> str:

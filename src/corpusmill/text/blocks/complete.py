@@ -3,26 +3,56 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.text.blocks.outline import CODE_BLOCK, HEADING, LIST, OUTLINE_COLUMNS, TABLE
-from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, Page
+from corpusmill.text.blocks.columns import deepest
+from corpusmill.text.blocks.outline import CELL, CODE_BLOCK, HEADING, LIST, NESTING, OUTLINE_COLUMNS, TABLE
+from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, END_BLOCK, FIRST_BLOCK, LINKED, WORDS, Page
 from corpusmill.text.compile import kernel
 
 REACH = 2  # blocks from a heading to the next text, and from text to code
+MAIN = 0.95  # share of the kept words, in the element that the text is in
+LINKS = 0.8  # share of characters; a list of more links leads to other pages
 
 
-def complete(page: Page, outlined: NDArray[np.int32], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def complete(
+    page: Page, outlined: NDArray[np.int32], kept: NDArray[np.bool_], possible: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
     """(blocks,) the kept blocks, and with them
 
     - all of a list or table of which more than half of the characters are kept
     - a list with kept text right before it and right after
     - code that text is kept beside
+    - what is possible of lists, tables of data and code in the element that the text is in, if it is not mostly links
     - headings that text is kept below
     """
     made = kept.copy()
     if len(kept):
-        characters = np.ascontiguousarray(page.blocks[:, CHARACTERS])
-        _complete(outlined[page.blocks[:, ELEMENT]], characters, len(page.elements), made)
+        places = outlined[page.blocks[:, ELEMENT]]
+        _complete(places, np.ascontiguousarray(page.blocks[:, CHARACTERS]), len(page.elements), made)
+        if possible is not None:
+            made |= possible & _structured(page, outlined, places) & _in_main(page, kept)
+        _complete_headings(places, made)
     return made
+
+
+def _structured(page: Page, outlined: NDArray[np.int32], places: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """(blocks,) lists, code, and tables without other ones inside, if they are not mostly links."""
+    lists = places[:, LIST]
+    data = (places[:, CELL] > 0) & (outlined[places[:, TABLE], NESTING] == 0)
+    characters, linked = page.blocks[:, CHARACTERS], page.blocks[:, LINKED]
+    held, led = (np.bincount(lists, of)[lists] for of in (characters, linked))
+    few = np.where(lists > 0, led <= LINKS * held, linked <= LINKS * characters)
+    structured: NDArray[np.bool_] = few & ((lists > 0) | (places[:, CODE_BLOCK] > 0) | data)
+    return structured
+
+
+def _in_main(page: Page, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(blocks,) those in the deepest element with nearly all of the kept words."""
+    sums = np.concatenate([[0.0], np.cumsum(page.blocks[:, WORDS] * kept, dtype=np.float64)])
+    inside = np.zeros(len(kept), np.bool_)
+    if sums[-1] > 0:
+        main = page.elements[deepest(page.elements, sums, MAIN)]
+        inside[main[FIRST_BLOCK] : main[END_BLOCK]] = True
+    return inside
 
 
 @kernel
@@ -47,6 +77,12 @@ def _complete(places: NDArray[np.int32], characters: NDArray[np.int32], elements
                 other = block + step
                 if other >= 0 and other < count and text[other]:
                     kept[block] = True
+
+
+@kernel
+def _complete_headings(places: NDArray[np.int32], kept: NDArray[np.bool_]) -> None:
+    """Keep headings that text is kept below."""
+    count = len(kept)
     following = count + REACH  # the next kept block that is not a heading
     headings = 0  # between it and the block
     for block in range(count - 1, -1, -1):

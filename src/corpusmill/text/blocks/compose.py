@@ -47,8 +47,12 @@ class _Block:
     at: list[int]
 
 
-def compose(page: Page, kept: NDArray[np.bool_], markup: Markup = "text") -> str:
+def compose(
+    page: Page, kept: NDArray[np.bool_], markup: Markup = "text", possible: NDArray[np.bool_] | None = None
+) -> str:
     """The text of the kept blocks.
+
+    possible   (blocks,) blocks that Markdown may have too, where they are in its lists, tables and code; None for none
 
     text       a block a line, or more where it has breaks or is code; "• " before items of lists; cells of a row of a
                table of data in one line, with tabs between
@@ -59,7 +63,7 @@ def compose(page: Page, kept: NDArray[np.bool_], markup: Markup = "text") -> str
     """
     outlined = outline(page.elements)
     if markup == "markdown":
-        kept = complete(page, outlined, kept)
+        kept = complete(page, outlined, kept, possible)
     rows = page.blocks[kept]
     if not len(rows):
         return ""

@@ -37,6 +37,7 @@ An ipv4, phone, ssn or card has no adjacent \\w, no "+" before it, and no "." (n
 another digit. Of overlapping matches a secret, wallet or credential is kept, else any but a postal address, of these
 the e-mail address, else the one that begins first, else the earlier in KINDS.
 
+`networks` makes IP addresses longer by what belongs to them.
 `byte_classes` has the conditions on adjacent bytes, `addresses` and `numbers` the matchers, `numbering` the tables of
 numbering plans, `postal` postal addresses, `find` the scan of the text. `forms` decides, with `mail` and `phones`, what
 the scan proposes beyond the plain forms, telephone numbers with `national`; `ids` has national numbers, `checks` their

@@ -2,18 +2,27 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.text.buffers import Text
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import borrowed, load8, load32
 from corpusmill.text.pii import mail, phones
 from corpusmill.text.pii.addresses import is_ipv6
+from corpusmill.text.pii.byte_classes import ALNUMS, DIGIT, byte_is
+from corpusmill.text.pii.national import CONTEXT
 
 Span = tuple[int, int, int, int]  # document, kind, first byte, end
-# Of every header in which `mail.is_message_id` sees names of messages.
-_MESSAGE = re.compile(rb"message-?id|references|in-reply-to|supersedes|article", re.IGNORECASE)
+# How the words of every header begin in which `mail.is_message_id` sees names of messages: Message-ID, References,
+# In-Reply-To, Supersedes, Article. The first four bytes, in lower case.
+_HEADERS = np.array(
+    [int.from_bytes(word, "little") for word in (b"mess", b"refe", b"in-r", b"supe", b"arti")], np.uint32
+)
+_LOWER, _LESS, _GREATER, _LINE, _AT = np.uint32(0x20202020), *b"<>\n@"
+NEITHER = np.uint16(0)  # of the classes of bytes
 WINDOW = 320  # bytes around a place that are decoded: words of context, and the longest address
 
 # `::1` with what may stand around it: not in `std::1`, nor in a slice (`x[::1]`). "::" alone only between quotes, with
@@ -23,6 +32,9 @@ _SHORT_IPV6 = re.compile(
     r"(?:::1(?![\w:.])|::(?:ffff:)?\d{1,3}(?:\.\d{1,3}){3}(?![\w.])|::(?=/\d)|(?:(?<=[\"'`\[])|^)::(?=[\"'`\]]|$))",
     re.IGNORECASE,
 )
+
+
+_DOMAIN = re.compile(rb"[\w\x80-\xff-]+\.[\w\x80-\xff]")  # what every address has behind its "@"
 
 
 class Regions(Protocol):
@@ -35,6 +47,7 @@ class Forms(NamedTuple):
     mail        e-mail addresses in all forms of `pii.mail`, and no Message-IDs
     loopback    `::1`, `::` and IPv4 in the form of IPv6, which have no first group of four digits
     national    telephone numbers without a calling code
+    networks    IP addresses with the length of a network's prefix, a zone, and IPv4 at the end of IPv6 (`networks`)
     regions     for each document the countries (two capitals) whose telephone numbers it may have; () for all
     """
 
@@ -42,6 +55,7 @@ class Forms(NamedTuple):
     loopback: bool = False
     national: bool = False
     regions: Regions | None = None
+    networks: bool = False
 
 
 # Sorts of places that the scan proposes; the others are numbers (start, end) or stops (start, start + 1).
@@ -57,10 +71,14 @@ def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], 
               those that begin together the longest
     """
     email, ipv6, phone = kinds
+    data = text.data.data
     spans: set[Span] = set()
     for document, sort, start, end in places.tolist():
         lo, hi = int(text.offsets[document]), int(text.offsets[document + 1])
-        window, first, near, stop = _window(text.data, lo, hi, lo + start, lo + end)
+        if sort == AT and not _DOMAIN.match(data, lo + end, hi):
+            continue
+        around = 4 * CONTEXT if sort == NATIONAL else WINDOW
+        window, first, near, stop = _window(text.data, lo, hi, lo + start, lo + end, around)
         found: list[tuple[int, int]] = []
         kind = email
         if sort == AT:
@@ -88,28 +106,73 @@ def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], 
 def without_message_ids(text: Text, spans: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
     """The spans without those of this kind that are names of messages."""
     keep = np.ones(len(spans), bool)
-    whole = text.data.data
-    for i in np.flatnonzero(spans[:, 1] == kind).tolist():
-        document, _, start, end = spans[i].tolist()
-        lo, hi = int(text.offsets[document]), int(text.offsets[document + 1])
-        if not _may_be_message_id(whole, lo, lo + start, lo + end):
-            continue
-        window, _, near, stop = _window(text.data, lo, hi, lo + start, lo + end)
-        keep[i] = not mail.is_message_id(window, near, stop)
+    likely = np.zeros(len(spans), bool)
+    _may_name_messages(text, spans, kind, likely)
+    data = text.data.data
+    rows = np.flatnonzero(likely)
+    documents, _, starts, ends = spans[rows].T
+    floors, stops = text.offsets[documents], text.offsets[documents + 1]
+    places = np.stack([rows, floors, floors + starts, floors + ends, stops], axis=1)
+    for i, lo, start, end, hi in places.tolist():
+        first = max(lo, start - WINDOW)
+        while first > lo and data[first] & 0xC0 == 0x80:
+            first -= 1
+        # The line up to the address, the address, and one byte: all that is looked at.
+        before = bytes(data[first:start])
+        line = before[before.rfind(b"\n") + 1 :].decode("utf-8", "surrogateescape")
+        address = bytes(data[start:end]).decode("utf-8", "surrogateescape")
+        following = ">" if end < hi and data[end] == _GREATER else " "
+        keep[i] = not mail.is_message_id(line + address + following, len(line), len(line) + len(address))
     return spans[keep]
 
 
-def _may_be_message_id(whole: memoryview, lo: int, start: int, end: int) -> bool:
-    """Whether a window is worth decoding: few addresses are between "<" and ">", or have such a word before them."""
-    if start > lo and bytes(whole[start - 1 : start]) == b"<" and bytes(whole[end : end + 1]) == b">":
-        return True
-    line = bytes(whole[max(lo, start - WINDOW) : start]).rpartition(b"\n")[2]
-    return _MESSAGE.search(line) is not None or not line.isascii()
+@kernel
+def _may_name_messages(text: Text, spans: NDArray[np.int64], kind: int, likely: NDArray[np.bool_]) -> Any:
+    """Mark the spans of this kind whose line is worth decoding: few addresses are between "<" and ">" and look as if a
+    program had made them, or have a word of those headers, or one beyond ASCII, before them in their line."""
+    data = borrowed(text.data)
+    for i in range(len(spans)):
+        if spans[i, 1] != kind:
+            continue
+        lo, hi = text.offsets[spans[i, 0]], text.offsets[spans[i, 0] + 1]
+        start, end = lo + spans[i, 2], lo + spans[i, 3]
+        found = start > lo and end < hi and load8(data, start - 1) == _LESS and load8(data, end) == _GREATER
+        found = found and _looks_made(data, start, end)
+        at = start
+        while not found and at > lo and start - at < WINDOW and load8(data, at - 1) != _LINE:
+            at -= 1
+            found = load8(data, at) >= 0x80
+            four = load32(data, at) | _LOWER
+            for head in _HEADERS:
+                found |= four == head
+        likely[i] = found
+    return 0
 
 
-def _window(data: NDArray[np.uint8], lo: int, hi: int, start: int, end: int) -> tuple[str, int, int, int]:
-    """(text around, its first byte, where data[start:end] begins and ends in it, in characters)."""
-    first, last = max(lo, start - WINDOW), min(hi, end + WINDOW)
+@inlined
+def _looks_made(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Whether letters and digits change three times before the "@", or six digits are there, or what is not ASCII."""
+    changes = digits = 0
+    before = NEITHER
+    for i in range(start, end):
+        byte = load8(data, i)
+        if byte >= 0x80:
+            return True
+        if byte == _AT:
+            break
+        sort = DIGIT if byte_is(data, i, DIGIT) else ALNUMS if byte_is(data, i, ALNUMS) else NEITHER
+        if sort != NEITHER:
+            changes += before != NEITHER and sort != before  # noqa: PLR1714 - numba knows no `in` over numbers here
+            digits += sort == DIGIT
+            before = sort
+    return changes >= 3 or digits >= 6
+
+
+def _window(
+    data: NDArray[np.uint8], lo: int, hi: int, start: int, end: int, around: int = WINDOW
+) -> tuple[str, int, int, int]:
+    """(text with so many bytes around, its first byte, where data[start:end] begins and ends in it, in characters)."""
+    first, last = max(lo, start - around), min(hi, end + around)
     while first > lo and data[first] & 0xC0 == 0x80:
         first -= 1
     while last < hi and data[last] & 0xC0 == 0x80:

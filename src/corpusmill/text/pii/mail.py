@@ -21,8 +21,9 @@ WINDOW = 120  # characters on each side of a stop
 
 _EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _OTHER = rf"(?:(?![{_EAST}])\w)"
-_ATOM = rf"(?:(?![{_EAST}])[\w!#$%&'*+/=?^`{{|}}~-])+"
-_LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*|[{_EAST}]+|\"[^\"\\\n@]{{1,64}}\")"
+# Possessive, because what follows an atom is none of its characters: nothing is tried twice.
+_ATOM = rf"(?:(?![{_EAST}])[\w!#$%&'*+/=?^`{{|}}~-])++"
+_LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*+|[{_EAST}]++|\"[^\"\\\n@]{{1,64}}\")"
 _LABEL = rf"(?:{_OTHER}(?:(?:{_OTHER}|-)*{_OTHER})?|[{_EAST}]+)"
 _TOP = rf"(?:(?:(?![{_EAST}\d_])\w){{2,24}}|xn--[A-Za-z0-9-]{{2,59}}|[{_EAST}]{{2,12}})"
 _ADDRESS = re.compile(rf"{_LOCAL}@(?:{_LABEL}\.)+{_TOP}(?!{_OTHER}|@)")
@@ -45,6 +46,8 @@ _HEADER = re.compile(
     r"(?:message-?id|references|in-reply-to|supersedes|article-i\.?d\.?)[ \t]*:?[^\n]{0,300}$|\barticle:?\s+<?$",
     re.IGNORECASE,
 )
+
+_HEADER_WORDS = ("message", "references", "in-reply-to", "supersedes", "article")
 
 
 def addresses_at(text: str, at: int) -> list[tuple[int, int]]:
@@ -80,7 +83,10 @@ def disguised_near(text: str, at: int) -> list[tuple[int, int]]:
 def is_message_id(text: str, start: int, end: int) -> bool:
     """Whether text[start:end], which has the form of an address, names a message."""
     line = text.rfind("\n", max(0, start - 300), start) + 1
-    if _HEADER.search(text[max(line, start - 300) : start]):
+    before = text[max(line, start - 300) : start]
+    lower = before.lower()
+    # Beyond ASCII there are other characters that the expression takes for these letters.
+    if (any(word in lower for word in _HEADER_WORDS) or not before.isascii()) and _HEADER.search(before):
         return True
     if text[max(0, start - 1) : start] != "<" or text[end : end + 1] != ">":
         return False

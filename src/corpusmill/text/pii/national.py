@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, U, load8, load64
 from corpusmill.text.pii.byte_classes import (
+    BLANK,
     CLOSE,
     DIGIT,
     JOINERS,
@@ -21,6 +22,7 @@ from corpusmill.text.pii.byte_classes import (
 from corpusmill.text.unicode import Classes
 
 FEWEST, MOST = 7, 12  # digits
+UNGROUPED = 10  # digits of a number that is seen by its first zero alone
 CONTEXT = 60  # bytes before a number in which a word may say what it is
 SLASH, DOLLAR, PUNCTUATION = ord("/"), ord("$"), 0xE2  # the first byte of characters from U+2000 to U+2FFF
 
@@ -54,7 +56,8 @@ _ASCII_BITS = U(0x8080808080808080)
 def national(data: NDArray[np.uint8], lo: int, at: int, hi: int, classes: Classes) -> Any:
     """(start, end) of what may be a national number whose first digit is at `at`: 7 to 12 digits with at most two of
     [ ./()-] between two of them. It begins with a zero and another digit, or with "(", or a word of LABELS or VERBS is
-    near. End 0 if there is none."""
+    near; or it has ten digits or more, the first a zero and the second none, and stands at the start or behind a blank
+    or "(". End 0 if there is none."""
     start = at - (at > lo and load8(data, at - 1) == OPEN)
     end = i = at
     digits = groups = 0
@@ -88,7 +91,10 @@ def national(data: NDArray[np.uint8], lo: int, at: int, hi: int, classes: Classe
         return 0, 0  # the end of a path, a price
     if not stands_alone(data, lo, start, end, hi, JOINERS, classes):
         return 0, 0
-    trunk = groups > 1 and (start < at or (load8(data, at) == ZERO and byte_is(data, at + 1, DIGIT)))
+    zero = load8(data, at) == ZERO and byte_is(data, at + 1, DIGIT)
+    trunk = groups > 1 and (start < at or zero)
+    alone = start == lo or load8(data, start - 1) <= BLANK or load8(data, start - 1) == OPEN
+    trunk |= zero and alone and digits >= UNGROUPED and load8(data, at + 1) != ZERO
     if trunk or _is_named(data, lo, start) or _is_named_after(data, end, hi):
         return start, end
     return 0, 0

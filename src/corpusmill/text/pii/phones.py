@@ -46,8 +46,17 @@ _NUMBER = "numbers?|no|nr|nummer|num|numero|número|office|work|home|mobile|day|
 _SPACED = "|".join(word for word in LABELS if word < "\u2e80")
 _UNSPACED = "|".join(word for word in LABELS if word >= "\u2e80")
 _LABEL = re.compile(
-    rf"(?:\b(?:{_SPACED})|(?:{_UNSPACED}))(?:{_JOINED}\(?(?:{_NUMBER})\)?)?{_JOINED}\(?$", re.IGNORECASE
+    rf"(?:\b(?:{_SPACED})|(?:{_UNSPACED}))(?:{_JOINED}\(?(?:{_NUMBER})\)?)?(?: (?:is|was|ist|est|es))?{_JOINED}\(?$",
+    re.IGNORECASE,
 )
+# "My Greek number is": of a person, and not said to be that of an order or an account.
+_OWN = re.compile(
+    r"\b(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir) (?:[A-Z][A-Za-z]+ )?number(?: is| was)?[\s:]{1,2}\(?$"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_EAST = re.compile("[\u2e80-\U0003ffff]")
+# How their first runs of letters begin ("telnr" is a label, too; vowel signs of Hindi end a run).
+_HEADS = frozenset(_LETTERS.findall(word.lower())[0][:3] for word in (*LABELS, *VERBS))
 _SAID = [verb for verb in VERBS if not verb.startswith("number")]
 _VERB = re.compile(
     rf"\b(?:{'|'.join(_SAID)}|phone|telephone|fax|whatsapp|tel)\b[^\n\d]{{0,44}}?"
@@ -73,12 +82,16 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
     regions   countries (ISO 3166, two capitals) whose numbers are looked for; none: those in ANYWHERE, and only where a
               word says that it is a telephone number
 
-    Without such a word a number must be valid in one of the regions, have groups, and begin with the digit that is
-    dialled before national numbers there, or with a bracket. With one it must have a possible length.
+    Without such a word a number must be valid in one of the regions, and begin with the digit that is dialled before
+    national numbers there, or with a bracket; without groups it must have UNGROUPED digits and begin with a zero. With
+    one it must have a possible length.
     """
     before, after = text[max(0, start - CONTEXT) : start], text[end : end + 16]
-    labelled = bool(_LABEL.search(before) or _AFTER.match(after))
-    named = labelled or _VERB.search(before) is not None
+    # Most numbers have no such word before them.
+    likely = any(word[:3] in _HEADS or word[:2] in _HEADS for word in _LETTERS.findall(before.lower()))
+    likely = likely or _EAST.search(before) is not None
+    labelled = bool((likely and _LABEL.search(before)) or _AFTER.match(after))
+    named = labelled or (likely and (_VERB.search(before) or _OWN.search(before)) is not None)
     if not named and not regions:
         return 0
     for stop in _ends(text, start, end):
@@ -93,9 +106,10 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
         held = any(_holds(digits, region, named) for region in regions)
         if not held and named:
             # The owner of a page gives numbers of other countries, too.
-            held = (labelled or " " in value or "-" in value or value.count(".") > 1) and any(
-                _possible(digits, region) for region in ANYWHERE
-            )
+            if labelled or " " in value or "-" in value or value.count(".") > 1:
+                held = any(_possible(digits, region) for region in ANYWHERE)
+            else:
+                held = len(digits) >= 10 and any(_valid(digits, region) for region in ANYWHERE)
         if held:
             extension = _EXTENSION.match(text, stop)
             return extension.end() if extension else stop

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, load8, load64, lowest_bit
+from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load64, lowest_bit
 from corpusmill.text.spans import below
 
 # English words of streets: those that say so, and those that are also something else, or have no houses.
@@ -81,7 +81,6 @@ New_Hampshire New_Jersey New_Mexico New_York North_Carolina North_Dakota Ohio Ok
 South_Carolina South_Dakota Tennessee Texas Utah Vermont Virginia Washington West_Virginia Wisconsin Wyoming Alberta
 British_Columbia Manitoba New_Brunswick Nova_Scotia Ontario Quebec Saskatchewan Queensland Victoria""".split()
 LONGEST_WALK = 20  # words between a number and the word of a street
-LONGEST_SMALL = 5  # letters of the small words between
 
 
 def _any(words: list[str]) -> str:
@@ -234,21 +233,42 @@ def _packed(words: list[str]) -> NDArray[np.uint64]:
     return np.array(sorted(sum((byte | 0x20) << 8 * i for i, byte in enumerate(head)) for head in heads), np.uint64)
 
 
+MIXER, MIXED_BITS = U(0x9E3779B97F4A7C15), U(52)  # 2**64 divided by the golden ratio; a table has 4,096 places
+CAPITAL_BIT_3, THREE_BYTES = U(0x202020), U(0xFFFFFF)
+
+
+def _table(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether a key may be one of these, by the highest bits of its product with MIXER: nearly all others are told
+    apart with one look."""
+    table = np.zeros(1 << 64 - int(MIXED_BITS), np.bool_)
+    table[(keys * MIXER) >> MIXED_BITS] = True
+    return table
+
+
 _AFTER_NUMBER = _packed([*STREETS, *WEAK_STREETS, *VOIES, *WEAK_VOIES, "broadway", "route", "rte"])
 _BEFORE_NUMBER = _packed([*VIAS, *WEAK_VIAS, "box", "postfach", "ul"])
-_IN_BOX = _packed(["office"])  # a small word that is longer than others
-_END_SIZES = np.array([len(end.rstrip(".").encode()) for end in (*STREET_ENDS, *WEAK_STREET_ENDS)], np.int64)
-_ENDS_PACKED = np.array([_packed([end.rstrip(".")]) for end in (*STREET_ENDS, *WEAK_STREET_ENDS)])
+# Words in small letters within the names of streets, and before boxes; "bis" and "ter" belong to a number.
+_SMALL_AFTER = _packed("of the de la del van bis ter".split())
+_SMALL_BEFORE = _packed(
+    "de du des la las los le les del della di da do dos das e et y d l dell p o post office".split()
+)
+_MAYBE_AFTER, _MAYBE_BEFORE = _table(_AFTER_NUMBER), _table(_BEFORE_NUMBER)
+_MAYBE_SMALL_AFTER, _MAYBE_SMALL_BEFORE = _table(_SMALL_AFTER), _table(_SMALL_BEFORE)
+_ENDS_OF_STREETS = [end.rstrip(".").encode() for end in (*STREET_ENDS, *WEAK_STREET_ENDS)]
+_END_SIZES = np.array([len(end) for end in _ENDS_OF_STREETS], np.int64)
+_ENDS_PACKED = np.array([_packed([end.decode()]) for end in _ENDS_OF_STREETS])
+_MAYBE_END = _table(np.array([int.from_bytes(end[-3:], "little") | 0x202020 for end in _ENDS_OF_STREETS], np.uint64))
 
-IN_WORD, CAPITAL, LETTER, BEGINS = np.uint8(1) << np.arange(4, dtype=np.uint8)
+IN_WORD, CAPITAL, LETTER, BEGINS, DIGIT = np.uint8(1) << np.arange(5, dtype=np.uint8)
 _BYTES = np.zeros(256, np.uint8)
 for _byte in range(256):
     _c = chr(_byte)
     _ascii = _byte < 128
     _BYTES[_byte] = (
         IN_WORD * (not _ascii or _c.isalnum() or _c in ".'-")
-        | CAPITAL * (not _ascii or _c.isupper() or _c.isdigit())
+        | CAPITAL * (_c.isupper() or _c.isdigit() if _ascii else 0xC3 <= _byte <= 0xC5)
         | LETTER * (_ascii and _c.isalpha())
+        | DIGIT * (_ascii and _c.isdigit())
         | BEGINS * (_c.isalpha() if _ascii else 0xC3 <= _byte <= 0xC5)
     )
 BLANK, COMMA, DOT = b" ,."
@@ -262,11 +282,15 @@ def _is(data: NDArray[np.uint8], at: int, kinds: np.uint8) -> bool:
 
 
 @inlined
-def _is_among(data: NDArray[np.uint8], start: int, size: int, words: NDArray[np.uint64]) -> bool:
-    """Whether the first eight of these bytes are those of one of the words."""
+def _is_among(
+    data: NDArray[np.uint8], start: int, size: int, words: NDArray[np.uint64], maybe: NDArray[np.bool_]
+) -> bool:
+    """Whether the first eight of these bytes are those of one of the words, whose `_table` is `maybe`."""
     word = load64(data, start) | CAPITAL_BIT
     if size < 8:
         word &= ALL_BITS >> U(64 - 8 * size)
+    if not maybe[(word * MIXER) >> MIXED_BITS]:
+        return False
     for other in words:
         if other == word:
             return True
@@ -287,6 +311,7 @@ def _propose_all(text: Text, places: NDArray[np.int64]) -> Any:
 @kernel
 def _propose(data: NDArray[np.uint8], lo: int, hi: int, document: int, places: NDArray[np.int64], n: int) -> int:
     """Append the places in one document; returns the new count, -1 for no room."""
+    data, places = borrowed(data), borrowed(places)
     before = NO_BITS
     for block in range(lo, hi, 64):
         (digits,) = _digits(data, block)
@@ -320,13 +345,17 @@ def _street_follows(data: NDArray[np.uint8], at: int, hi: int) -> bool:
         if start >= hi or load8(data, end) != BLANK:
             return False
         size = _letters(data, start, hi)
-        if _is_among(data, start, size, _AFTER_NUMBER):
+        if _is_among(data, start, size, _AFTER_NUMBER, _MAYBE_AFTER):
             return True
-        if size > LONGEST_SMALL and not _is(data, start, CAPITAL):
+        digit = _is(data, start, DIGIT)
+        small = not _is(data, start, CAPITAL)
+        if small and not _is_among(data, start, size, _SMALL_AFTER, _MAYBE_SMALL_AFTER):
             return False
-        end = start
+        end = start + size
         while end < hi and _is(data, end, IN_WORD):
             end += 1
+        if digit and not _is(data, end - 1, LETTER):
+            return False  # a number, and not an ordinal
         end += nth == 0 and end < hi and load8(data, end) == COMMA  # "12 bis, rue"
     return False
 
@@ -356,7 +385,7 @@ def _words_before(
             if at > start and _is(data, at - 1, LETTER):
                 continue
             here = _letters(data, at, end)
-            known |= _is_among(data, at, here, _BEFORE_NUMBER)
+            known |= _is_among(data, at, here, _BEFORE_NUMBER, _MAYBE_BEFORE)
             if not _is(data, at, BEGINS):
                 continue
             if count == len(places):
@@ -365,8 +394,11 @@ def _words_before(
             count += 1
         found |= known
         end = start
-        small = _is(data, start, CAPITAL) or size <= LONGEST_SMALL or _is_among(data, start, size, _IN_BOX)
-        if start == lo or not (known or small):
+        if start == lo:
+            break
+        if known or (_is(data, start, CAPITAL) and (found or not _is(data, start, DIGIT))):
+            continue
+        if not _is_among(data, start, size, _SMALL_BEFORE, _MAYBE_SMALL_BEFORE):
             break
     return count if found else n
 
@@ -389,9 +421,15 @@ def _letters(data: NDArray[np.uint8], at: int, hi: int) -> int:
 def _ends_as_street(data: NDArray[np.uint8], start: int, end: int) -> bool:
     """Whether a word ends as German and Dutch streets do."""
     end -= end > start and load8(data, end - 1) == DOT
-    for size, packed in zip(_END_SIZES, _ENDS_PACKED):
-        if size <= end - start and _is_among(data, end - size, size, packed):
-            return True
+    last = (load64(data, end - 3) | CAPITAL_BIT_3) & THREE_BYTES  # all ends have three bytes or more
+    if end - start < 3 or not _MAYBE_END[(last * MIXER) >> MIXED_BITS]:
+        return False
+    for i in range(len(_END_SIZES)):
+        size = _END_SIZES[i]
+        if size <= end - start:
+            word = (load64(data, end - size) | CAPITAL_BIT) & (ALL_BITS >> U(64 - 8 * min(size, 8)))
+            if word == _ENDS_PACKED[i, 0]:
+                return True
     return False
 
 

@@ -1,8 +1,8 @@
 """The scan for places where a secret may begin.
 
 All formats have a run of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one per kilobyte,
-or begin with five dashes, or are near one of [@~:=] or "-u" with a certain word before it. A scan of bit maps stops
-only there and proposes what has a known prefix or a name.
+or are around two bytes with others near: "-B" of a private key, the end of a name and ":", "://", "Q~", "-u", "pw",
+"sw" or "bs". A scan of bit maps stops only there and proposes what has a known prefix or a name.
 """
 
 from typing import Any
@@ -13,7 +13,19 @@ from numpy.typing import NDArray
 from corpusmill.text import simd
 from corpusmill.text.buffers import Text
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, load8, load32, load64, lowest_bit, moved_up
+from corpusmill.text.lowlevel import (
+    ALL_BITS,
+    NO_BITS,
+    ONE,
+    U,
+    borrowed,
+    highest_zeros,
+    load8,
+    load32,
+    load64,
+    lowest_bit,
+    moved_up,
+)
 from corpusmill.text.secrets.formats import FORMATS
 from corpusmill.text.secrets.named import LONGEST_NAME
 from corpusmill.text.spans import below
@@ -22,6 +34,8 @@ SECRET, WALLET, CREDENTIAL, TRIGGERS = range(4)  # sorts of places; triggers are
 AT_URL, AT_OPTION, AT_HEADER, AT_MANIFEST, AT_ASSIGNMENT, AT_PAIR = range(TRIGGERS, TRIGGERS + 6)
 LONGEST_LINK, LONGEST_HEAD, LONGEST_WALLET = 24, 88, 62
 LONGEST_GAP = 3  # bytes between a name and its ":"
+FARTHEST_PAIR = 60  # bytes between "contribsys" and the ":" of a pair (`contexts.in_pair`)
+LONGEST_PADDING = 30  # blanks between "password" and its "="
 
 
 def places(text: Text, wanted: int) -> NDArray[np.int64]:
@@ -41,44 +55,63 @@ _HEADS = sorted({prefix.encode()[:8] for form in FORMATS for prefix in form.pref
 _VALUES = np.array([int.from_bytes(head.ljust(8, b"\0"), "little") for head in _HEADS], np.uint64)
 _MASKS = np.array([(1 << 8 * len(head)) - 1 for head in _HEADS], np.uint64)
 _FROM = np.searchsorted([head[0] for head in _HEADS], np.arange(257)).astype(np.int64)
+# Whether two bytes may begin a prefix, by six bits of each: a look at each byte of a run.
+_MAY_BEGIN = np.zeros(1 << 12, np.bool_)
+_MAY_BEGIN[[(head[0] & 63) << 6 | head[1] & 63 for head in _HEADS]] = True
+SHORTEST_WALLET, LONGEST_USER = 26, 200
+SHORTEST_MAXMIND = 40
 
-TOKEN, IN_WORD, LINK, OPERATOR, NAME, COIN, DIGIT, CAPITAL, SMALL, HEAD, JOIN, GAP, SLASH, HEXADECIMAL, TAIL = (
-    np.uint32(1) << np.arange(15, dtype=np.uint32)
-)
+TOKEN, IN_WORD, LINK, NAME, COIN, DIGIT, CAPITAL, SMALL, HEAD, JOIN, GAP, SLASH, HEXADECIMAL = np.uint32(
+    1
+) << np.arange(13, dtype=np.uint32)
 SORTS, NO_SORT = DIGIT | CAPITAL | SMALL, np.uint32(0)
+BLANKS, MARKS, OPERATORS = " \t\n\"'`", ":=>,.|~", ":=>,"  # between a name and its value
 _BYTES = np.zeros(256, np.uint32)
 for _byte in range(128):
     _c = chr(_byte)
     _BYTES[_byte] = (
         TOKEN * (_c.isalnum() or _c in "_+/-")
         | IN_WORD * (_c.isalnum() or _c == "_")
-        | LINK * (_c in " \t\n\"'`:=>.,|~")
-        | OPERATOR * (_c in ":=>,")
+        | LINK * (_c in BLANKS + MARKS)
         | NAME * (_c.isalnum() or _c in "_-")
         | HEAD * (_c.isalnum() or _c in "_-.~")
         | JOIN * (_c in ".~=")
         | SLASH * (_c == "/")
         | HEXADECIMAL * (_c in "0123456789abcdef")
-        | TAIL * (_c in " \t\"'0123456789abcdefntyDENTY")
         | GAP * (_c in " \t\"'")
         | COIN * (_c in "13b0")
         | DIGIT * _c.isdigit()
         | CAPITAL * _c.isupper()
         | SMALL * _c.islower()
     )
-_stops = simd.masks(
-    simd.either(
-        simd.ascii_letter, simd.ascii_digit, simd.equal("_"), simd.equal("+"), simd.equal("/"), simd.equal("-")
-    ),
-    simd.equal("-"),
-    simd.either(simd.equal("@"), simd.equal("~")),
-    simd.equal(":"),
-    simd.equal("u"),
-    simd.letter("w"),
-    simd.either(simd.letter("p"), simd.letter("s")),
+_token = simd.either(
+    simd.ascii_letter, simd.between(ord("/"), ord("9")), simd.equal("_"), simd.equal("+"), simd.equal("-")
 )
-DASH, B, AT, TILDE, COLON, EQUALS, Q, A, BAR, DOT, COMMA, LESS, W, D, S, BLANK, TAB, QUOTE, APOSTROPHE = (
-    b"-B@~:=QA|.,<wds \t\"'"
+_in_word = simd.either(simd.ascii_letter, simd.ascii_digit, simd.equal("_"))
+_words = simd.masks(_in_word)
+_runs = simd.masks(_token, simd.ascii_digit, simd.either(simd.ascii_letter, simd.ascii_digit))
+_befores = simd.masks(
+    simd.either(*map(simd.equal, BLANKS + MARKS)),
+    simd.either(*map(simd.equal, MARKS)),
+    simd.either(*map(simd.equal, OPERATORS)),
+    simd.either(_in_word, simd.equal("-")),
+)
+_stops = simd.masks(
+    _token,
+    simd.either(
+        simd.followed(simd.equal(":"), simd.equal("/")),
+        simd.followed(
+            simd.either(simd.letter("d"), simd.letter("n"), simd.letter("y"), *map(simd.equal, " \t\"'")),
+            simd.equal(":"),
+        ),
+        simd.followed(simd.equal("-"), simd.either(simd.equal("u"), simd.equal("B"))),
+        simd.followed(simd.equal("Q"), simd.equal("~")),
+        simd.followed(simd.either(simd.letter("p"), simd.letter("s")), simd.letter("w")),
+        simd.followed(simd.letter("b"), simd.letter("s")),
+    ),
+)
+DASH, B, SMALL_B, AT, COLON, EQUALS, Q, A, BAR, DOT, COMMA, LESS, D, P, S, V, BLANK, TAB, QUOTE, APOSTROPHE = (
+    b"-Bb@:=QA|.,<dpsv \t\"'"
 )
 
 
@@ -86,10 +119,11 @@ def _word(word: str) -> np.uint32:
     return np.uint32(int.from_bytes(word.encode().ljust(4, b"\0"), "little"))
 
 
-LOWER, LOW_THREE = np.uint32(0x20202020), np.uint32(0xFFFFFF)
+LOWER, LOWER_8, LOW_THREE = np.uint32(0x20202020), U(0x2020202020202020), np.uint32(0xFFFFFF)
+CONTRIBS = U(int.from_bytes(b"contribs", "little"))
 SCHEME_END = _word("://")
-KIND, ECRE, ATLAS, MAXMIND = map(_word, ("kind", "ecre", "sv1.", "_mmk"))
-TION, RIZA, KEY, IKEY, OKEN, WORD_ = map(_word, ("tion", "riza", "-key", "ikey", "oken", "word"))
+DASHES, KIND, ECRE, ATLAS, MAXMIND = map(_word, ("----", "kind", "ecre", "sv1.", "_mmk"))
+TION, RIZA, KEY, IKEY, OKEN, WORD_, PASS = map(_word, ("tion", "riza", "-key", "ikey", "oken", "word", "pass"))
 
 
 @kernel
@@ -108,54 +142,49 @@ def _propose(
     data: NDArray[np.uint8], lo: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
 ) -> int:
     """Append (document, place, sort) for each place where a match may begin; returns the new count, -1 for no room."""
+    data, places = borrowed(data), borrowed(places)
     # Bit i of the map t4 is set if the 4 bytes up to byte i are token characters, and so on; b4 is the previous map.
-    b1 = b2 = b4 = b8 = b16 = e1 = e2 = e5 = p1 = NO_BITS
+    b1 = b2 = b4 = b8 = b16 = NO_BITS
     for block in range(lo, hi, 64):
-        tokens, dashes, marks, colons, us, ws, ps = _stops(data, block)
+        tokens, marks = _stops(data, block)
         valid = below(min(hi - block, 64))
-        t1, d1 = tokens & valid, dashes & valid
+        t1 = tokens & valid
         t2 = t1 & moved_up(t1, b1, 1)
         t4 = t2 & moved_up(t2, b2, 2)
         t8 = t4 & moved_up(t4, b4, 4)
         t16 = t8 & moved_up(t8, b8, 8)
         long = t16 & ~moved_up(t16, b16, 1)
         b1, b2, b4, b8, b16 = t1, t2, t4, t8, t16
-        d2 = d5 = fifth = NO_BITS
-        options = us & moved_up(d1, e1, 1) | ws & moved_up(ps, p1, 1)
-        p1 = ps
-        if d1 != NO_BITS:
-            d2 = d1 & moved_up(d1, e1, 1)
-            d5 = d2 & moved_up(d2, e2, 2) & moved_up(d1, e1, 4)
-            fifth = d5 & ~moved_up(d5, e5, 1)
-        e1, e2, e5 = d1, d2, d5
-        near = (marks | colons | options) & valid
+        near = marks & valid
         while near != NO_BITS:
             at = block + lowest_bit(near)
             near &= near - ONE
-            if load8(data, at) == COLON and not _may_be_name(data, lo, at):
-                continue
-            sort, place = _trigger(data, lo, at, hi, wanted)
-            if sort >= 0:
-                if n == len(places):
-                    return -1
-                places[n, 0], places[n, 1], places[n, 2] = document, place - lo, sort
-                n += 1
+            byte = load8(data, at)
+            if byte | 0x20 == SMALL_B:
+                n = _pairs(data, lo, at, hi, document, wanted, places, n)
+            elif byte == COLON:
+                n = _users(data, at + 3, lo, hi, document, wanted, places, n)
+            elif load8(data, at + 1) != COLON or _may_be_name(data, lo, at + 1):
+                sort, place = _trigger(data, lo, at, hi, wanted)
+                if sort >= 0:
+                    n = _place(places, n, document, place - lo, sort)
+            if n < 0:
+                return n
         while long != NO_BITS:
             n = _token_run(data, lo, block + lowest_bit(long) - 15, hi, document, wanted, places, n)
             if n < 0:
                 return n
             long &= long - ONE
-        while fifth != NO_BITS and wanted & (1 << SECRET):
-            end = block + lowest_bit(fifth) + 1
-            fifth &= fifth - ONE
-            while end < hi and load8(data, end) == DASH:
-                end += 1
-            if end < hi and load8(data, end) == B:
-                if n == len(places):
-                    return -1
-                places[n, 0], places[n, 1], places[n, 2] = document, end - 5 - lo, SECRET
-                n += 1
     return n
+
+
+@inlined
+def _place(places: NDArray[np.int64], n: int, document: int, place: int, sort: int) -> int:
+    """Append a place; returns the new count, -1 for no room."""
+    if n == len(places):
+        return -1
+    places[n, 0], places[n, 1], places[n, 2] = document, place, sort
+    return n + 1
 
 
 @inlined
@@ -165,48 +194,103 @@ def _is(data: NDArray[np.uint8], at: int, kinds: np.uint32) -> bool:
 
 @kernel
 def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, wanted: int) -> Any:
-    """(sort, place) of what may be around one of "@~:", the "u" of "-u" or the "w" of "password" or "pwd"; sort -1 if
-    nothing can be."""
-    byte = load8(data, at)
+    """(sort, place) of what may be around the two bytes at `at`; sort -1 if nothing can be."""
     nothing = np.int64(-1), at
-    if byte | 0x20 == W:
-        holds = wanted & (1 << CREDENTIAL) and (load8(data, at + 1) | 0x20 == D or load32(data, at) | LOWER == WORD_)
-        return (np.int64(AT_ASSIGNMENT), at) if holds else nothing
+    if at + 1 >= hi:
+        return nothing
+    byte = load8(data, at)
+    if byte | 0x20 in (P, S):
+        holds = wanted & (1 << CREDENTIAL) and _is_assigned(data, lo, at + 1, hi)
+        return (np.int64(AT_ASSIGNMENT), at + 1) if holds else nothing
     if not wanted & (1 << SECRET):
         return nothing
-    if byte == AT:
-        i = at
-        while i > lo and at - i < 200 and load8(data, i - 1) > 32 and not _is(data, i - 1, SLASH):
-            i -= 1
-        return (np.int64(AT_URL), at) if i - 3 > lo and load32(data, i - 3) & LOW_THREE == SCHEME_END else nothing
-    if byte == TILDE:
-        holds = at - 5 >= lo and load8(data, at - 1) == Q and _is(data, at - 2, DIGIT)
-        holds = holds and not (at - 5 > lo and _is(data, at - 6, IN_WORD))
-        return (np.int64(SECRET), at - 5) if holds else nothing
-    if byte != COLON:
-        spaced = at - 2 > lo and (load8(data, at - 2) <= 32 or (load8(data, at - 2) == DASH and at - 3 > lo))
-        return (np.int64(AT_OPTION), at) if spaced else nothing
-    if at - 4 < lo or not _is(data, at - 1, TAIL):
-        return nothing
-    end = at
-    while end > lo and at - end < LONGEST_GAP and _is(data, end - 1, GAP):
+    if byte == Q:
+        holds = at - 4 >= lo and _is(data, at - 1, DIGIT) and not (at - 4 > lo and _is(data, at - 5, IN_WORD))
+        return (np.int64(SECRET), at - 4) if holds else nothing
+    if byte == DASH:
+        if load8(data, at + 1) == B:
+            begins = at - 4 >= lo and load32(data, at - 4) == DASHES
+            return (np.int64(SECRET), at - 4) if begins else nothing
+        spaced = at - 1 > lo and (load8(data, at - 1) <= 32 or (load8(data, at - 1) == DASH and at - 2 > lo))
+        return (np.int64(AT_OPTION), at + 1) if spaced else nothing
+    colon = end = at + 1
+    while end > lo and colon - end < LONGEST_GAP and _is(data, end - 1, GAP):
         end -= 1
     if end - 4 < lo:
         return nothing
     last = load32(data, end - 4) | LOWER
-    if last == KIND and end == at:
-        return (np.int64(AT_MANIFEST), at) if _is_of_secret(data, at) else nothing
+    if last == KIND and end == colon:
+        return (np.int64(AT_MANIFEST), colon) if _is_of_secret(data, colon) else nothing
     if last == TION and end - 8 >= lo and load32(data, end - 8) | LOWER == RIZA:
-        return np.int64(AT_HEADER), at
+        return np.int64(AT_HEADER), colon
     if last in (KEY, IKEY, OKEN):
-        return np.int64(AT_HEADER), at
-    if end == at and at - 8 > lo and _is(data, at - 8, HEXADECIMAL):
-        start = at
-        while start > at - 8 and _is(data, start - 1, HEXADECIMAL):
-            start -= 1
-        if start == at - 8:
-            return np.int64(AT_PAIR), at
+        return np.int64(AT_HEADER), colon
     return nothing
+
+
+@inlined
+def _is_assigned(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
+    """Whether the "w" at `at` is that of "password", "passwd" or "pwd", and an operator or "value" follows."""
+    if load32(data, at) | LOWER == WORD_:
+        i = at + 4
+    elif load8(data, at + 1) | 0x20 == D:
+        i = at + 2
+    else:
+        return False
+    if load8(data, at - 1) | 0x20 == S and (at - 4 < lo or load32(data, at - 4) | LOWER != PASS):
+        return False
+    quoted = i < hi and load8(data, i) in (QUOTE, APOSTROPHE)
+    i += quoted
+    last = min(hi, i + LONGEST_PADDING)
+    while i < last and load8(data, i) in (BLANK, TAB):
+        i += 1
+    return bool(i < hi and (load8(data, i) in (COLON, EQUALS) or (quoted and load8(data, i) | 0x20 == V)))
+
+
+@inlined
+def _users(
+    data: NDArray[np.uint8],
+    start: int,
+    lo: int,
+    hi: int,
+    document: int,
+    wanted: int,
+    places: NDArray[np.int64],
+    n: int,
+) -> int:
+    """Append each "@" in the name of the host that begins at `start`, if "://" is before it; returns the new count, -1
+    for no room."""
+    if start - 3 <= lo or load32(data, start - 3) & LOW_THREE != SCHEME_END or not wanted & (1 << SECRET):
+        return n
+    i = start
+    while i < hi and i <= start + LONGEST_USER and load8(data, i) > 32 and not _is(data, i, SLASH):
+        if load8(data, i) == AT:
+            n = _place(places, n, document, i - lo, AT_URL)
+            if n < 0:
+                return n
+        i += 1
+    return n
+
+
+@inlined
+def _pairs(
+    data: NDArray[np.uint8], lo: int, at: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
+) -> int:
+    """Append each ":" behind eight hexadecimal digits that is near "contribsys", whose "b" may be at `at`; returns the
+    new count, -1 for no room."""
+    start = at - 6
+    if start < lo or load64(data, start) | LOWER_8 != CONTRIBS or not wanted & (1 << SECRET):
+        return n
+    for i in range(max(lo + 8, start - FARTHEST_PAIR), min(hi, start + FARTHEST_PAIR)):
+        if load8(data, i) == COLON:
+            first = i
+            while first > i - 8 and _is(data, first - 1, HEXADECIMAL):
+                first -= 1
+            if first == i - 8:
+                n = _place(places, n, document, i - lo, AT_PAIR)
+                if n < 0:
+                    return n
+    return n
 
 
 @inlined
@@ -221,14 +305,8 @@ def _is_of_secret(data: NDArray[np.uint8], at: int) -> bool:
 
 @inlined
 def _may_be_name(data: NDArray[np.uint8], lo: int, at: int) -> bool:
-    """Whether `_trigger` has to look at the ":" at `at`: nearly all of them end other words."""
-    if at - 4 < lo:
-        return False
-    if _is(data, at - 1, GAP):
-        return True
-    last = load32(data, at - 4) | LOWER
-    named = last in (KIND, TION, KEY, IKEY, OKEN)
-    return named or (at - 8 > lo and _is(data, at - 1, HEXADECIMAL) and _is(data, at - 8, HEXADECIMAL))
+    """Whether `_trigger` has to look at what is before the ":" at `at`: nearly all of them end other words."""
+    return at - 4 >= lo and (_is(data, at - 1, GAP) or load32(data, at - 4) | LOWER in (KIND, TION, KEY, IKEY, OKEN))
 
 
 @kernel
@@ -236,71 +314,97 @@ def _token_run(
     data: NDArray[np.uint8], lo: int, start: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
 ) -> int:
     """Append the places where a run of token characters from `start` on, or the name before it, may begin a secret."""
+    end, digits, alnums = _run_from(data, start, hi)
+    if not alnums:
+        return n  # a line of dashes
+    head, infix = start, False
+    link, name, given = _name_before(data, lo, start)
+    if link < start:
+        joined = start - link == 1 and _is(data, link, JOIN)
+        if (given or joined) and digits and wanted & (1 << CREDENTIAL) and name < link and _is_random(data, start, end):
+            if n + 2 > len(places):
+                return -1
+            if given and _may_hold(data, link, start, end, hi) and not (name > lo and _is(data, name - 1, NAME)):
+                n = _place(places, n, document, name - lo, CREDENTIAL)
+            if joined:
+                # What is before the run may be the beginning of the value.
+                link_2, name_2, given_2 = _name_before(data, lo, name)
+                if name_2 < link_2 and given_2 and not (name_2 > lo and _is(data, name_2 - 1, NAME)):
+                    n = _place(places, n, document, name_2 - lo, CREDENTIAL)
+        head = name
+        while head > lo and link - head < LONGEST_HEAD and _is(data, head - 1, HEAD):
+            head -= 1
+        infix = _has_infix(data, lo, start, link)
+    secrets, wallets = wanted & (1 << SECRET), wanted & (1 << WALLET) and digits
+    before = ONE if head > lo and _is(data, head - 1, IN_WORD) else NO_BITS
+    for block in range(head, end, 64):
+        (words,) = _words(data, block)
+        starts = words & ~((words << ONE) | before) & below(min(end - block, 64))
+        before = words >> U(63)
+        while starts != NO_BITS:
+            at = block + lowest_bit(starts)
+            starts &= starts - ONE
+            if secrets and ((infix and at < start) or _has_prefix(data, at) or _has_suffix(data, at, end)):
+                n = _place(places, n, document, at - lo, SECRET)
+            if wallets and at >= start and end - at >= SHORTEST_WALLET and _is(data, at, COIN):
+                stop = at
+                while stop < end and stop - at <= LONGEST_WALLET and _is(data, stop, IN_WORD):
+                    stop += 1
+                if n >= 0 and SHORTEST_WALLET <= stop - at <= LONGEST_WALLET:
+                    n = _place(places, n, document, at - lo, WALLET)
+            if n < 0:
+                return n
+    return n
+
+
+@inlined
+def _run_from(data: NDArray[np.uint8], start: int, hi: int) -> Any:
+    """(end, digits, alnums): where the token characters from `start` on end, and whether digits, and letters or
+    digits, are among them."""
     end = start
-    changes = letters = 0  # as counted by `looks_random`
-    digits = False
+    digits = alnums = False
+    while end < hi:
+        tokens, of_digits, of_alnums = _runs(data, end)
+        size = lowest_bit(~(tokens & below(min(hi - end, 64))))
+        inside = below(size)
+        digits |= of_digits & inside != NO_BITS
+        alnums |= of_alnums & inside != NO_BITS
+        end += size
+        if size < 64:
+            break
+    return end, digits, alnums
+
+
+@inlined
+def _is_random(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Whether small letters, capitals and digits alternate as `looks_random` wants it, or it is a UUID."""
+    changes = letters = 0
     sort = NO_SORT
-    while end < hi and _is(data, end, TOKEN):
-        now = _BYTES[load8(data, end)] & SORTS
+    for i in range(start, end):
+        now = _BYTES[load8(data, i)] & SORTS
         if now:
             changed = sort != NO_SORT and now != sort  # noqa: PLR1714 - numba knows no `in` over two types of number
             changes += changed and not (sort == CAPITAL and now == SMALL)
-            digits |= now == DIGIT
             letters += 1
             sort = now
-        end += 1
-    if letters == 0:
-        return n  # a line of dashes
-    link, name, given = _name_before(data, lo, start)
-    random = digits and (5 * changes >= letters or (end - start == 36 and load8(data, start + 8) == DASH))  # a UUID
-    if random and wanted & (1 << CREDENTIAL) and name < link:
-        if n + 2 > len(places):
-            return -1
-        if given and _may_hold(data, link, start, end, hi) and not (name > lo and _is(data, name - 1, NAME)):
-            places[n, 0], places[n, 1], places[n, 2] = document, name - lo, CREDENTIAL
-            n += 1
-        if start - link == 1 and _is(data, link, JOIN):
-            # What is before the run may be the beginning of the value.
-            link_2, name_2, given_2 = _name_before(data, lo, name)
-            if name_2 < link_2 and given_2 and not (name_2 > lo and _is(data, name_2 - 1, NAME)):
-                places[n, 0], places[n, 1], places[n, 2] = document, name_2 - lo, CREDENTIAL
-                n += 1
-    head = name
-    while head > lo and link - head < LONGEST_HEAD and _is(data, head - 1, HEAD):
-        head -= 1
-    infix = _has_infix(data, lo, start, link)
-    for at in range(head, end):
-        if not _is(data, at, IN_WORD) or (at > lo and _is(data, at - 1, IN_WORD)):
-            continue
-        if n + 2 > len(places):
-            return -1
-        if wanted & (1 << SECRET) and ((infix and at < start) or _has_prefix(data, at) or _has_suffix(data, at, end)):
-            places[n, 0], places[n, 1], places[n, 2] = document, at - lo, SECRET
-            n += 1
-        if wanted & (1 << WALLET) and at >= name and _is(data, at, COIN):
-            stop = at
-            while stop < end and stop - at <= LONGEST_WALLET and _is(data, stop, IN_WORD):
-                stop += 1
-            if 26 <= stop - at <= LONGEST_WALLET:
-                places[n, 0], places[n, 1], places[n, 2] = document, at - lo, WALLET
-                n += 1
-    return n
+    return 5 * changes >= letters or (end - start == 36 and load8(data, start + 8) == DASH)
 
 
 @inlined
 def _name_before(data: NDArray[np.uint8], lo: int, start: int) -> Any:
     """(link, name, given): where what joins a name to `start` begins, where the name does, and whether the former has
-    an operator. Without a link, all is at `start`."""
-    link = start
-    given = False
-    while link > lo and start - link < LONGEST_LINK and _is(data, link - 1, LINK):
-        link -= 1
-        given |= _is(data, link, OPERATOR)
-    name = link
-    if link < start:
-        while name > lo and link - name < LONGEST_NAME and _is(data, name - 1, NAME):
-            name -= 1
-    return link, name, given
+    an operator. Without a link, or with blanks and quotes alone, all is at `start`."""
+    # Maps of the 64 bytes before, the last of which is the highest bit; a text may begin within them.
+    size = min(start, 64)
+    links, marks, operators, names = _befores(data, start - size)
+    known = below(min(start - lo, 64)) << U(64 - min(start - lo, 64) & 63)
+    shift = U(64 - size & 63)
+    link = min(highest_zeros(~(links << shift & known)), LONGEST_LINK)
+    if marks << shift & ~(ALL_BITS >> U(link)) == NO_BITS:
+        return start, start, False
+    given = operators << shift & ~(ALL_BITS >> U(link)) != NO_BITS
+    name = min(highest_zeros(~((names << shift & known) << U(link))), LONGEST_NAME)
+    return start - link, start - link - name, given
 
 
 @inlined
@@ -334,7 +438,8 @@ def _has_suffix(data: NDArray[np.uint8], at: int, end: int) -> bool:
 @inlined
 def _has_prefix(data: NDArray[np.uint8], at: int) -> bool:
     first = load8(data, at)
-    for i in range(_FROM[first], _FROM[first + 1]):
-        if load64(data, at) & _MASKS[i] == _VALUES[i]:
-            return True
+    if _MAY_BEGIN[np.int64(first & 63) << 6 | load8(data, at + 1) & 63]:
+        for i in range(_FROM[first], _FROM[first + 1]):
+            if load64(data, at) & _MASKS[i] == _VALUES[i]:
+                return True
     return False
