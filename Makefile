@@ -8,6 +8,7 @@ PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
 TRACKERS := build/trackers/bin/python
 TORCH_PYTHON := build/torch/bin/python
+TRAINERS := build/trainers/bin/python
 QUALITY_PYTHON := build/quality/bin/python
 NAMES_PYTHON := build/names/bin/python
 HANDS_PYTHON := build/hands/tools/bin/python
@@ -22,16 +23,20 @@ PIP := -m pip install --quiet --disable-pip-version-check
 
 # The documents that `make bench` measures on; benchmarks/workload.py builds them from Debian packages.
 WORKLOAD ?= build/workload
+# How the test suite is spread over cores; PARALLEL= for one process.
+PARALLEL ?= -n logical --maxprocesses 4 --dist worksteal
 # For chaos and fuzz, which print their seed.
 KILLS ?= 200
 FUZZ_MINUTES ?= 2
+# What carries out the runs of chaos: one of those in tests/chaos.py, or all.
+EXECUTOR ?= all
 SEED := $(or $(SEED),$(shell date +%s))
 # A folder of real and labelled documents, for parity, quality, ablation and bench. None comes with the repository.
 DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit test-lowest lint chaos fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale scale-plan scale-long parity conformance quality ablation interop trackers torch seeds names hands screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -44,7 +49,8 @@ setup: $(READY) ## create .venv and install everything that demo and test need
 test: lint unit ## lint, then the whole test suite
 
 unit: $(READY) ## the test suite alone
-	$(BIN)/python -m pytest
+	$(BIN)/corpusmill warm
+	$(BIN)/python -m pytest $(PARALLEL)
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
@@ -52,10 +58,19 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/mypy
 
 test-lowest: build/lowest/.ready ## the whole test suite on the lowest versions of dependencies that pyproject.toml allows
-	$(LOWEST_PYTHON) -m pytest
+	$(LOWEST_PYTHON) -m pytest $(PARALLEL)
 
-chaos: $(READY) ## kill 200 runs, in all stages and all ways, and compare bytes; KILLS=50 SEED=7
-	$(BIN)/python -m pytest tests/test_every_executor.py -k killed_anywhere --kills $(KILLS) --chaos-seed $(SEED)
+chaos: $(READY) ## kill 200 runs of each executor, in all stages and all ways, and compare bytes; KILLS=50 SEED=7 EXECUTOR=work
+	$(BIN)/python -m pytest tests/test_every_executor.py -k killed_anywhere --kills $(KILLS) --chaos-seed $(SEED) --executor $(EXECUTOR)
+
+cluster: $(READY) $(WORKLOAD)/truth.json ## a Ray cluster of 2 and 4 nodes on this machine: bytes, CPU, memory, scaling, kills; takes an hour; PARTS="flat scaling"
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.cluster --workload $(WORKLOAD) --seed $(SEED) $(if $(filter-out 200,$(KILLS)),--kills $(KILLS)) $(PARTS)
+
+store: $(READY) ## whole runs in an S3 server on this machine, through every fault of object stores, and killed; ONLY=503
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.store $(if $(ONLY),--only $(ONLY))
+ifndef ONLY
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.store --kills $(if $(filter-out 200,$(KILLS)),$(KILLS),40) --seed $(SEED)
+endif
 
 # The folder of an input that failed, to try it alone.
 REPLAY ?=
@@ -92,8 +107,14 @@ bench-peers: $(READY) ## whole pipelines of others beside ours, 46 MB; WHOLE=1 a
 	-@$(MAKE) --no-print-directory --keep-going $(PEERS:%=build/peer-%/.ready)
 	$(BIN)/python -m benchmarks.peers.pipelines --workload $(WORKLOAD) $(if $(WHOLE),--whole) $(if $(DATA),--data $(DATA))
 
-scale: $(READY) ## near deduplication of 10 million documents and of 1 million near copies of one page, made: seconds and memory
-	$(BIN)/python -m benchmarks.speed.scale
+scale: $(READY) ## near deduplication of 10 million documents and of 1 million near copies of one page, made: seconds and memory; SCALE=100M: of a tenth of these and of so many, 60 GB of disk
+	$(BIN)/python -m benchmarks.speed.scale $(if $(SCALE),--scale $(SCALE)) $(if $(SCRATCH),--scratch $(SCRATCH))
+
+simulate: $(READY) ## what workers that die, are slow or are preempted cost: 100,000 units on 1,000 workers
+	$(BIN)/python -m benchmarks.simulate
+
+planned: $(READY) $(WORKLOAD)/truth.json ## what `corpusmill plan` says beside what the run then takes; takes minutes
+	$(BIN)/python -m benchmarks.speed.planned --workload $(WORKLOAD)
 
 scale-plan: $(READY) ## plans, results and memory of the driver for 5 and 50 TB, without documents; takes minutes
 	$(BIN)/python -m benchmarks.speed.scale_plan
@@ -127,6 +148,9 @@ trackers: build/trackers/.ready ## run the examples of docs/guide/tracking.md wi
 interop: build/interop/.ready ## read what we write with the libraries that trainers use
 	$(INTEROP) -m benchmarks.peers.interop
 
+trainers: build/trainers/.ready ## read our shards with trainers' own loaders, and resume them; with DATA=DIR published counts, too
+	$(TRAINERS) -m benchmarks.peers.trainers $(if $(DATA),--data $(DATA))
+
 torch: build/torch/.ready ## the tests that need PyTorch, which `make test` skips
 	$(TORCH_PYTHON) -m pytest tests/with_torch
 
@@ -145,6 +169,10 @@ docs-serve: build/docs/.ready ## the same at http://127.0.0.1:8000, built again 
 
 hands: build/hands/tools/.ready ## what a new user does, from the wheel alone: terminal, notebook, commands of the docs; POSIX
 	PYTHONPATH=scripts/hands $(HANDS_PYTHON) -m pytest -p a_user -p no:cacheprovider -c /dev/null -ra scripts/hands
+
+web: $(READY) ## the inspector and the report in a headless Chromium, which must be installed (Debian: apt install chromium)
+	$(BIN)/python $(PIP) playwright
+	$(BIN)/python -m pytest tests/test_inspect_page.py tests/report/test_report_charts.py
 
 screenshots: build/hands/tools/.ready ## pictures for the docs of terminal and notebook, made by what `hands` runs
 	PYTHONPATH=scripts/hands $(HANDS_PYTHON) scripts/hands/screenshots.py
@@ -216,6 +244,16 @@ build/torch/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/torch
 	$(TORCH_PYTHON) $(PIP) '$(TORCH)' || $(TORCH_PYTHON) $(PIP) torch
 	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e . pytest hypothesis
+	@touch $@
+
+# Without what their training needs, but not their loaders. Of OLMo-core and torchtitan each module imports all it has.
+build/trainers/.ready: Makefile pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/trainers
+	$(TRAINERS) $(PIP) '$(TORCH)' || $(TRAINERS) $(PIP) torch
+	$(TRAINERS) $(PIP) -c constraints.txt -e .
+	$(TRAINERS) $(PIP) 'grain==0.2.*' 'torchdata==0.11.*'
+	$(TRAINERS) $(PIP) --no-deps 'torchtitan==0.3.*' 'ai2-olmo-core==3.*' 'megatron-core==0.16.*'
+	$(TRAINERS) $(PIP) cached-path bettermap dataclass-extensions importlib_resources pandas requests safetensors tyro
 	@touch $@
 
 build/names/.ready: Makefile pyproject.toml constraints.txt

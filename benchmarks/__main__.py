@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.common import Figure, Workload, heading, verdict
 from benchmarks.peers import dedup, rules
 from benchmarks.speed import (
+    find,
     loader,
     map_pass,
     measures,
@@ -38,6 +39,7 @@ NAMES = (
     "rules",
     "dedup",
     "what_if",
+    "find",
     "map_pass",
     "whole_run",
     "roofline",
@@ -91,6 +93,8 @@ def main() -> int:
                     figures += dedup.run(workload, options.runs, folder, options.peer)
                 case "what_if":
                     figures += what_if.run(workload, options.runs, folder)
+                case "find":
+                    figures += find.run(workload, options.runs, folder)
                 case "map_pass":
                     figures += map_pass.run(workload, options.runs, folder)
                 case "whole_run":

@@ -11,6 +11,7 @@ import numpy as np
 
 from corpusmill.loader import TokenLoader
 from corpusmill.loader.masks import block_mask
+from corpusmill.loader.order import Order
 from corpusmill.models.tokenizer import load
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
@@ -25,6 +26,7 @@ LOWEST = 0.3  # similarity at the left
 SHAPES = {(25, 5): "#b4541a", (16, 7): "#1f5fa8", (9, 13): "#3a7d34"}  # bands, rows: colour
 NAMED_AT = {(25, 5): (0.50, "end"), (16, 7): (0.68, "start"), (9, 13): (0.86, "start")}  # similarity, side of the curve
 SHINGLES, PAIRS = 500, 1000  # of each document, and at each dot
+SAMPLES, BUFFER = 1000, 100  # rows of an epoch, and of a buffer that is shuffled
 STYLE = """
   text { font: 14px system-ui, sans-serif; fill: #222 }
   .paper { fill: #fff } .axis { stroke: #222 } .grid { stroke: #ddd } .threshold { stroke: #888; stroke-dasharray: 4 4 }
@@ -33,7 +35,7 @@ STYLE = """
 
 def pictures() -> dict[str, str]:
     """File name -> content of every picture."""
-    return {"s-curve.svg": s_curve(), "batch.svg": batch()}
+    return {"s-curve.svg": s_curve(), "batch.svg": batch(), "order.svg": order()}
 
 
 def batch() -> str:
@@ -116,6 +118,37 @@ def s_curve() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">\n'
         f"<title>{escape(said)}</title>\n<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
     )
+
+
+def order() -> str:
+    """Where each sample of an epoch is from: by our order, and by a buffer from which one row is drawn at a time."""
+    ours = Order((SAMPLES,), (1.0,), seed=1).draw(np.arange(SAMPLES)).row.tolist()
+    parts = [f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>']
+    for left, name, rows in ((60, "TokenLoader", ours), (410, f"a buffer of {BUFFER} rows", buffered())):
+        side = 290
+        parts.append(f'<rect x="{left}" y="40" width="{side}" height="{side}" fill="none" stroke="#222"/>')
+        parts.append(text(left + side / 2, 28, name, "middle"))
+        parts.append(text(left + side / 2, 352, f"sample, 0 to {SAMPLES - 1}", "middle"))
+        points = ((left + side * n / SAMPLES, 40 + side * (1 - row / SAMPLES)) for n, row in enumerate(rows))
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.5" fill="#1f5fa8"/>' for x, y in points]
+    parts.append('<text transform="translate(40 185) rotate(-90)" text-anchor="middle">row of the shards</text>')
+    said = (
+        "Order of samples against their position in the shards: ours fills the square, a buffer stays at the diagonal"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT - 30}" role="img">\n'
+        f"<title>{escape(said)}</title>\n<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
+def buffered() -> list[int]:
+    """The rows in the order in which a shuffle buffer gives them."""
+    random, waiting, given = np.random.default_rng(1), list(range(BUFFER)), []
+    for row in range(BUFFER, SAMPLES):
+        at = int(random.integers(BUFFER))
+        given.append(waiting[at])
+        waiting[at] = row
+    return given + [waiting[at] for at in random.permutation(BUFFER).tolist()]
 
 
 def theory(s: float, bands: int, rows: int) -> float:

@@ -32,6 +32,8 @@ KINDS = {
 MORE_REASONS = {
     "dedup/exact": "`exact_copy`",
     "dedup/minhash": "`near_copy`",
+    "mix/buckets": "`down_sampled`: not drawn",
+    "mix/rehydrate": "`down_sampled`: its weight is 0",
     "mix/sources": "`down_sampled`: not drawn",
     "dedup/url": "`url_copy`",
     "filter/top": "`keep`",

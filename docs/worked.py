@@ -106,6 +106,8 @@ def packed(step: Any, lengths: list[int]) -> str:
 def pack(step: Any, lengths: Any) -> Layout:
     if step.method == "concat":
         return packing.concat(lengths, step.length, step.remainder)
+    if step.method == "buckets":
+        return packing.buckets(lengths, step.length, step.shortest)
     rows = packing.best_fit_rows if step.method == "best_fit" else packing.one_per_row
     return rows(lengths, step.length)
 
@@ -147,7 +149,7 @@ def of_batch(recipe: Recipe, rows: list[Row], wanted: list[str]) -> list[Outcome
     return [
         Outcome(
             shown_input(row),
-            None if batch.dropped[number] != KEPT else texts[number],
+            None if batch.dropped[number] != KEPT else texts[number] or "",
             reasons[number],
             {signal: column[number] for signal, column in columns.items()},
         )

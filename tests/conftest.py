@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,9 +20,23 @@ from corpusmill.schema import DOCUMENT, document_id
 # They kill processes with the signals of POSIX.
 collect_ignore = ["execute", "test_every_executor.py"] if os.name == "nt" else []
 
-# No deadline: the first call of a kernel may compile it, and machines are noisy.
-settings.register_profile("corpusmill", deadline=None)
+if os.name != "nt":
+    from made_cluster import cluster
+
+    __all__ = ["cluster"]
+
+os.environ.pop("COLUMNS", None)  # of who runs the tests, in parallel or not: what is printed has the width of a file
+
+# No deadline: the first call of a kernel may compile it, and machines are noisy. The same examples every time, so that
+# a change fails by what it did; `pytest --hypothesis-profile search` draws new ones.
+settings.register_profile("corpusmill", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
 settings.load_profile("corpusmill")
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Compressed bytes may hold the time at which they were made: they name no test, for every process knows the same ones."""
+    return argname if isinstance(val, bytes) and val[:2] == b"\x1f\x8b" else None
 
 
 def docs(*texts: str | None, **columns: list[Any]) -> pa.RecordBatch:
@@ -62,6 +76,7 @@ def corpusmill(
 def pytest_addoption(parser: Any) -> None:
     parser.addoption("--write-golden", action="store_true", help="keep what the demo gives as what it must give")
     parser.addoption("--kills", type=int, default=10, help="how many runs are killed in the test of that")
+    parser.addoption("--executor", help="what carries out runs that are killed, or all; without it, processes")
     parser.addoption("--chaos-seed", type=int, default=20240229, help="of where and when, and in which order of ways")
 
 
@@ -90,3 +105,13 @@ write: [shards]
     (folder / "two.yaml").write_text(recipe, "utf-8")
     run(str(folder / "two.yaml"), folder=str(folder / "run"), executor=Serial())
     return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def store_server() -> Iterator[Any]:
+    """An S3 server in a process of its own, and before it a proxy that makes faults; see `store_server`."""
+    pytest.importorskip("moto", reason="moto's server is not installed")
+    from store_server import serving
+
+    with serving() as proxy:
+        yield proxy

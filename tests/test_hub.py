@@ -119,7 +119,7 @@ def test_without_a_network_the_message_says_what_to_fetch_and_where_to_put_it(ca
         load("meta-llama/Meta-Llama-3-8B")
     said = str(error.value)
     assert "meta-llama/Meta-Llama-3-8B: this is a model on the Hugging Face Hub" in said
-    assert "the hub cannot be reached" in said and "HF_TOKEN" in said and said.endswith("gpt2 ships.")
+    assert "the hub cannot be reached" in said and "HF_TOKEN" in said and said.endswith("gpt2 and bytes ship.")
     fetch = "hf download meta-llama/Meta-Llama-3-8B tokenizer.json tokenizer_config.json --local-dir Meta-Llama-3-8B"
     assert fetch in said and "- tokenize/bpe: {tokenizer: Meta-Llama-3-8B/tokenizer.json}" in said
 
@@ -149,7 +149,7 @@ def test_offline_mode_and_a_missing_library_are_reasons(cache, monkeypatch):
     [
         (
             "gtp2",
-            r'there is no tokenizer "gtp2"; did you mean "gpt2"\? A tokenizer is gpt2, which ships; the path of a t',
+            r'there is no tokenizer "gtp2"; did you mean "gpt2"\? A tokenizer is gpt2 or bytes, which ship; the path',
         ),
         ("lid.176.ftz", r'there is no tokenizer "lid.176.ftz"\. A tokenizer is gpt2'),
         ("models/tokenizer.json", r"models/tokenizer.json: no such file or folder\. A tokenizer is gpt2"),

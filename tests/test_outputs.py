@@ -18,7 +18,8 @@ import zstandard
 from corpusmill import Recipe, run
 from corpusmill.errors import InputError, MissingExtraError, RecipeError, ShardError
 from corpusmill.execute.serial import Serial
-from corpusmill.export import chance, export, formats
+from corpusmill.export import export, formats
+from corpusmill.export.streams import chance
 from corpusmill.models.tokenizer import load
 from corpusmill.run_folder import RunFolder
 from corpusmill.verify import verify, verify_folder, verify_place

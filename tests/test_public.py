@@ -33,11 +33,11 @@ def test_check_tells_what_a_recipe_would_do(tmp_path):
     recipe.write_text(f"read: {{jsonl: {tmp_path}/docs.jsonl}}\nsteps: [dedup/exact]\nwrite: [parquet]\n")
     checked = corpusmill.check(recipe, overrides=["name=other"])
     assert checked.recipe.name == "other"
-    assert repr(checked) == "<Checked other: 1 file, 28 bytes, 5 stages>"
+    assert repr(checked) == "<Checked other: 1 file, 28 bytes, 6 stages>"
     assert "pass-1</td>" in checked._repr_html_()
     assert checked.sources == {"jsonl": (1, 28)}
     assert checked.passes == {"pass-1": (), "pass-2": ("exact",)}
-    assert checked.stages == ("pass-1", "exact-group", "exact-verdicts", "pass-2", "parquet")
+    assert checked.stages == ("pass-1", "exact-group", "exact-names", "exact-verdicts", "pass-2", "parquet")
     with pytest.raises(corpusmill.errors.RecipeError, match='no step "exakt"'):
         corpusmill.check(recipe, overrides=["steps.exakt.mark=true"])
 

@@ -56,8 +56,11 @@ COPIES = (250_000, 500_000, 1_000_000)
 REAL = 1750  # bytes of a document that is not made, for the number of slices: as in the workload
 UNIT = 75_000  # documents of a unit: 128 MiB of such
 PAIRED, WORDS, LETTERS = 5, 60, 8
+TOGETHER = 50  # documents of a domain
 MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
 MOST_GROWTH = 8.0  # bytes a document
+MOST_LONGER, MOST_SCALED = 11.0, 4.0  # with --scale: times the seconds of a tenth of the documents; GiB
+BYTES = 600  # of disk for a document: keys 168, sketch 224, n-grams of candidates 150, and a little
 STEP = Minhash(bands=14, rows=8)
 COPIES_STEP, COPIES_WORDS, COPIES_LETTERS, EXCHANGED, COPIES_TOGETHER = Minhash(), 300, 5, 3, 2_500
 LOOKED_AT, MOST_KEPT = 500, 0.01  # dropped copies that are looked at, and the share of all that may be kept
@@ -93,7 +96,8 @@ class Make:
         true = STEP.keys(docs.take(pa.array(paired)), {})
         keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
         request = KeyRequest("minhash", STEP, self.partitions, {})
-        write_keys(io, request, [(Keys(keys, {"sketch": sketches}), len(numbers))])
+        site = hash_numbers(numbers // TOGETHER)
+        write_keys(io, request, [(Keys(keys, {"sketch": sketches, "site": site}), len(numbers))])
 
 
 @dataclass(frozen=True)
@@ -210,9 +214,12 @@ def measure(documents: int, copies: bool, root: Path) -> tuple[float, int, int]:
 def dropped(root: Path, columns: list[str]) -> tuple[NDArray[np.int64], pa.Table]:
     """The numbers of the dropped documents, and the verdicts on them."""
     results = RunFolder(str(root)).results()["minhash-verdicts"]
-    found = pq.read_table(root / results["verdicts"].path(0), columns=["document", "reason", *columns])
-    sizes = np.diff(map_arrays(root / results["slices"].path(0))["offsets"])
-    numbers = found["document"].to_numpy() + np.repeat(np.arange(len(sizes)) * UNIT, sizes)
+    sizes, tables = [], []
+    for slices, verdicts in zip(results["slices"].paths.to_pylist(), results["verdicts"].paths.to_pylist()):
+        sizes.append(np.diff(map_arrays(root / slices)["offsets"]))
+        tables.append(pq.read_table(root / verdicts, columns=["document", "reason", *columns]))
+    rows, found = np.concatenate(sizes), pa.concat_tables(tables)
+    numbers = found["document"].to_numpy() + np.repeat(np.arange(len(rows)) * UNIT, rows)
     gone = found["reason"].is_valid()
     return numbers[gone.to_numpy()], found.filter(gone)
 
@@ -258,13 +265,22 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, help="folder for the made data, 6 GB; a temporary one if not given")
     parser.add_argument("--part", choices=("make", "stages"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--scale", type=scale, help="as 100M: so many documents, and a tenth of them, and no copies")
     options = parser.parse_args()
+    if options.scale:
+        options.documents, options.copies = [options.scale // 10, options.scale], []
     if options.part:
         copies = not options.documents
         (documents,) = options.copies if copies else options.documents
         whole = plan(documents, copies)
         make(whole, options.folder) if options.part == "make" else carry_out_by_workers(options.folder, whole)
         return 0
+    needed = max([0, *options.documents]) * BYTES
+    free = shutil.disk_usage(options.scratch or tempfile.gettempdir()).free
+    if needed > free:
+        raise SystemExit(
+            f"{needed / 1e9:.0f} GB of disk are needed for the made data, {free / 1e9:.0f} are free; --scratch"
+        )
     heading("made: keys and sketches by number of documents", "benchmarks.speed.scale")
     figures = []
     for sizes, copies in ((options.documents, False), (options.copies, True)):
@@ -277,17 +293,32 @@ def main() -> int:
                 measured.append(measure(documents, copies, root))
             finally:
                 shutil.rmtree(root, ignore_errors=True)
-        figures += figures_of(sizes, measured, "near copies of one page" if copies else "documents")
+        figures += figures_of(sizes, measured, "near copies of one page" if copies else "documents", options.scale)
     return verdict(figures)
 
 
-def figures_of(sizes: Sequence[int], measured: list[tuple[float, int, int]], what: str) -> list[Figure]:
+def scale(text: str) -> int:
+    """100M, 20k, 5000000."""
+    times = {"k": 1000, "M": 1_000_000}.get(text[-1:])
+    return int(text[:-1]) * times if times else int(text)
+
+
+def figures_of(
+    sizes: Sequence[int], measured: list[tuple[float, int, int]], what: str, scaled: int | None
+) -> list[Figure]:
     largest = f"{sizes[-1] / 1e6:g} M {what}"
     seconds, memory, _ = measured[-1]
-    figures = [
-        Figure(f"{largest}: wall", seconds, "s", MOST_SECONDS, "below"),
-        Figure(f"{largest}: peak memory, all processes", memory / GIB, "GiB", MOST_MEMORY, "below"),
-    ]
+    if scaled:
+        longer = seconds / measured[0][0]
+        figures = [
+            Figure(f"{largest}: times the wall of a tenth", longer, "", MOST_LONGER, "below"),
+            Figure(f"{largest}: peak memory, all processes", memory / GIB, "GiB", MOST_SCALED, "below"),
+        ]
+    else:
+        figures = [
+            Figure(f"{largest}: wall", seconds, "s", MOST_SECONDS, "below"),
+            Figure(f"{largest}: peak memory, all processes", memory / GIB, "GiB", MOST_MEMORY, "below"),
+        ]
     if len(sizes) > 1 and what == "documents":
         # Proportional: a page that two processes share, as of a file that is mapped, does not grow twice.
         for place, name in ((1, "resident"), (2, "proportional")):

@@ -67,8 +67,15 @@ write: [shards, jsonl]
 FILES = {  # stage, without numbers and labels -> its outputs
     "pass": ("docs", "signals", "dropped", "dead", "ids", "keys-exact", "keys-minhash", "keys-sources"),
     "group": ("duplicates", "pairs"),
-    "shingles": ("shingles",),
-    "verdicts": ("verdicts",),
+    "names": ("decided",),
+    "links": ("members",),
+    "shingles": ("shingles", "shingles-2"),
+    "routes": ("routes",),
+    "decide": ("decided",),
+    "ranks": ("ranks",),
+    "draw": ("drawn",),
+    "verdicts": ("verdicts", "sites"),
+    "emptied": (),
     "count": (),
     "tokens": ("tokens",),
     "epochs": ("docs", "tokens"),
@@ -123,13 +130,23 @@ class MadeUp:
             facts = {"totals": {"jsonl": {"documents": DOCUMENTS * self.units, "size": TOKENS * self.units}}}
         if kind == "tokens":
             notes = {"tokens": TOKENS, "longest": 100_000}
-        if kind == "verdicts":
-            notes = {"epochs": 1}
-            path = f"{folder}/slices/{unit.key}-0a1b2c3d.arrays"
+        if kind == "draw":
+            notes = {"epochs": 1, "unit": "tokens"}
+        if kind == "links":
+            notes = {"clusters": self.units // 8 + 1}
+            path = f"{folder}/candidates/{unit.key}-0a1b2c3d.arrays"
             file = task.run.new_file(path)
             digests = np.random.default_rng(0).integers(0, 256, (self.units, 16), np.uint8)
-            write_arrays(file, {"offsets": np.arange(self.units + 1) * 1000, "digests": digests})
-            outputs["slices"] = Output(path, self.units, file.stat().st_size, storage.checksum(file))
+            write_arrays(file, {"digests": digests})
+            outputs["candidates"] = Output(path, 0, file.stat().st_size, storage.checksum(file))
+        if kind == "verdicts":
+            about = unit.inputs.stop - unit.inputs.first
+            notes = {"epochs": 1, "unit": "tokens", "units": about}
+            path = f"{folder}/slices/{unit.key}-0a1b2c3d.arrays"
+            file = task.run.new_file(path)
+            digests = np.random.default_rng(0).integers(0, 256, (about, 16), np.uint8)
+            write_arrays(file, {"offsets": np.arange(about + 1) * 1000, "digests": digests})
+            outputs["slices"] = Output(path, about, file.stat().st_size, storage.checksum(file))
         return Commit(unit.key, "0a1b2c3d", outputs, facts, notes, 60.0)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corpusmill import errors, loader, read, steps, trackers, write
     from corpusmill.checks import Checked, check
     from corpusmill.finished import DroppedDocument, Run, open
-    from corpusmill.publish import Pushed, push
+    from corpusmill.publish import Pushed, card, push
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.recipe.rows import Rows
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from corpusmill.steps.functions import Document
     from corpusmill.steps.map.function import as_map
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 __all__ = [
     "Audit",
     "Checked",
@@ -44,6 +44,7 @@ __all__ = [
     "as_filter",
     "as_map",
     "audit",
+    "card",
     "check",
     "errors",
     "for_sources",
@@ -64,6 +65,7 @@ _HOMES = {
     "Checked": "corpusmill.checks",
     "check": "corpusmill.checks",
     "Pushed": "corpusmill.publish",
+    "card": "corpusmill.publish",
     "push": "corpusmill.publish",
     "Recipe": "corpusmill.recipe.model",
     "RunSettings": "corpusmill.recipe.parts",

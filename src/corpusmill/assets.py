@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from corpusmill import hub
+from corpusmill import hub, leftovers
 from corpusmill.errors import AssetError, did_you_mean
 
 FOLDER = Path(__file__).parent / "data"
@@ -158,15 +158,20 @@ def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
         raise AssetError(f"{name}: there is no folder to keep it in; set CORPUSMILL_CACHE to one that can be written")
     path = root / name
     if not path.exists():
-        made = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=root))
+        made = Path(tempfile.mkdtemp(prefix="half-", dir=root))  # what a killed process leaves, `compile.tidy` removes
+        lock = leftovers.hold(made)
         try:
             make(made)
+            if lock is not None:
+                (made / leftovers.LOCK).unlink()
             made.rename(path)  # complete or not at all
         except OSError:
             if not path.exists():  # no other process was faster
                 raise
         finally:
             shutil.rmtree(made, ignore_errors=True)
+            if lock is not None:
+                os.close(lock)
     return path
 
 

@@ -18,8 +18,8 @@ def names(package: str, *, nested: bool = False) -> list[str]:
     nested   the entries are in the folders of the package, named `folder/file`; files beside the folders are not
              entries
 
-    >>> names("corpusmill.read")[:3]
-    ['arrow', 'csv', 'html']
+    >>> names("corpusmill.read")[:2]
+    ['arrow', 'code']
     """
     if nested:
         return sorted(f"{folder}/{name}" for folder in _members(package, True) for name in names(f"{package}.{folder}"))
@@ -53,8 +53,8 @@ def exported(package: str, *, nested: bool = False, suffix: str = "") -> dict[st
     nested   of two classes of one name, each has the name of its folder before its own: FilterUrl, DedupUrl
     suffix   what they all end in: JsonlReader
 
-    >>> list(exported("corpusmill.read", suffix="Reader"))[:3]
-    ['ArrowReader', 'CsvReader', 'HtmlReader']
+    >>> list(exported("corpusmill.read", suffix="Reader"))[:2]
+    ['ArrowReader', 'CodeReader']
     """
     entries = names(package, nested=nested)
     plain = [_class_name(entry.rpartition("/")[2]) for entry in entries]

@@ -169,8 +169,12 @@ def _kind(folder: Path, names: list[str]) -> tuple[str, Any]:
         return "mds", _nothing_more  # its index is missing or damaged, which the checksums say
     if some(".idx"):
         return "megatron", _megatron
+    if some(".npy"):
+        return "olmo", _olmo
     if some(".parquet"):
         return "parquet", _parquet
+    if "train_000000.bin" in names or "val_000000.bin" in names:
+        return "llmc", _llmc
     if some(".bin"):
         return "nanogpt", _nothing_more
     if any(map(some, (".jsonl", ".jsonl.gz", ".jsonl.zst"))):
@@ -212,6 +216,53 @@ def _megatron(folder: Path, names: list[str]) -> Found:
             problems.append(f"{path}: documents do not begin where the ones before them end")
         if not np.array_equal(index.documents, np.arange(len(lengths) + 1)):
             problems.append(f"{path}: not every sequence is one document")
+    return tokens, problems
+
+
+def _olmo(folder: Path, names: list[str]) -> Found:
+    """Each table describes its ids from the first to the last, one document after the other."""
+    import csv
+    import gzip
+
+    problems, tokens = [], 0
+    for name in names:
+        if not name.endswith(".npy"):
+            continue
+        table = folder / f"{name.removesuffix('.npy')}.csv.gz"
+        end = 0
+        try:
+            with gzip.open(table, "rt", encoding="ascii") as lines:
+                for number, (first, stop, *_) in enumerate(csv.reader(lines)):
+                    if int(first) != end or int(stop) <= end:
+                        problems.append(f"{table}: document {number} begins at {first}, after an end at {end}")
+                        break
+                    end = int(stop)
+        except (OSError, EOFError, ValueError) as error:
+            problems.append(f"{table}: cannot be read: {error}")
+            continue
+        size = (folder / name).stat().st_size
+        if size not in (2 * end, 4 * end):
+            problems.append(f"{folder / name}: has {size} bytes, {table.name} says {end} tokens; it was cut or changed")
+        tokens += end
+    return tokens, problems
+
+
+def _llmc(folder: Path, names: list[str]) -> Found:
+    """Each header says what kind of ids the file has, and how many."""
+    from corpusmill.tokens.llmc_header import HEADER, MAGIC
+
+    problems, tokens = [], 0
+    widths = {kind: width for width, kind in MAGIC.items()}
+    for name in names:
+        with (folder / name).open("rb") as file:
+            header = np.frombuffer(file.read(4 * HEADER).ljust(4 * HEADER, b"\0"), "<i4")
+        magic, version, count = header[:3].tolist()
+        width = widths.get((magic, version), 0)
+        if not width or header[3:].any():
+            problems.append(f"{folder / name}: begins with {magic} and {version}, which is no file of llm.c")
+        elif (size := (folder / name).stat().st_size) != 4 * HEADER + width * count:
+            problems.append(f"{folder / name}: has {size} bytes, its header says {count} tokens; it was cut or changed")
+        tokens += count
     return tokens, problems
 
 

@@ -20,6 +20,9 @@ from corpusmill.recipe.order import PAGES
 from corpusmill.recipe.values import is_required, parameters
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.steps.filter.gopher_quality import GopherQuality
+from corpusmill.steps.mix.buckets import Buckets
+from corpusmill.steps.mix.rehydrate import Rehydrate
+from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
 from corpusmill.write import AddsTokens, DocumentWriter
@@ -85,22 +88,24 @@ def recipes(draw: st.DrawFn) -> Recipe:
     of_text = anything(read, Lines).filter(lambda r: name_of(r) not in PAGES and getattr(r, "html", None) is None)
     readers = draw(st.lists(of_text, min_size=1, max_size=3))
     tokens: list[Any] = draw(st.sampled_from([[], [Bpe()], [Bpe(), Concat()], [Letters(), Rows()]]))
+    names = draw(st.lists(text.filter(lambda name: name and "\0" not in name), min_size=3, max_size=3, unique=True))
+    sources = tuple(names[: len(readers)])
     on_text = anything(steps, Everything, KeepShort).filter(
-        lambda step: not isinstance(step, Tokenize | Pack) and (bool(tokens) or getattr(step, "unit", None) != "tokens")
+        lambda step: (
+            not isinstance(step, Tokenize | Pack | Rehydrate)
+            and (bool(tokens) or getattr(step, "unit", None) != "tokens")
+            and not (isinstance(step, Sources | Buckets) and step.incompatibility(sources, bool(tokens)))
+        )
     )
     writers: st.SearchStrategy[Any] = anything(write).filter(
         lambda writer: len(tokens) == 2 or (isinstance(writer, DocumentWriter) and not isinstance(writer, AddsTokens))
     )
     paths = st.lists(text.filter(bool), min_size=1, max_size=3)
-    names = text.filter(lambda name: name and "\0" not in name)
     return Recipe(
         name=draw(st.sampled_from(["recipe", "no", "web 2", "é"])),
         seed=draw(st.sampled_from([0, 7, 2**64 - 1])),
-        read=[
-            Source(reader, draw(paths), name)
-            for reader, name in zip(readers, draw(st.lists(names, min_size=3, max_size=3, unique=True)))
-        ],
-        steps=draw(st.lists(on_text, max_size=4)) + tokens,
+        read=[Source(reader, draw(paths), name) for reader, name in zip(readers, names)],
+        steps=draw(st.lists(on_text, max_size=4)) + draw(st.lists(made(Rehydrate), max_size=1)) + tokens,
         write=draw(st.lists(writers, max_size=2)),
         run=RunSettings(
             workers=draw(st.none() | st.integers(1, 9)),

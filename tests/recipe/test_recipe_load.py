@@ -134,7 +134,7 @@ def test_a_parameter_of_every_kind():
         (
             "read: {jsonl: x}\nrun:\n  worker: 3",
             'web.yaml:3: run has no parameter "worker"; did you mean "workers"? '
-            "It takes: workers, executor, folder, unit_mb, error_budget, measure_dropped, dropped_text, limit, sample.",
+            "It takes: workers, executor, address, folder, unit_mb, error_budget, measure_dropped, dropped_text, limit, sample.",
         ),
         (
             "read: {jsonl: x}\nrun: {workers: 0}",
@@ -142,7 +142,7 @@ def test_a_parameter_of_every_kind():
         ),
         (
             "read: {jsonl: x}\nrun: {executor: process}",
-            'web.yaml:2: run: there is no executor "process"; did you mean "processes"? Use one of: processes, serial.',
+            'web.yaml:2: run: there is no executor "process"; did you mean "processes"? Use one of: processes, ray, serial.',
         ),
         (
             "read: {jsonl: x}\nrun: {error_budget: 1.5}",

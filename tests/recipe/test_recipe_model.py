@@ -53,7 +53,7 @@ def test_refuses_parts_that_cannot_be_one(parts: dict[str, Any], message):
     [
         ({"workers": 0}, "need workers >= 1"),
         ({"executor": "serail"}, 'there is no executor "serail"; did you mean "serial"'),
-        ({"executor": "x"}, 'there is no executor "x". Use one of: processes, serial'),
+        ({"executor": "x"}, 'there is no executor "x". Use one of: processes, ray, serial'),
         ({"error_budget": float("nan")}, "error_budget is a share"),
     ],
 )

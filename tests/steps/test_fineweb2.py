@@ -16,7 +16,7 @@ FRENCH = (
     "filets sur le quai, et les enfants les regardent en silence avant de rentrer à la maison pour le dîner.\n"
 )
 SERBIAN = {"Cyrl": "Брод полази у осам сати ујутру и враћа се ноћу.", "Latn": "Brod polazi u osam sati ujutru."}
-PASSING = {"settings": "fra_Latn", "score": 0.99, "stop_words": 5}
+PASSING = {"settings": "fra_Latn", "score": 0.99, "stop_words": 5, "alpha_words": None}
 
 
 def judge(step, text):
@@ -98,3 +98,30 @@ def test_a_wrong_bound_is_an_error():
         Fineweb2(min_words=5, max_words=4)
     with pytest.raises(RecipeError, match='"by_langage" is neither a number nor by_language'):
         Fineweb2(max_newline_ratio="by_langage")  # type: ignore[arg-type]
+
+
+MALTESE = (
+    "Il-vapur jitlaq mill-port fit-tmienja ta' filgħodu u jerġa' lura bil-lejl. Iġib miegħu l-posta, il-gazzetti u xi "
+    "passiġġieri mill-belt, li jinżlu fil-moll minn taraġ dejjaq. Fir-rebbiegħa s-sajjieda jsewwu x-xbieki tagħhom fuq "
+    "il-bankina, u t-tfal iħarsu lejhom fis-skiet qabel ma jmorru lura d-dar għall-ikla. Il-baħar hu kalm, u r-riħ "
+    "li jonfoħ mill-majjistral ma jdejjaq lil ħadd."
+)
+TIBETAN = (
+    "བོད་ནི་རི་མཐོ་བ་དང་ཆུ་མང་བའི་ས་ཆ་ཞིག་ཡིན། མི་རྣམས་ནི་ཞིང་ལས་དང་འབྲོག་ལས་བྱེད་ཀྱི་ཡོད། ཆུ་བོ་ཆེན་པོ་མང་པོ་ཞིག་ནི་བོད་ནས་འབབ་ཀྱི་ཡོད། "
+    "དགུན་ཁར་གངས་མང་པོ་འབབ་ཀྱི་ཡོད་པས་ལམ་འགྲོ་དཀའ་བ་རེད། དབྱར་ཁར་རྩྭ་དང་མེ་ཏོག་སྣ་ཚོགས་སྐྱེ་ཞིང་། ཕྱུགས་ལ་ཡང་ཡག་པོ་ཡོད།"
+)
+
+
+def test_languages_whose_words_end_at_a_hyphen_or_a_tsheg_are_not_dropped_whole():
+    step = Fineweb2(min_language_score=None)
+    assert judge(step, MALTESE) is None
+    assert judge(step, TIBETAN) is None
+    (ratio,) = step.signals(docs(MALTESE))["alpha_words"].to_pylist()
+    assert ratio > 0.85
+    assert step.signals(docs(FRENCH))["alpha_words"].to_pylist() == [None]
+
+
+def test_korean_stop_words_are_found_at_the_ends_of_words():
+    text = "배는 아침 여덟 시에 항구를 떠나 밤에 돌아온다. 봄에는 어부들이 부두에서 그물을 고치고 아이들은 그것을 바라본다."
+    (count,) = Fineweb2().signals(docs(text))["stop_words"].to_pylist()
+    assert count >= 5

@@ -36,6 +36,7 @@ OF_MODELS = {
     "filter/function": "own-steps.md",
     "filter/language": "language.md",
     "filter/pareto": "quality.md",
+    "filter/rights": "rights.md",
     "filter/top": "quality.md",
     "filter/toxicity": "toxicity.md",
 }
@@ -65,7 +66,7 @@ def test_the_guide_has_a_table_for_each_family():
 
 
 def test_every_filter_has_a_page_and_the_overview_leads_there():
-    """Those that judge by a model have the page of the model."""
+    """Those that judge by a model, or by what others say, have the page of that."""
     pages = {*(f"rules/{name.partition('/')[2]}.md" for name, _ in OF_RULES), *OF_MODELS.values()}
     wanted = {name for name in steps.names() if name.startswith("filter/")} | {"clean/refinedweb_lines"}
     assert {name for name, _ in OF_RULES} == wanted - set(OF_MODELS)

@@ -8,10 +8,10 @@ import typer
 
 from corpusmill.cli.common import FAILED, Folder, Json, print_json
 from corpusmill.cli.terminal import folded, lines_of, paint
-from corpusmill.report.numbers import measured, number, plural
+from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
-    from corpusmill.report.audit import Audit, Check
+    from corpusmill.report.audit import Audit
 
 ORDER = ("red flag", "warning", "ok", "not measured")
 INDENT = " " * 14
@@ -72,7 +72,7 @@ def lines(result: "Audit") -> Iterator[str]:
     ordered = sorted(result.checks, key=lambda check: ORDER.index(check.verdict))
     verdicts = [check.verdict.upper() if check.verdict == "red flag" else check.verdict for check in ordered]
     width = max(map(len, verdicts))
-    cells = [(check.name, value(check), check.bounds.in_words(check.unit)) for check in ordered]
+    cells = [(check.name, check.shown, check.bounds.in_words(check.unit)) for check in ordered]
     for check, verdict, line in zip(ordered, verdicts, lines_of(cells, left=(0, 2))):
         yield f"{paint(verdict.ljust(width), STYLES[check.verdict])}  {line}"
         yield from folded(check.seen, INDENT)
@@ -86,11 +86,3 @@ def lines(result: "Audit") -> Iterator[str]:
     flags, warnings, fine, unknown = counts.values()
     yield ""
     yield f"{plural(flags, 'red flag')}, {plural(warnings, 'warning')}, {fine} ok, {unknown} not measured"
-
-
-def value(check: "Check") -> str:
-    if check.value is None:
-        return "–"
-    if check.unit == "share":
-        return f"{100 * check.value:.1f} %"
-    return number(check.value) if check.unit == "count" else measured(float(check.value))

@@ -33,12 +33,27 @@ Settings = Annotated[
         help="Change the recipe: --set gopher_quality.min_words=30, --set run.workers=4. May be repeated.",
     ),
 ]
+# Of --steps: what the training job gives its TokenLoader.
+OfSteps = Annotated[
+    bool, typer.Option("--steps", help="Say which training steps have the documents: give the loader's settings.")
+]
+BatchSize = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: batch size per rank, in rows.")]
+World = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: number of ranks.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Of --steps: seed of the loader.")]
+SeqLen = Annotated[
+    int | None, typer.Option(metavar="N", help="Of --steps: sequence length. [default: that of the shards]")
+]
+Epochs = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: passes over the shards.")]
 
 PROGRAM = "corpusmill"
 WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
 FAILED = 1  # something ran, and did not complete
 INTERRUPTED = 130
+AGAIN = 75  # EX_TEMPFAIL of sysexits.h: a worker was asked to end, and the same command goes on
 NOTHING_RAN = (RecipeError, InputError, AssetError, MissingExtraError, RefusedFolder)
+GIVEN_BACK = (
+    "What this worker has not committed is given back, and others do it: run the same command again to take part again."
+)
 SAFE = "What is committed is safe: run the same command again{} to continue."
 
 _printed: set[str] = set()  # "json", once there is an object on stdout: an error does not print a second one
@@ -97,7 +112,7 @@ def stopped(how: str, code: int) -> None:
     """Say that the command was stopped, and how its run is continued."""
     words = _words()
     safe = SAFE.format(" without --restart" if "--restart" in words else "")
-    said = f"{how}. {safe}" if "run" in words[:1] else f"{how}."
+    said = f"{how}. {safe}" if "run" in words[:1] else f"{how}. {GIVEN_BACK}" if "work" in words[:1] else f"{how}."
     say(f"\n{said}")
     json_error(code, how, said, [])
 

@@ -8,11 +8,11 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 GROUPS = {
     "Start": ("demo", "new", "recipes"),
-    "Run a recipe": ("check", "run", "plan"),
-    "Look at a run": ("report", "stats", "peek", "sql", "recipe", "verify"),
-    "Ask about a run": ("explain", "what-if", "audit", "trace"),
+    "Run a recipe": ("check", "run", "plan", "work", "watch", "add", "remove"),
+    "Look at a run": ("report", "inspect", "stats", "peek", "sql", "recipe", "inputs", "verify"),
+    "Ask about a run": ("explain", "what-if", "audit", "trace", "find"),
     "Compare runs": ("diff",),
-    "Data and models": ("export", "push", "index", "train"),
+    "Data and models": ("export", "card", "push", "index", "rights", "train", "forget"),
     "Reference and setup": ("steps", "schema", "warm", "completion"),
 }
 OTHERS = "Verbs"  # those that are in no group

@@ -1,8 +1,9 @@
 """corpusmill run RECIPE"""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +23,11 @@ class Shown(StrEnum):
     LINES = "lines"
     JSON = "json"
     OFF = "off"
+
+
+Progress = Annotated[
+    Shown, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,9 +57,7 @@ def run(
     retry_aside: Annotated[
         bool, typer.Option("--retry-aside", help="Try again what was set aside because it had ended its worker.")
     ] = False,
-    progress: Annotated[
-        Shown, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
-    ] = Shown.AUTO,
+    progress: Progress = Shown.AUTO,
     json: Json = False,
 ) -> None:
     """Run a recipe; resume if it was interrupted."""
@@ -80,11 +84,22 @@ def run(
         done = carry_out(loaded, folder=place, workers=workers, progress=shown.value)
     except DamagedOutput as error:  # everything else of the run is there
         done, failed = error.run, error
+    show(done, json)
+    if failed:
+        raise failed
+
+
+def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None:
+    """Print what a run has done.
+
+    more   added to the JSON object
+    """
     from corpusmill.report.figures import emptied
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
+    from corpusmill.run_folder import RunFolder
 
     tables = RunTables(done.place)
     drawn = mixes(tables)
@@ -112,6 +127,7 @@ def run(
             "markup": [asdict(source) for source in markup(tables)],
             "emptied": [asdict(one) for one in emptied.emptied(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),
+            **(more or {}),
         }
         print_json(facts)
     else:
@@ -126,8 +142,6 @@ def run(
             print_packing(done.waterfall, in_words(engine_check(tables)))
         print_warnings([*warnings(tables), *emptied.warnings(tables), *limited])
         print(closing(done))
-    if failed:
-        raise failed
 
 
 def limits(limit: int | None, sample: str | None) -> list[str]:

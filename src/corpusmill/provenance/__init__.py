@@ -29,7 +29,8 @@ def describe(plan: Plan) -> dict[str, Any]:
     written   as it was written: `text`, `file` and `overrides`; None of a recipe that was made in Python
     assets    name -> `sha256`, and the `revision` of one of the hub, of the models, lists and tokenizers of the recipe
     solved    label -> parameters that a step found itself, from its others
-    inputs    source -> its files: path, size, and the fingerprint that says whether one has changed
+    inputs    source -> its files: path, size, the fingerprint that says whether one has changed, and the name that its
+              documents have it by
     versions  of corpusmill, Python, and of every library that the code of the run imports
 
     Secrets are hidden, see `Hidden`.
@@ -53,7 +54,9 @@ def describe(plan: Plan) -> dict[str, Any]:
         "command": hidden.words([printable(word) for word in sys.argv]),
         "inputs": {
             source.source: [
-                {"path": hidden(printable(f.path)), "bytes": f.size, "fingerprint": f.fingerprint} for f in found.files
+                {"path": path, "bytes": f.size, "fingerprint": f.fingerprint, "name": hidden(printable(f.name))}
+                for f in found.files
+                for path in [hidden(printable(f.path))]
             ]
             for source, found in zip(recipe.read, plan.inputs)
         },

@@ -2,7 +2,7 @@
 every call adds itself."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -113,6 +113,31 @@ class Call:
         assert self._run
         calls = [call for call in earlier_calls(self._run) if call["id"] != self._record["id"]]
         self._run.write_record({**self._described, "calls": [*calls, self._record]})
+
+
+class SharedCall(Call):
+    """One of several that carry out a run at the same time: each keeps its own record, and the one that publishes
+    writes run.json with all of them.
+
+    keep   writes the record of this call where no other call writes
+    """
+
+    def __init__(self, keep: Callable[[Mapping[str, Any]], None]) -> None:
+        super().__init__()
+        self._keep = keep
+
+    def _write(self) -> None:
+        self._keep(self._record)
+
+
+def write_calls(run: RunFolder, described: Mapping[str, Any], calls: Iterable[Mapping[str, Any]]) -> None:
+    """Write run.json with the calls that it lists, and these in addition or in their place.
+
+    described   what `provenance.describe` says
+    """
+    every = {call["id"]: call for call in earlier_calls(run)} | {call["id"]: call for call in calls}
+    ordered = sorted(every.values(), key=lambda call: (call["started"], call["id"]))
+    run.write_record({**described, "calls": ordered})
 
 
 def earlier_calls(run: RunFolder) -> list[dict[str, Any]]:

@@ -85,7 +85,9 @@ def _said_of_source(source: Source, resolved: bool) -> Any:
     said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
     if resolved or source.source != short_name(name_of(source.reader)):
         said["source"] = source.source
-    said |= {name: value for name in ("subset", "split") if (value := getattr(source, name))}
+    said |= {name: value for name in ("subset", "split", "root") if (value := getattr(source, name))}
+    if source.exclude:
+        said["exclude"] = source.exclude[0] if len(source.exclude) == 1 else list(source.exclude)
     said |= every(source.reader) if resolved else changed(source.reader)
     return said if len(said) > 1 else said["paths"]
 

@@ -16,6 +16,7 @@ from corpusmill.steps import UsesCode
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
+    from corpusmill.recipe.parts import Source
 
 
 def step_fingerprint(step: Any, upstream: str = "") -> str:
@@ -34,7 +35,7 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
     Sources count with their paths as written; what the files hold is for the run to check.
     """
     sources = [
-        {**describe(s.reader), "paths": list(s.paths), "source": s.source, "part": [s.subset, s.split]}
+        {**describe(s.reader), "paths": list(s.paths), "source": s.source, "part": [s.subset, s.split], **_files(s)}
         for s in recipe.read
     ]
     chain = digest({"seed": recipe.seed, "read": sources})
@@ -45,6 +46,12 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
         chain = chain if some is None else digest({"only": list(some), "upstream": chain})
     limited = {"limited": [recipe.run.limit, recipe.run.share]} if recipe.run.limited else {}
     return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited})
+
+
+def _files(source: "Source") -> dict[str, Any]:
+    """What else chooses and names the files of a source; nothing of most."""
+    said = {"root": source.root, "exclude": list(source.exclude)}
+    return {name: value for name, value in said.items() if value}
 
 
 def describe(thing: Any) -> dict[str, Any]:

@@ -129,7 +129,8 @@ def _step(name: str) -> Schema:
 def _reader(cls: type[Any]) -> Schema:
     """A reader with the settings of a source; its paths alone in the short form."""
     beside = _sections_of(Source)
-    own = {key: {"type": "string", "description": beside[key]} for key in ("source", "subset", "split")}
+    own: Schema = {key: {"type": "string", "description": beside[key]} for key in ("source", "subset", "split", "root")}
+    own["exclude"] = SOME | {"description": beside["exclude"]}
     schema = _object(cls)
     schema |= SOME | {"type": ["string", "array", "object"], "required": ["paths", *schema.get("required", ())]}
     schema["properties"] = {"paths": SOME | {"description": beside["paths"]}, **own, **schema["properties"]}

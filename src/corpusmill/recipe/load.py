@@ -18,7 +18,7 @@ from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
-SOURCE = ("paths", "source", "subset", "split")  # keys of a source that are not its reader's
+SOURCE = ("paths", "source", "subset", "split", "root", "exclude")  # keys of a source that are not its reader's
 KEYS = ("name", "seed", *SECTIONS, "run")
 OF_SOURCES = ("only", "except")  # every step takes them: the sources that it applies to
 T = TypeVar("T")
@@ -355,11 +355,12 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
         taken.add(label)
         paths = _paths(thing, own, problems)
         reader = None if cls is None else make(cls, thing.name, thing.at, said, problems)
-        part = {key: _word(thing, key, own[key], problems) for key in ("subset", "split") if key in own}
+        part = {key: _word(thing, key, own[key], problems) for key in ("subset", "split", "root") if key in own}
+        exclude = _several(thing, "exclude", own["exclude"], problems) if "exclude" in own else ()
         sources.append(None)
         if reader is not None and paths is not None:
             try:
-                sources[-1] = Source(reader, paths, label, **part)
+                sources[-1] = Source(reader, paths, label, **part, exclude=exclude or ())
             except (RecipeError, AssetError) as error:
                 problems.add(thing.at, f"{thing.name}: {error}")
     return sources
@@ -384,11 +385,16 @@ def _paths(thing: Thing, own: Mapping[str, Entry], problems: Problems) -> tuple[
     if "paths" not in own:
         problems.add(thing.at, f"{thing.name} needs paths, as in: {thing.name}: {{paths: data/*}}")
         return None
+    return _several(thing, "paths", own["paths"], problems)
+
+
+def _several(thing: Thing, key: str, entry: Entry, problems: Problems) -> tuple[str, ...] | None:
+    """A text, or a list of texts."""
     try:
-        said: str | tuple[str, ...] = convert(own["paths"].value, str | tuple[str, ...])
+        said: str | tuple[str, ...] = convert(entry.value, str | tuple[str, ...])
     except Mismatch as error:
         for one in error.all:
-            problems.add(one.at, f"{thing.name}: paths{one.inside} {one.message}")
+            problems.add(one.at, f"{thing.name}: {key}{one.inside} {one.message}")
         return None
     return (said,) if isinstance(said, str) else said
 

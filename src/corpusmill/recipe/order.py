@@ -11,14 +11,24 @@ from corpusmill.recipe.parts import Sections
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.tree import At, Node, Problems, Table
 from corpusmill.recipe.values import parameters
-from corpusmill.steps import ChecksRecipe
+from corpusmill.steps import ChecksRecipe, keeps_parts
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
-PAGES = ("warc", "html")  # readers that give HTML pages, without their text
+SHORTEST_ROW = 32  # tokens: room for one character of any tokenizer, between sentinels and ends
+# Readers that give sources, without their text -> what these are, and the step that extracts it.
+PAGES = {
+    "warc": ("HTML pages", "extract/blocks"),
+    "html": ("HTML pages", "extract/blocks"),
+    "epub": ("HTML pages", "extract/blocks"),
+    "latex": ("LaTeX sources", "extract/latex"),
+    "stackexchange": ("HTML pages", "extract/blocks"),
+    "mediawiki": ("wikitext", "extract/wikitext"),
+}
+HTML = PAGES["html"]
 FOLDERS: dict[str, Kind] = {
     "extract": "extract",
     "clean": "text",
@@ -77,7 +87,12 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
         )
         for index, (thing, some) in enumerate(things)
     ]
-    for part, message in [*misplaced(parts), *misfits(recipe, parts), *missed(recipe, parts)]:
+    for part, message in [
+        *misplaced(parts),
+        *misfits(recipe, parts),
+        *cuts_parts(recipe, parts),
+        *missed(recipe, parts),
+    ]:
         problems.add(place(tree, part), f"{part.name} {message}")
     problems.check()
 
@@ -89,6 +104,30 @@ def gives_pages(reader: Any) -> bool:
 
 def _reads_column(reader: Any) -> bool:
     return isinstance(getattr(reader, "html", None), str)
+
+
+def cuts_parts(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
+    """The tokenizing step, if packing would cut what it makes to be whole."""
+    steps = list(zip((part for part in parts if part.section == "steps"), recipe.steps))
+    tokenize = next((part for part, step in steps if keeps_parts(step)), None)
+    prefixed = next((part for part, step in steps if getattr(step, "prefix", None) is not None), None)
+    if prefixed and any(getattr(step, "method", None) == "buckets" for _, step in steps):
+        return [(prefixed, "puts prefixes before documents, and pack/buckets may cut them; take pack/best_fit")]
+    packs = [(part.name, step) for part, step in steps if kind_of(part) == "pack"]
+    rows = any(hasattr(part.cls, "write_rows") for part in parts if part.section == "write")
+    if tokenize is None or not rows:
+        return []
+    remedy = "take pack/best_fit, or pack/concat with split_at: paragraph"
+    if not packs:
+        return [
+            (tokenize, f"fills in documents, and rows of a stream without packing would cut them in half; {remedy}")
+        ]
+    ((name, pack),) = packs[:1]
+    if pack.method == "buckets" or (pack.method == "concat" and pack.split_at is None):
+        return [(tokenize, f"fills in documents, and {name} would cut them in half; {remedy}")]
+    if pack.length < SHORTEST_ROW:
+        return [(tokenize, f"fills in documents, which needs rows of {SHORTEST_ROW} tokens or more; got {pack.length}")]
+    return []
 
 
 def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
@@ -149,7 +188,10 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
     pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
     extractors = [part for part, kind in kinds if kind == "extract"]
     mistakes += [
-        (part, "gives HTML pages, and no step extracts their text; add extract/blocks as the first step")
+        (
+            part,
+            "gives {}, and no step extracts their text; add {} as the first step".format(*PAGES.get(part.name, HTML)),
+        )
         for part in pages
         if not any(map(part.meets, extractors))
     ]

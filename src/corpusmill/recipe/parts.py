@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.read import NamesFiles, ReadCounts, is_whole
+from corpusmill.execute.ray_cluster import checked_address
+from corpusmill.read import ReadCounts, files_at, is_whole
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
-from corpusmill.storage import expand, printable
+from corpusmill.storage import printable, selected
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 PIECE = 128 << 20  # bytes of a file that are split and read at a time
@@ -34,6 +35,9 @@ class Source:
     subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`: the subset, also called configuration; the
              default one if not given
     split    of those: "train" if not given and there is one; several as "train+validation", or with wildcards
+    root     the folder that names of files are relative to, and the ids of their documents with them; the deepest that
+             holds all paths if not given. Paths outside of it come after those inside
+    exclude  files, folders or patterns of files that are left out
     """
 
     reader: Any
@@ -41,17 +45,29 @@ class Source:
     source: str = ""
     subset: str = ""
     split: str = ""
+    root: str = ""
+    exclude: Sequence[str] = ()
 
     if TYPE_CHECKING:  # what is given is more than what is kept
 
-        def __init__(self, reader: Any, paths: Paths, source: str = "", subset: str = "", split: str = "") -> None: ...
+        def __init__(
+            self,
+            reader: Any,
+            paths: Paths,
+            source: str = "",
+            subset: str = "",
+            split: str = "",
+            root: str | os.PathLike[str] = "",
+            exclude: Paths = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         check_made(self.reader, "reader")
-        given: Paths = self.paths
-        paths = tuple(os.fspath(path) for path in ((given,) if isinstance(given, str | os.PathLike) else given))
+        paths, exclude = _several(self.paths), _several(self.exclude)
         if not paths or not all(paths):
             raise RecipeError("needs at least one path, and none of them empty")
+        if not all(exclude):
+            raise RecipeError("exclude: a path is empty")
         for name in ("subset", "split"):
             if getattr(self, name) and not all(map(is_whole, paths)):
                 raise RecipeError(
@@ -61,6 +77,8 @@ class Source:
         if "\0" in self.source:
             raise RecipeError("the name of a source cannot hold a null character")
         object.__setattr__(self, "paths", tuple(home(path) for path in paths))
+        object.__setattr__(self, "exclude", tuple(home(path) for path in exclude))
+        object.__setattr__(self, "root", home(os.fspath(self.root)))
         object.__setattr__(self, "source", self.source or short_name(name_of(self.reader)))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -69,19 +87,26 @@ class Source:
 
         Raises InputError if a path names nothing.
         """
-        files = expand(list(self.paths), self.reader.suffixes if isinstance(self.reader, NamesFiles) else ())
+        files = selected(files_at(self.reader, self.paths), self.root, self.exclude)
         counts = ReadCounts()
         for piece in self.reader.split(files, PIECE):
             yield from self.reader.read(piece, self.source, counts)
             counts.drain()
 
 
+def _several(given: Paths) -> tuple[str, ...]:
+    return tuple(os.fspath(path) for path in ((given,) if isinstance(given, str | os.PathLike) else given))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
     """How to run; none of it changes the output but `limit` and `sample`.
 
-    workers          number of processes; None: one per core
-    executor         "processes", or "serial" for everything in this process, for debugging
+    workers          number of processes; None: one per core. With Ray, units at a time; None: as many as the cluster's
+                     processors allow
+    executor         "processes"; "ray" for the machines of a Ray cluster; "serial" for everything in this process, for
+                     debugging
+    address          of the Ray cluster: its head as host:port, or "local" to start one on this machine for this run
     folder           of the run and all of its files: a path, or a URL such as s3://bucket/run; None: runs/NAME
     unit_mb          megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores
                      have some
@@ -99,6 +124,7 @@ class RunSettings:
 
     workers: int | None = None
     executor: str = "processes"
+    address: str | None = None
     folder: str | None = None
     unit_mb: int = 128
     error_budget: float | int = 0.01
@@ -116,6 +142,12 @@ class RunSettings:
         if self.executor not in execute.names():
             near = did_you_mean(self.executor, execute.names()) or "."
             raise RecipeError(f'there is no executor "{self.executor}"{near} Use one of: {", ".join(execute.names())}.')
+        if self.executor == "ray":
+            checked_address(self.address)
+        elif self.address is not None:
+            raise RecipeError(
+                f"address names a Ray cluster, and executor is {self.executor}: set executor: ray, or leave address out"
+            )
         if self.unit_mb < 1:
             raise RecipeError(f"need unit_mb >= 1, got {self.unit_mb}")
         if self.error_budget < 0 or (isinstance(self.error_budget, float) and not self.error_budget <= 1):

@@ -231,10 +231,29 @@ class Tokenize(Protocol):
 
 
 @runtime_checkable
+class Arranges(Protocol):
+    """A Tokenize whose ids may depend on more of a document than its text.
+
+    docs       with `id`, `text` and `url`
+    room       tokens of a row; None without rows
+    split_at   where documents may be cut
+    returns    ids (tokens,), lengths (documents,), and breaks: the ids before each place at which documents may be cut;
+               None if the ids are those of `encode`
+    """
+
+    def arrange(self, docs: pa.RecordBatch, room: int | None, split_at: SplitAt | None) -> Any: ...
+
+
+def keeps_parts(step: Any) -> bool:
+    """Whether a Tokenize makes documents with parts that packing must not cut."""
+    return bool(getattr(step, "keeps_parts", False))
+
+
+@runtime_checkable
 class Pack(Protocol):
     """Says how documents are laid out in rows; `corpusmill.tokens.packing` does it.
 
-    method      "concat", "best_fit" or "one_per_row"
+    method      "concat", "best_fit", "one_per_row" or "buckets"
     length      tokens per row
     remainder   what becomes of a last row that is not full: "keep", "pad" or "drop"
     split_at    documents that must be cut are cut at the end of a "paragraph" or "sentence"; None: anywhere

@@ -6,9 +6,12 @@ Written by docs/make_reference.py.
 from corpusmill.steps.annotate.bucket import Bucket
 from corpusmill.steps.annotate.classifier import Classifier
 from corpusmill.steps.annotate.language import Language as AnnotateLanguage
+from corpusmill.steps.annotate.licence import Licence
+from corpusmill.steps.annotate.metadata import Metadata
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.pii import Pii as AnnotatePii
 from corpusmill.steps.annotate.quality import Quality
+from corpusmill.steps.annotate.rights import Rights as AnnotateRights
 from corpusmill.steps.annotate.script import Script
 from corpusmill.steps.annotate.stats import Stats
 from corpusmill.steps.annotate.toxicity import Toxicity as AnnotateToxicity
@@ -16,6 +19,7 @@ from corpusmill.steps.clean.html import Html
 from corpusmill.steps.clean.mojibake import Mojibake
 from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.clean.refinedweb_lines import RefinedwebLines
+from corpusmill.steps.clean.replace import Replace
 from corpusmill.steps.clean.urls import Urls
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.dedup.exact import Exact
@@ -25,8 +29,10 @@ from corpusmill.steps.dedup.paragraph import Paragraph
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.steps.dedup.url import Url as DedupUrl
 from corpusmill.steps.extract.blocks import Blocks
+from corpusmill.steps.extract.latex import Latex
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
+from corpusmill.steps.extract.wikitext import Wikitext
 from corpusmill.steps.filter.basic import Basic
 from corpusmill.steps.filter.broken_text import BrokenText
 from corpusmill.steps.filter.c4 import C4
@@ -43,22 +49,28 @@ from corpusmill.steps.filter.pareto import Pareto
 from corpusmill.steps.filter.patterns import Patterns
 from corpusmill.steps.filter.periodic import Periodic
 from corpusmill.steps.filter.questionable import Questionable
+from corpusmill.steps.filter.rights import Rights as FilterRights
 from corpusmill.steps.filter.top import Top
 from corpusmill.steps.filter.toxicity import Toxicity as FilterToxicity
 from corpusmill.steps.filter.url import Url as FilterUrl
 from corpusmill.steps.map.function import Function as MapFunction
+from corpusmill.steps.mix.buckets import Buckets as MixBuckets
+from corpusmill.steps.mix.rehydrate import Rehydrate
 from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.best_fit import BestFit
+from corpusmill.steps.pack.buckets import Buckets as PackBuckets
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.pack.one_per_row import OnePerRow
 from corpusmill.steps.redact.names import Names
 from corpusmill.steps.redact.pii import Pii as RedactPii
 from corpusmill.steps.tokenize.bpe import Bpe
+from corpusmill.steps.tokenize.bytes import Bytes
 
 __all__ = [
     "C4",
     "AnnotateLanguage",
     "AnnotatePii",
+    "AnnotateRights",
     "AnnotateToxicity",
     "Basic",
     "BestFit",
@@ -66,6 +78,7 @@ __all__ = [
     "Bpe",
     "BrokenText",
     "Bucket",
+    "Bytes",
     "Classifier",
     "Code",
     "Concat",
@@ -73,6 +86,7 @@ __all__ = [
     "Exact",
     "FilterFunction",
     "FilterLanguage",
+    "FilterRights",
     "FilterToxicity",
     "FilterUrl",
     "Fineweb",
@@ -81,15 +95,20 @@ __all__ = [
     "GopherRepetition",
     "Html",
     "KeepWhere",
+    "Latex",
+    "Licence",
     "Line",
     "Lines",
     "MapFunction",
+    "Metadata",
     "Minhash",
+    "MixBuckets",
     "Mojibake",
     "Names",
     "Ngrams",
     "Normalize",
     "OnePerRow",
+    "PackBuckets",
     "Paragraph",
     "Pareto",
     "Patterns",
@@ -99,6 +118,8 @@ __all__ = [
     "Questionable",
     "RedactPii",
     "RefinedwebLines",
+    "Rehydrate",
+    "Replace",
     "Resiliparse",
     "Script",
     "Sources",
@@ -107,4 +128,5 @@ __all__ = [
     "Top",
     "Trafilatura",
     "Urls",
+    "Wikitext",
 ]

@@ -1,4 +1,4 @@
-"""What all corpus steps share: the records of their keys by partition, and the writing of verdicts.
+"""What all corpus steps share: the records of their keys by partition. Their verdicts are in verdict_tables.py.
 
 Documents are numbered: first those of earlier runs that a step compares with (`KeyStage.earlier`), then those of this
 run, in the order of units and rows. The smaller number is the earlier document. Verdicts and cuts are written with the
@@ -8,21 +8,19 @@ row of a document in its unit, so that they are the same whatever precedes the u
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.keys import ADDRESS, APPLIES, DUPLICATES, NEAR_DUPLICATES, EarlierKeys, KeyStage, were_kept
+from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
+from corpusmill.steps.sorted_numbers import absent, sort_distinct
+from corpusmill.steps.verdict_tables import ROWS, UNITS
 from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Files, Planned, Planner, Stage
+from corpusmill.units import Files, Planned, Planner, Results, Stage
 
 RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
-ROWS = 1 << 14  # verdicts that are made ready at a time
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
@@ -58,8 +56,8 @@ class KeyFiles(NamedTuple):
     keys, docs   paths, in order
     starts       (files + 1,) the number of the first document of each, and in the end of how many there are
     earlier      how many of the files are of earlier runs
-    excluded     verdicts of steps before this one: the path of the table, and of its slices
-    unkept       paths of arrays of documents that earlier runs did not keep
+    excluded     of each step before this one the `slices` of its verdicts: the path, and the place in it, of each unit
+    unkept       paths of arrays of documents that earlier runs did not keep: none, or one for each file of theirs
     partitions   partitions per band
     """
 
@@ -67,7 +65,7 @@ class KeyFiles(NamedTuple):
     docs: Sequence[str]
     starts: NDArray[np.int64]
     earlier: int
-    excluded: Sequence[tuple[str, str]]
+    excluded: Sequence[Sequence[tuple[str, int]]]
     unkept: Sequence[str]
     partitions: int
 
@@ -106,10 +104,15 @@ def key_files(keys: KeyStage, upstream: Upstream) -> KeyFiles:
         [*(file.docs for file in earlier), *results["docs"].paths.to_pylist()],
         np.concatenate([np.zeros(1, np.int64), np.cumsum([*(file.rows for file in earlier), *own.rows.tolist()])]),
         len(earlier),
-        [(verdicts["verdicts"].path(0), verdicts["slices"].path(0)) for verdicts in excluded],
+        [_slices(verdicts) for verdicts in excluded],
         unkept,
         keys.partitions_per_band,
     )
+
+
+def _slices(verdicts: Results) -> list[tuple[str, int]]:
+    paths = verdicts["slices"].paths.to_pylist()
+    return [(path, unit) for path, units in zip(paths, verdicts.numbers(UNITS).tolist()) for unit in range(units)]
 
 
 def keys_content(keys: KeyStage, upstream: Upstream) -> tuple[str, ...]:
@@ -203,81 +206,76 @@ def partitions(
     payload   arrays beside the keys
     columns   arrays by document, given by record as the payload is; 0 where a file has none
     """
-    dropped = _dropped(files, io)
-    for partition in range(inputs.first, inputs.stop):
-        io.heart.at(partition - inputs.first, inputs.stop - inputs.first)
-        yield _partition(partition, files, dropped, io, payload, columns)
+    names = (*payload, *columns)
+    found: list[list[Partition]] = [[] for _ in range(inputs.first, inputs.stop)]
+    # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
+    for number, path in enumerate(files.keys):
+        io.heart.at(number, len(files.keys))
+        arrays, dropped = io.arrays(path), _dropped_rows(files, number, io)
+        for parts, partition in zip(found, range(inputs.first, inputs.stop)):
+            parts.append(_piece(partition, files, number, arrays, dropped, payload, columns))
+    for parts in found:
+        yield Partition(
+            np.concatenate([np.empty(0, np.uint64), *(part.keys for part in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
+            {name: np.concatenate([part.payload[name] for part in parts]) if parts else np.empty(0) for name in names},
+        )
+        parts.clear()
 
 
-def dropped_documents(files: KeyFiles, io: UnitIO) -> NDArray[np.int64]:
-    """Documents that a step must not look at, sorted: those that were dropped before it, and those of sources that it
-    is not for."""
-    others = [np.empty(0, np.int64)]
-    for path, start in zip(files.keys, files.starts.tolist()):
+def dropped_documents(files: KeyFiles, io: UnitIO, number: int) -> NDArray[np.int64]:
+    """The rows of a file that a step must not look at, sorted: documents that were dropped before it, and those of
+    sources that it is not for."""
+    rows = _dropped_rows(files, number, io)
+    arrays = io.arrays(files.keys[number])
+    return np.union1d(rows, np.flatnonzero(~np.asarray(arrays[APPLIES]))) if APPLIES in arrays else rows
+
+
+def _dropped_rows(files: KeyFiles, number: int, io: UnitIO) -> NDArray[np.int64]:
+    """(documents,) the rows of a file that were dropped before a step, sorted."""
+    if number < files.earlier:
+        if not files.unkept:
+            return np.empty(0, np.int64)
+        return np.asarray(io.arrays(files.unkept[number])["documents"] - files.starts[number])
+    rows = [np.empty(0, np.int64)]
+    for slices in files.excluded:
+        path, unit = slices[number - files.earlier]
         arrays = io.arrays(path)
-        if APPLIES in arrays:
-            others.append(np.flatnonzero(~np.asarray(arrays[APPLIES])) + start)
-    return np.union1d(_dropped(files, io), np.concatenate(others))
-
-
-def _dropped(files: KeyFiles, io: UnitIO) -> NDArray[np.int64]:
-    dropped = [np.empty(0, np.int64), *(io.arrays(path)["documents"] for path in files.unkept)]
-    starts = files.own_starts
-    for table, slices in files.excluded:
-        # Of the table, ROWS at a time: a worker holds 8 bytes of each dropped document.
-        offsets = io.arrays(slices)["offsets"]
-        row = 0
-        for batch in io.parquet(table).iter_batches(ROWS, columns=["document", "reason"], use_threads=False):
-            rows = np.flatnonzero(batch["reason"].is_valid().to_numpy(zero_copy_only=False))
-            unit = np.searchsorted(offsets, rows + row, "right") - 1
-            dropped.append(batch["document"].to_numpy()[rows] + starts[unit] + files.own)
-            row += len(batch)
-    numbers: NDArray[np.int64] = np.concatenate(dropped)
-    numbers.sort()
-    new = np.ones(len(numbers), bool)
-    new[1:] = numbers[1:] != numbers[:-1]
-    return numbers[new]
-
-
-def _partition(
-    partition: int,
-    files: KeyFiles,
-    dropped: NDArray[np.int64],
-    io: UnitIO,
-    payload: tuple[str, ...],
-    columns: tuple[str, ...],
-) -> Partition:
-    keys, documents = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-    carried: dict[str, list[NDArray[Any]]] = {name: [] for name in (*payload, *columns)}
-    for piece in pieces(partition, files, dropped, io, payload, columns):
-        keys.append(piece.keys)
-        documents.append(piece.documents)
-        for name, values in piece.payload.items():
-            carried[name].append(values)
-    joined = {name: np.concatenate(parts) if parts else np.empty(0) for name, parts in carried.items()}
-    return Partition(np.concatenate(keys), np.concatenate(documents), joined)
+        first, stop = arrays["dropped_offsets"][unit : unit + 2].tolist()
+        rows.append(arrays["dropped"][first:stop].astype(np.int64))
+    return sort_distinct(np.concatenate(rows)) if len(rows) > 2 else rows[-1]
 
 
 def pieces(
+    partition: int, files: KeyFiles, io: UnitIO, payload: tuple[str, ...], all_documents: bool = False
+) -> Iterator[Partition]:
+    """A partition file by file, for work that need not hold all of it.
+
+    all_documents   those that `dropped_documents` names as well
+    """
+    for number, path in enumerate(files.keys):
+        dropped = np.empty(0, np.int64) if all_documents else dropped_documents(files, io, number)
+        yield _piece(partition, files, number, io.arrays(path), dropped, payload, ())
+
+
+def _piece(
     partition: int,
     files: KeyFiles,
+    number: int,
+    arrays: Mapping[str, NDArray[Any]],
     dropped: NDArray[np.int64],
-    io: UnitIO,
     payload: tuple[str, ...],
-    columns: tuple[str, ...] = (),
-) -> Iterator[Partition]:
-    """A partition file by file, for work that need not hold all of it. `dropped` is of `dropped_documents`."""
-    for path, start, end in zip(files.keys, files.starts.tolist(), files.starts[1:].tolist()):
-        arrays = io.arrays(path)
-        first, records = _records(partition, files.partitions, arrays)
-        row = arrays["row"][first + records].astype(np.int64)
-        here = dropped[np.searchsorted(dropped, start) : np.searchsorted(dropped, end)] - start
-        if len(here):
-            kept = ~np.isin(row, here)
-            records, row = records[kept], row[kept]
-        carried = {name: arrays[name][first + records] for name in payload}
-        carried |= {name: arrays[name][row] if name in arrays else np.zeros(len(row)) for name in columns}
-        yield Partition(arrays["keys"][first + records], row + start, carried)
+    columns: tuple[str, ...],
+) -> Partition:
+    """The records of a partition in one file, without those of dropped rows."""
+    first, records = _records(partition, files.partitions, arrays)
+    row = arrays["row"][first + records].astype(np.int64)
+    if len(dropped):
+        kept = absent(row, dropped)
+        records, row = records[kept], row[kept]
+    carried = {name: arrays[name][first + records] for name in payload}
+    carried |= {name: arrays[name][row] if name in arrays else np.zeros(len(row)) for name in columns}
+    return Partition(arrays["keys"][first + records], row + files.starts[number], carried)
 
 
 def _records(partition: int, partitions: int, arrays: Mapping[str, NDArray[Any]]) -> tuple[int, NDArray[np.int64]]:
@@ -338,122 +336,6 @@ def places(documents: NDArray[np.int64], rank: NDArray[Any], own: int) -> NDArra
     return place
 
 
-# ------------------------------------------------------------- verdicts
-
-
-class VerdictWriter:
-    """The verdicts of a stage that has one unit, in the order of documents.
-
-    Writes the table `verdicts`, in which documents are numbered within the units of the pass, and `slices`: which rows
-    are about which unit, (units + 1,), and what they hold, (units, 16) bytes of XXH3-128. So a unit of the next pass
-    can tell that nothing has changed for it.
-    """
-
-    def __init__(self, io: UnitIO, starts: NDArray[np.int64], schema: pa.Schema) -> None:
-        self._io, self._starts, self._schema = io, starts, schema
-        units = len(starts) - 1
-        self._sizes = np.zeros(units, np.int64)
-        self._digests = np.tile(_digest([], schema), (units, 1))
-        self._waiting: list[pa.RecordBatch] = []
-        self._unit = -1
-        io.write("verdicts", pa.RecordBatch.from_pylist([], schema=schema))
-
-    def write(self, documents: NDArray[np.int64], columns: Sequence[pa.Array]) -> None:
-        """Add verdicts.
-
-        documents   (verdicts,) their numbers among the documents of this run, rising
-        columns     the other columns of the schema
-        """
-        unit = np.searchsorted(self._starts, documents, "right") - 1
-        numbers = pa.array(documents - self._starts[unit])
-        batch = pa.record_batch([numbers, *columns], schema=self._schema)
-        self._io.write("verdicts", batch)
-        edges = np.flatnonzero(np.append(True, unit[1:] != unit[:-1])) if len(unit) else np.empty(0, np.int64)
-        for first, stop in pairwise([*edges.tolist(), len(unit)]):
-            if unit[first] != self._unit:
-                self._finish_unit()
-                self._unit = int(unit[first])
-            self._waiting.append(batch.slice(first, stop - first))
-
-    def _finish_unit(self) -> None:
-        if self._waiting:
-            self._sizes[self._unit] = sum(map(len, self._waiting))
-            self._digests[self._unit] = _digest(self._waiting, self._schema)
-        self._waiting = []
-
-    def close(self) -> None:
-        self._finish_unit()
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._sizes)])
-        self._io.write_arrays("slices", len(self._sizes), offsets=offsets, digests=self._digests)
-
-
-def _digest(batches: list[pa.RecordBatch], schema: pa.Schema) -> NDArray[np.uint8]:
-    """(16,) XXH3-128 of what the rows hold, however they are cut into batches."""
-    table = pa.Table.from_batches(batches, schema=schema).combine_chunks()
-    state = xxhash.xxh3_128()
-    for name in schema.names:
-        column = pa.concat_arrays(table[name].chunks) if len(table) else pa.array([], schema.field(name).type)
-        state.update(column.is_valid().to_numpy(zero_copy_only=False).tobytes())
-        if pa.types.is_string(column.type):
-            column = pc.fill_null(column, "")
-            state.update(pc.binary_length(column).to_numpy(zero_copy_only=False).astype(np.int64).tobytes())
-            state.update("".join(column.to_pylist()).encode("utf-8", "surrogatepass"))
-        else:
-            state.update(pc.fill_null(column, 0).to_numpy(zero_copy_only=False).tobytes())
-    return np.frombuffer(state.digest(), np.uint8)
-
-
-def write_duplicates(
-    io: UnitIO,
-    files: KeyFiles,
-    documents: NDArray[np.int64],
-    duplicate_of: NDArray[np.int64],
-    similarity: NDArray[np.float64],
-    reason: str,
-    mark: bool,
-    lost: NDArray[np.float64] | None = None,
-) -> None:
-    """The verdicts on documents that are duplicates of one that is kept, and the sizes of clusters.
-
-    documents      (documents,) the duplicates, rising
-    duplicate_of   (documents,) the one that is kept; similarity (documents,), how alike they are
-    reason         why they are dropped; duplicates of a document of an earlier run are dropped because of `against`
-    mark           none is dropped: what they are duplicates of is noted alone
-    lost           (documents,) the share of each that is lost with it; None: the step does not say
-    """
-    heads, sizes = np.unique(duplicate_of, return_counts=True)
-    ids = ids_of(io, files, heads)
-    none = pa.scalar(None, pa.string())
-    verdicts = VerdictWriter(io, files.own_starts, DUPLICATES if lost is None else NEAR_DUPLICATES)
-    # At most ROWS of each at a time.
-    ends = np.unique(np.concatenate([documents[::ROWS], heads[::ROWS]])).tolist()
-    for low, high in pairwise([files.own, *(end for end in ends if end > files.own), files.documents]):
-        mine = slice(*np.searchsorted(documents, [low, high]))
-        own = slice(*np.searchsorted(heads, [low, high]))
-        rows = np.concatenate([documents[mine], heads[own]])
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        to = np.concatenate([duplicate_of[mine], np.full(len(heads[own]), -1)])[order]
-        alike = np.concatenate([similarity[mine], np.full(len(heads[own]), np.nan)])[order]
-        kept = to < 0
-        at = np.searchsorted(heads, np.where(kept, rows, to))
-        digits = ids[at].tobytes().hex()
-        cluster = pa.array([digits[i : i + 32] for i in range(0, len(digits), 32)], pa.string())
-        reasons = pa.array(np.where(to >= files.own, reason, "against").tolist(), pa.string())
-        columns = [
-            pa.nulls(len(rows), pa.string()) if mark else pc.if_else(pa.array(kept), none, reasons),
-            pc.if_else(pa.array(kept), none, cluster),
-            pa.array(alike, pa.float64(), mask=kept),
-            cluster,
-            pa.array(sizes[at] + 1),
-        ]
-        if lost is not None:
-            shares = np.concatenate([lost[mine], np.full(len(heads[own]), np.nan)])[order]
-            columns.append(pa.array(shares, pa.float64(), mask=kept))
-        verdicts.write(rows - files.own, columns)
-    verdicts.close()
-
-
 def ids_of(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64]) -> NDArray[np.uint8]:
     """(documents, 16) the ids of sorted documents, which are 32 hexadecimal digits, as bytes."""
     ids = np.empty((len(documents), 16), np.uint8)
@@ -463,7 +345,11 @@ def ids_of(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64]) -> NDArray
             row = start
             for batch in io.parquet(path).iter_batches(ROWS, columns=["id"], use_threads=False):
                 upto = first + int(np.searchsorted(documents[first:stop], row + len(batch)))
-                texts = batch["id"].take(pa.array(documents[first:upto] - row)).to_pylist()
-                ids[first:upto].reshape(-1)[:] = np.frombuffer(bytes.fromhex("".join(texts)), np.uint8)
+                ids[first:upto] = id_bytes(batch["id"].take(pa.array(documents[first:upto] - row)))
                 first, row = upto, row + len(batch)
     return ids
+
+
+def id_bytes(ids: pa.StringArray) -> NDArray[np.uint8]:
+    """(documents, 16) ids as bytes."""
+    return np.frombuffer(bytes.fromhex("".join(ids.to_pylist())), np.uint8).reshape(-1, 16)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError
 from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, VerdictWriter, after, dropped_documents, key_files, keys_content
+from corpusmill.steps.corpus import Everything, after, dropped_documents, key_files, keys_content
+from corpusmill.steps.verdict_tables import VerdictWriter
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Stage
 
@@ -115,7 +116,8 @@ class BucketVerdicts:
         files = key_files(self.keys, io)
         parts = [io.arrays(path) for path in files.keys]
         present = np.ones(files.documents, bool)
-        present[dropped_documents(files, io)] = False
+        for number, start in enumerate(files.starts[:-1].tolist()):
+            present[dropped_documents(files, io, number) + start] = False
         documents = np.flatnonzero(present)
         signs = [-1.0 if name in self.lowest else 1.0 for name in self.by]
         # Highest is best from here on.
