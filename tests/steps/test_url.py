@@ -230,7 +230,11 @@ def test_a_category_without_any_entry_is_an_error(tmp_path):
         (b"\n", "hard_words", "an empty list: it has no word"),
         (b"[Adblock Plus 2.0]\n! Title\n||ads.example^\n", "block_domains", r"begins with '\[Adblock Plus 2.0\]'"),
         (b"0.0.0.0 ads.example\n", "allow_domains", "not a list of one domain per line.*hosts files"),
-        (gzip.compress(b"example.org\n" * 9, mtime=0), "curated_domains", "not a list of one domain per line.*Compressed files"),
+        (
+            gzip.compress(b"example.org\n" * 9, mtime=0),
+            "curated_domains",
+            "not a list of one domain per line.*Compressed files",
+        ),
         (gzip.compress(b"casino\n" * 9, mtime=0), "soft_words", "not a list of one word per line"),
         (b"/only/a/path\n", "block_urls", "not a list of one page per line.*example.org/page"),
         ("казино\n".encode(), "hard_words", "not a list of one word per line"),
