@@ -66,10 +66,13 @@ chaos: $(READY) ## kill 200 runs of each executor, in all stages and all ways, a
 cluster: $(READY) $(WORKLOAD)/truth.json ## a Ray cluster of 2 and 4 nodes on this machine: bytes, CPU, memory, scaling, kills; takes an hour; PARTS="flat scaling"
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.cluster --workload $(WORKLOAD) --seed $(SEED) $(if $(filter-out 200,$(KILLS)),--kills $(KILLS)) $(PARTS)
 
-store: $(READY) ## whole runs in an S3 server on this machine, through every fault of object stores, and killed; ONLY=503
-	PYTHONPATH=tests $(BIN)/python -m benchmarks.store $(if $(ONLY),--only $(ONLY))
+STORING = PYTHONPATH=tests AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m benchmarks.store --store $(STORE)
+# The store that `make store` starts: s3 is moto's server, az is Microsoft's Azurite, for which Node.js must be there.
+STORE ?= s3
+store: $(READY) $(if $(filter az,$(STORE)),build/azurite/.ready) ## whole runs in an S3 server on this machine, through every fault of object stores, and killed; ONLY=503 STORE=az
+	$(STORING) $(if $(ONLY),--only $(ONLY))
 ifndef ONLY
-	PYTHONPATH=tests $(BIN)/python -m benchmarks.store --kills $(if $(filter-out 200,$(KILLS)),$(KILLS),40) --seed $(SEED)
+	$(STORING) --kills $(if $(filter-out 200,$(KILLS)),$(KILLS),40) --seed $(SEED)
 endif
 
 # The folder of an input that failed, to try it alone.
@@ -199,6 +202,10 @@ $(READY): pyproject.toml $(CONSTRAINTS)
 		$(PYTHON) -m venv $(VENV) && \
 		$(BIN)/python $(PIP) $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'; \
 	fi
+	@touch $@
+
+build/azurite/.ready: Makefile
+	npm install --no-audit --no-fund --prefix build/azurite azurite@3
 	@touch $@
 
 # On the lowest Python, too, where it is installed.

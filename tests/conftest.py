@@ -107,11 +107,13 @@ write: [shards]
     return folder / "run"
 
 
-@pytest.fixture(scope="session")
-def store_server() -> Iterator[Any]:
-    """An S3 server in a process of its own, and before it a proxy that makes faults; see `store_server`."""
+@pytest.fixture(scope="session", params=["s3", "az"])
+def store_server(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A store in a process of its own, and before it a proxy that makes faults; see `store_server`."""
     pytest.importorskip("moto", reason="moto's server is not installed")
-    from store_server import serving
+    from store_server import AZURITE, serving
 
-    with serving() as proxy:
+    if request.param == "az" and not AZURITE:
+        pytest.skip("Azurite is not installed: npm install azurite, and its azurite-blob on PATH")
+    with serving(request.param) as proxy:
         yield proxy

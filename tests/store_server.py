@@ -1,16 +1,22 @@
-"""An S3 server in a process of its own, and a proxy before it that makes what goes wrong with object stores.
+"""A store in a process of its own, and a proxy before it that makes what goes wrong with object stores.
 
-The server is moto's; it keeps all in memory. The proxy counts requests and bytes, and makes faults:
+The server is moto's for S3, and Azurite for Azure; both keep all in memory. The proxy counts requests and bytes, and makes
+faults:
 
     faults.append(Fault(refuse(503, "SlowDown"), match=is_commit, times=3))
 """
 
+import base64
 import contextlib
+import email.utils
+import hashlib
+import hmac
 import html
 import http.client
 import http.server
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,6 +30,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 BUCKET = "bucket"
+# Published by Microsoft, for every emulator of its stores.
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+AZURITE = os.environ.get("AZURITE") or shutil.which("azurite-blob")
 START_S = 60.0
 Match = Callable[["Request"], bool]
 
@@ -40,7 +50,8 @@ class Request:
 
     @property
     def key(self) -> str:
-        return urllib.parse.unquote(self.path.partition("?")[0].removeprefix(f"/{BUCKET}").lstrip("/"))
+        path = self.path.partition("?")[0].removeprefix(f"/{ACCOUNT}")
+        return urllib.parse.unquote(path.removeprefix(f"/{BUCKET}").lstrip("/"))
 
     @property
     def query(self) -> dict[str, str]:
@@ -51,9 +62,11 @@ class Request:
         if self.method == "GET":
             return "get" if self.key else "list"
         if self.method == "PUT":
-            return "copy" if "x-amz-copy-source" in self.headers else "part" if "partNumber" in self.query else "put"
+            if self.headers.keys() & {"x-amz-copy-source", "x-ms-copy-source"}:
+                return "copy"
+            return "part" if "partNumber" in self.query or self.query.get("comp") == "block" else "put"
         if self.method == "POST":
-            return "delete" if "delete" in self.query else "put"
+            return "delete" if "delete" in self.query or self.query.get("comp") == "batch" else "put"
         return self.method.lower()
 
 
@@ -132,19 +145,25 @@ def write_first(content: bytes) -> Action:
     """Another writes the same name just before."""
 
     def action(request: Request, ask: Callable[[Request], Answer]) -> Answer:
-        ask(Request("PUT", request.path, {"content-length": str(len(content))}, content))
+        ask(_put(request.path, content))
         return ask(request)
 
     return action
 
 
+def _listed(request: Request, body: bytes) -> Iterator[tuple[bytes, float]]:
+    """Every file of a listing: its part of the answer, and when it was first written, which is long ago for what this
+    proxy has not seen."""
+    for found in re.findall(rb"<Contents>.*?</Contents>|<Blob>.*?</Blob>", body, re.DOTALL):
+        key = urllib.parse.unquote(html.unescape(re.findall(rb"<(?:Key|Name)>(.*?)</", found)[0].decode()))
+        yield found, request.written.get(key, -1e9)
+
+
 def forget_newest(request: Request, ask: Callable[[Request], Answer]) -> Answer:
     """A listing without the key that was written last."""
     status, headers, body = ask(request)
-    found = re.findall(rb"<Contents>.*?</Contents>", body, re.DOTALL)
-    if found:
-        newest = max(found, key=lambda each: re.findall(rb"<LastModified>(.*?)<", each))
-        body = body.replace(newest, b"")
+    if found := list(_listed(request, body)):
+        body = body.replace(max(found, key=lambda each: each[1])[0], b"")
         body = re.sub(rb"<KeyCount>\d+", b"<KeyCount>%d" % (len(found) - 1), body)
     return status, headers, body
 
@@ -155,9 +174,8 @@ def behind(seconds: float) -> Action:
     def action(request: Request, ask: Callable[[Request], Answer]) -> Answer:
         status, headers, body = ask(request)
         now = time.monotonic()
-        for found in re.findall(rb"<Contents>.*?</Contents>", body, re.DOTALL):
-            key = urllib.parse.unquote(html.unescape(re.findall(rb"<Key>(.*?)</Key>", found)[0].decode()))
-            if now - request.written.get(key, -1e9) < seconds:
+        for found, written in _listed(request, body):
+            if now - written < seconds:
                 body = body.replace(found, b"")
         return status, headers, body
 
@@ -179,11 +197,33 @@ def late(seconds: float) -> Action:
     return action
 
 
-class Proxy:
-    """Between a client and a server: `endpoint` is its address, `counts` the requests by kind, `sent` and `received` the
-    bytes of bodies as the client sees them."""
+def _put(path: str, content: bytes = b"") -> Request:
+    """A request to write; signed for Azure, which knows no anonymous writers."""
+    headers = {"host": "127.0.0.1", "content-length": str(len(content))}
+    if path.startswith(f"/{ACCOUNT}/"):
+        about = {"x-ms-blob-type": "BlockBlob", "x-ms-date": email.utils.formatdate(usegmt=True)}
+        about["x-ms-version"] = "2023-11-03"
+        resource = f"/{ACCOUNT}{path}".replace("?restype=", "\nrestype:")
+        lines = [
+            "PUT",
+            "",
+            "",
+            str(len(content) or ""),
+            *[""] * 8,
+            *(f"{name}:{about[name]}" for name in about),
+            resource,
+        ]
+        signature = hmac.digest(base64.b64decode(KEY), "\n".join(lines).encode(), hashlib.sha256)
+        headers |= about | {"authorization": f"SharedKey {ACCOUNT}:{base64.b64encode(signature).decode()}"}
+    return Request("PUT", path, headers, content)
 
-    def __init__(self, host: str, port: int, server: int = 0) -> None:
+
+class Proxy:
+    """Between a client and a server: `endpoint` is its address, `root` the bucket's, `counts` the requests by kind, `sent`
+    and `received` the bytes of bodies as the client sees them."""
+
+    def __init__(self, host: str, port: int, server: int = 0, scheme: str = "s3") -> None:
+        self.scheme, self.root = scheme, f"{scheme}://{BUCKET}"
         self.faults: list[Fault] = []
         self.counts: Counter[str] = Counter()
         self.sent = self.received = 0
@@ -238,6 +278,11 @@ class Proxy:
                     raise
         raise AssertionError
 
+    def hang_up(self) -> None:
+        """Of this thread."""
+        if connection := getattr(self._upstream, "connection", None):
+            connection.close()
+
 
 class _Listener(http.server.ThreadingHTTPServer):
     daemon_threads = True
@@ -268,7 +313,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         for name, value in given.items():
             if name.lower() not in ("transfer-encoding", "connection", "content-length"):
                 self.send_header(name, value)
-        length = given.get("Content-Length", len(content)) if self.command == "HEAD" else len(content)
+        told = {name.lower(): value for name, value in given.items()}.get("content-length", len(content))
+        length = told if self.command == "HEAD" else len(content)
         self.send_header("Content-Length", str(length))
         self.end_headers()
         if self.command != "HEAD":
@@ -279,33 +325,50 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _handle
 
+    def finish(self) -> None:
+        super().finish()
+        self.proxy.hang_up()
+
     def log_message(self, *_: Any) -> None:
         pass
 
 
+def _moto(port: int) -> list[str]:
+    return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+
+
+def _azurite(port: int) -> list[str]:
+    assert AZURITE, "Azurite is not installed: npm install azurite, and its azurite-blob on PATH or in AZURITE"
+    where = ("--blobHost", "127.0.0.1", "--blobPort", str(port))
+    return [AZURITE, *where, "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"]
+
+
+COMMANDS = {"s3": _moto, "az": _azurite}
+
+
 @contextlib.contextmanager
-def serving() -> Iterator[Proxy]:
+def serving(scheme: str = "s3") -> Iterator[Proxy]:
     """A server with an empty bucket, and the proxy before it."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        proxy = Proxy("127.0.0.1", port, server.pid)
+    with subprocess.Popen(COMMANDS[scheme](port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        proxy = Proxy("127.0.0.1", port, server.pid, scheme)
         try:
-            _make_bucket(proxy)
+            _make_bucket(proxy, scheme)
             yield proxy
         finally:
             proxy.close()
+            proxy.hang_up()
             server.kill()
 
 
-def _make_bucket(proxy: Proxy) -> None:
+def _make_bucket(proxy: Proxy, scheme: str) -> None:
     end = time.monotonic() + START_S
+    path = f"/{BUCKET}" if scheme == "s3" else f"/{ACCOUNT}/{BUCKET}?restype=container"
     while True:
         try:
-            asked = Request("PUT", f"/{BUCKET}", {"host": "127.0.0.1", "content-length": "0"}, b"")
-            assert proxy.ask(asked)[0] == 200
+            assert proxy.ask(_put(path))[0] in (200, 201)
             return
         except OSError:
             if time.monotonic() > end:
@@ -321,5 +384,6 @@ def environment(endpoint: str) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-store",
         "AWS_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
+        "AZURE_STORAGE_CONNECTION_STRING": f"AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={endpoint}/{ACCOUNT};",
         "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1"])),
     }

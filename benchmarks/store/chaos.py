@@ -2,7 +2,7 @@
 
 Each run is hit once, at a moment drawn from the time that an undisturbed one takes. Where it did not come to its end by
 itself it is started again, and what it has written is compared with the undisturbed run's: every byte, and that no file
-is left behind. moto's server keeps everything in memory, so a store that goes away is its front, the proxy: while it is
+is left behind. The server keeps everything in memory, so a store that goes away is its front, the proxy: while it is
 down every connection breaks; a store that is full takes nothing more; a store that hangs is the server, stopped.
 """
 
@@ -108,16 +108,16 @@ def through(place: str, workers: int, runs: "list[subprocess.Popen[str]]") -> in
     raise SystemExit(f"{place} does not come to its end: {said}")
 
 
-def many(count: int, seed: int) -> bool:
+def many(count: int, seed: int, scheme: str) -> bool:
     """Hit so many runs, and print the table; whether all gave the same bytes."""
     draw = random.Random(seed)
     hits: Counter[tuple[str, str]] = Counter()
     others = 0
-    with tempfile.TemporaryDirectory() as folder, faults.serving() as proxy:
+    with tempfile.TemporaryDirectory() as folder, faults.serving(scheme) as proxy:
         os.environ |= environment(proxy.endpoint) | {"CORPUSMILL_NODE_CACHE": folder, "TMPDIR": folder}
         wanted, times = {}, {}
         for workers in (0, 3):
-            place = f"s3://{faults.BUCKET}/undisturbed/{workers}"
+            place = f"{proxy.root}/undisturbed/{workers}"
             began = time.monotonic()
             through(place, workers, start(place, workers))
             times[workers] = time.monotonic() - began
@@ -128,7 +128,7 @@ def many(count: int, seed: int) -> bool:
             if not number % len(ways):
                 draw.shuffle(ways)
             kind, workers = ways[number % len(ways)]
-            place = f"s3://{faults.BUCKET}/hit/{number}"
+            place = f"{proxy.root}/hit/{number}"
             runs = start(place, workers)
             time.sleep(draw.random() * times[workers])
             was = hit(WAYS[kind], runs, number, proxy, draw.choice(DOWN))
