@@ -57,6 +57,10 @@ def made(cpus: list[int]) -> Iterator[Made]:
 
     before, ours = (signal.getsignal(signal.SIGTERM), threading.current_thread() is threading.main_thread())
     folder = tempfile.mkdtemp(prefix="cmray-", dir="/tmp")  # names of sockets are short
+    # Ray writes the cluster's address there, and makes the folder only for a cluster without one of its own.
+    Path(folder, "ray").mkdir()
+    ray_tmpdir = pytest.MonkeyPatch()
+    ray_tmpdir.setenv("RAY_TMPDIR", folder)
     cluster = Made(Cluster(shutdown_at_exit=False), folder)
     try:
         for count in cpus:
@@ -69,6 +73,7 @@ def made(cpus: list[int]) -> Iterator[Made]:
         cluster.ray.shutdown()
         for process in psutil.wait_procs(below, 5)[1]:
             process.kill()
+        ray_tmpdir.undo()
         shutil.rmtree(folder, ignore_errors=True)
         if ours:
             signal.signal(signal.SIGTERM, before)
