@@ -359,6 +359,44 @@ def test_what_c4_would_remove_is_seen_in_a_text_that_it_dropped(tmp_path):
     assert [part for part, _ in shown[False]] == ["Menu of pages"] and shown[True] == []
 
 
+QUESTION = (
+    "A farmer keeps twelve red hens and seven brown goats in one barn; how many legs are there in all when two of the "
+    "goats are out on the hill?"
+)
+
+
+@pytest.mark.parametrize("action", ["drop", "mark", "cut"])
+def test_what_decontamination_found_is_marked_with_benchmark_and_item(tmp_path, action):
+    """As the signals have it: of a dropped and of a marked document; where it was cut out, nothing is left of it."""
+    before, after = ("Ünrelated words bévor and nöthing of the kind. " * 3, " And some more that no one has asked.")
+    part = " ".join(QUESTION.split()[:10])
+    texts = [before + QUESTION + after, f"Only this: {part}, and then another matter altogether.", before]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    item = {"id": "farm-7", "question": QUESTION, "answer": "44"}
+    (tmp_path / "sums.jsonl").write_text(json.dumps(item) + "\n", "utf-8")
+    step = f"decontaminate/ngrams: {{benchmarks: {tmp_path}/sums.jsonl, action: {action}, margin: 0}}"
+    recipe = f"read: {{jsonl: {tmp_path}/in.jsonl}}\nsteps:\n  - {step}\nwrite: [parquet]\n"
+    run = corpusmill.run(Recipe.parse(recipe), folder=tmp_path / "run", executor=Serial()).folder
+    from corpusmill.inspect.app import Inspector
+
+    inspector = Inspector(RunTables(run))
+    seen = {}
+    for row in inspector.documents({})["rows"]:
+        found = inspector.document({"id": row["id"]})
+        (signals,) = (step["signals"] for step in found["steps"])
+        for name, _ in found["legend"]:
+            if "sums" in name:
+                assert name.endswith(f"sums farm-7, {signals['overlap']:.2f}")
+                seen[name.partition(":")[0]] = "".join(part for part, names in found["parts"] if name in names)
+    assert seen.pop("too little overlap").rstrip(",") == part
+    assert {kind: text.rstrip("?") for kind, text in seen.items()} == (
+        {} if action == "cut" else {"contaminated": QUESTION.rstrip("?")}
+    )
+    (tmp_path / "sums.jsonl").unlink()  # then the document is shown without
+    other = Inspector(RunTables(run))
+    assert other.document({"id": other.documents({})["rows"][0]["id"]})["parts"]
+
+
 def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):
     drawn = api("round", stage="pass-1")
     assert len(drawn) == ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from corpusmill.errors import AssetError
 from corpusmill.report.visible import visible
+from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.personal_data import FormsOf, Kind, find
 from corpusmill.steps.phone_regions import PhoneRegions
@@ -36,7 +38,7 @@ def marks(text: str, row: Mapping[str, Any], steps: Sequence[Any], later: Sequen
     steps   of the recipe that are for the document
     later   those of them that have not changed this text yet: what they would remove can be seen in it
     """
-    found = _personal(text, row, steps)
+    found = _contaminated(text, steps) | _personal(text, row, steps)
     for step in later:
         if isinstance(step, C4):
             found |= {f"C4 removes: {why}": spans for why, spans in _removed_by_c4(text, step).items()}
@@ -75,22 +77,55 @@ def parts(text: str, found: Mapping[str, Sequence[Span]]) -> list[tuple[str, lis
     return made
 
 
+class _Places:
+    """Bytes of a text as code points.
+
+    text   as UTF-8 can hold it: lone surrogates are "?"
+    """
+
+    def __init__(self, text: str) -> None:
+        self._data = text.encode("utf-8", "replace")
+        self.text = self._data.decode()
+
+    def span(self, start: int, end: int) -> Span:
+        begin = len(self._data[:start].decode())
+        return Span(begin, begin + len(self._data[start:end].decode()))
+
+
+def _contaminated(text: str, steps: Sequence[Any]) -> dict[str, list[Span]]:
+    """Where items of benchmarks are, as the recipe's steps look for them, by benchmark and item. Nothing of a step
+    whose benchmarks are not on this machine."""
+    places = _Places(text)
+    found: dict[str, list[Span]] = {}
+    for step in (step for step in steps if isinstance(step, Ngrams)):
+        try:
+            matches = step.matches(places.text)
+        except AssetError:
+            continue
+        for match in matches:
+            kind = "corpus material" if match.material else "contaminated" if match.is_hit else "too little overlap"
+            name = f"{kind}: {match.benchmark} {match.item}, {match.overlap:.2f}"
+            span = places.span(match.start, match.stop)
+            if span not in found.setdefault(name, []):
+                found[name].append(span)
+    return found
+
+
 def _personal(text: str, row: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, list[Span]]:
     """Of the kinds that the recipe's steps look for, as they do: its own names, its countries."""
     looking = [step for step in steps if type(step).__name__ == "Pii"]
     docs = pa.RecordBatch.from_pydict({name: pa.array([row.get(name)], pa.string()) for name in ("url", "metadata")})
-    data = text.encode("utf-8", "replace")
+    places = _Places(text)
     found: dict[str, list[Span]] = {}
     ways: dict[tuple[tuple[Kind, ...], bool, FormsOf, tuple[str, ...]], None] = dict.fromkeys(
         (step.kinds, step.public_only, step.forms, step.countries) for step in looking
     ) or {(PII_KINDS, True, "any", ()): None}
     for kinds, public_only, forms, countries in ways:
         personal = find(
-            pa.array([data.decode()], pa.large_string()), kinds, public_only, forms, PhoneRegions(docs, countries)
+            pa.array([places.text], pa.large_string()), kinds, public_only, forms, PhoneRegions(docs, countries)
         )
         for _, kind, start, end in personal.spans.tolist():
-            begin = len(data[:start].decode())
-            span = Span(begin, begin + len(data[start:end].decode()))
+            span = places.span(start, end)
             spans = found.setdefault(f"personal data: {personal.kinds[kind]}", [])
             if span not in spans:
                 spans.append(span)

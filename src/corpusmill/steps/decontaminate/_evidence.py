@@ -1,6 +1,6 @@
 """What was found in a batch, as signals: the best match of each document, all of them, and where they are."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,23 @@ SIGNALS = {
     "material": pa.list_(HIT),
 }
 AROUND = 20  # words before and after the passage
+
+
+class Match(NamedTuple):
+    """A passage of a text in which an item of a benchmark was found.
+
+    start, stop   bytes of the text
+    is_hit        whether the overlap is that of a hit; the best match is told in any case
+    material      whether the benchmark is public text that is found and kept
+    """
+
+    benchmark: str
+    item: str
+    overlap: float
+    start: int
+    stop: int
+    is_hit: bool
+    material: bool
 
 
 def nothing_found(documents: int) -> dict[str, pa.Array]:
@@ -58,6 +75,25 @@ def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any]
         "hits": _listed(hits, items, len(text)),
         "material": _listed(material, items, len(text)),
     }
+
+
+def matches(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], least: float) -> list[Match]:
+    """The passages behind the signals of one document, which is all of `text`: the best of each item that is a hit, and
+    the best of all, if it is none. Arguments as of `columns`."""
+    public = items.material[passages["item"]]
+    found = []
+    for material, own in ((False, passages[~public]), (True, passages[public])):
+        if not len(own):
+            continue
+        hits, shown, _ = _hits(own, items, least)
+        is_hit = len(hits) > 0
+        chosen = hits if is_hit else shown[: 0 if material else 1]
+        where = places(text, chosen, chosen["first"], chosen["end"])[:, 1:].tolist()
+        named = pa.array(chosen["item"], pa.int32())
+        columns = (items.benchmark.take(named).to_pylist(), items.id.take(named).to_pylist())
+        for benchmark, item, overlap, (start, stop) in zip(*columns, items.overlap(chosen).tolist(), where):
+            found.append(Match(benchmark, item, overlap, start, stop, is_hit, material))
+    return found
 
 
 def _hits(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
-from corpusmill.steps.decontaminate._evidence import columns, merged, nothing_found, places
+from corpusmill.steps.decontaminate._evidence import Match, columns, matches, merged, nothing_found, places
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.fold import fold
@@ -114,12 +114,7 @@ class Ngrams:
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text, items = docs["text"], self._items()
-        passages = find_items(fold(text), items.index, items.near)
-        if self.require_answer and len(passages):
-            near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
-            around = texts_at(text, near).to_pylist()
-            answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
-            passages = passages[np.array(answered, bool)]
+        passages = self._passages(text, items)
         least = self.min_overlap or 0.0
         found = columns(text, items, passages, least) if len(passages) else nothing_found(len(docs))
         changed = docs
@@ -132,6 +127,23 @@ class Ngrams:
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.rules, signals)
+
+    def matches(self, text: str) -> list[Match]:
+        """Where the items are in a text: what the signals of a document with this text tell of.
+
+        Raises AssetError if the benchmarks cannot be read.
+        """
+        array, items = pa.array([text], pa.large_string()), self._items()
+        return matches(array, items, self._passages(array, items), self.min_overlap or 0.0)
+
+    def _passages(self, text: pa.LargeStringArray, items: Benchmarks) -> NDArray[Any]:
+        passages = find_items(fold(text), items.index, items.near)
+        if self.require_answer and len(passages):
+            near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
+            around = texts_at(text, near).to_pylist()
+            answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
+            passages = passages[np.array(answered, bool)]
+        return passages
 
     def _items(self) -> Benchmarks:
         others = Fields(
