@@ -27,11 +27,14 @@ from corpusmill.execute.serial import Serial
 from corpusmill.inspect.blind import ROUND, agreement
 from corpusmill.inspect.marks import Span, marks, parts
 from corpusmill.inspect.sliders import NONE, Slider
+from corpusmill.loader import TokenLoader
+from corpusmill.models.tokenizer import load
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.rule_counts import rule_counts
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import visible
 from corpusmill.report.what_if import what_if
+from corpusmill.shards import open_shards
 from corpusmill.steps import C4
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.steps.verdict import COMPARE
@@ -395,6 +398,111 @@ def test_what_decontamination_found_is_marked_with_benchmark_and_item(tmp_path, 
     (tmp_path / "sums.jsonl").unlink()  # then the document is shown without
     other = Inspector(RunTables(run))
     assert other.document({"id": other.documents({})["rows"][0]["id"]})["parts"]
+
+
+def marked(found):
+    return "".join(part for part, names in found["parts"] if found["asked"] in names)
+
+
+def test_a_step_leads_to_its_documents_and_their_tokens_in_the_text(api, folder):
+    """By the loader: every token of the batch is in a piece of its document; and the piece is marked in its text."""
+    batches = [TokenLoader(folder, batch_size=2, rank=rank, world=2, seed=7).at(3) for rank in (0, 1)]
+    expected = np.concatenate([batch["doc_ids"] for batch in batches])
+    tokens = np.concatenate([batch["tokens"] for batch in batches])
+    said = api("trace", step=3, batch=2, world=2, seed=7)
+    assert said["title"] == "Step 3, ranks 0 to 1: 4 rows of 64 tokens" and said["rows"] == 4
+    assert (said["previous"]["step"], said["next"]["step"]) == (2, 4) and said["next"]["seed"] == "7"
+    traced = np.full(expected.shape, -1)
+    tokenizer = load("gpt2")
+    texts = {record["url"]: record["text"] for record in records()}
+    for piece in said["pieces"]:
+        row, end = piece["rank"] * 2 + piece["row"], piece["start"] + piece["length"]
+        traced[row, piece["start"] : end] = piece["document"]
+        own = tokenizer.decode(tokens[row, piece["start"] : end])
+        assert piece["text"] == visible(own) and piece["more"] == 0
+        about = piece["about"]
+        place = {name: about[name] for name in ("id", "file", "position")}
+        found = api("document", **place, tokens=f"{piece['offset']}:{piece['offset'] + piece['length']}")
+        assert marked(found) == own.removesuffix("<|endoftext|>") and found["url"] == about["url"]
+        assert about["source"] == "extra" or marked(found) in texts[about["url"]]
+    assert traced.tolist() == expected.tolist()
+    one = api("trace", step=3, batch=2, world=2, rank=1, seed=7)["pieces"]
+    assert one == [piece for piece in said["pieces"] if piece["rank"] == 1]
+
+
+def test_a_large_step_is_told_in_parts(api):
+    """Which together are all of it."""
+    pieces, first, rows = [], 0, 20
+    while first < rows:
+        said = api("trace", step=0, batch=10, world=2, first=first)
+        assert said["rows"] == rows and said["first"] == first
+        pieces += said["pieces"]
+        first += said["together"]
+    assert {piece["rank"] * 10 + piece["row"] for piece in pieces} == set(range(rows))
+
+
+def test_a_row_and_a_token_lead_to_their_documents(api, folder):
+    shards = open_shards(folder)
+    row = len(shards) // 64 // 2
+    said = api("trace", row=row, shard=0)
+    assert said["pieces"] == [{**piece} for piece in api("trace", row=row)["pieces"]]
+    at = row * 64
+    for piece in said["pieces"]:
+        assert piece["at"] == at and piece["row"] == row
+        at += piece["length"]
+    assert at == (row + 1) * 64
+    piece = said["pieces"][-1]
+    token = api("trace", shard=0, token=piece["at"] + 1)
+    (one,) = token["pieces"]
+    assert (one["document"], one["offset"], one["length"]) == (piece["document"], piece["offset"] + 1, 1)
+    assert f"{one['before']}{one['text']}{one['after']}".strip() in piece["text"] + piece["after"] + one["after"]
+    assert (token["previous"]["token"], token["next"]["token"]) == (piece["at"], piece["at"] + 2)
+    assert api("trace", row=0)["previous"] is None and api("trace", row=len(shards) // 64 - 1)["next"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({}, "name a step, a row, or a token of a shard"),
+        ({"step": "-1"}, 'step is a whole number from 0, got "-1"'),
+        ({"step": "1", "batch": "0"}, "batch is a whole number from 1"),
+        ({"step": "1", "world": "2", "rank": "2"}, "the ranks of world=2 are 0 to 1"),
+        ({"row": "999999"}, "there is no row 999999; the shards have rows 0 to"),
+        ({"row": "999999", "shard": "0"}, "there is no row 999999 of shard 0"),
+        ({"row": "0", "shard": "9"}, "there is no shard 9; the folder has shards 0 to 0"),
+        ({"token": "99999999"}, "there is no token 99999999 of shard 0"),
+    ],
+)
+def test_what_cannot_be_traced_is_told_why(api, query, message):
+    with pytest.raises(InputError, match=message):
+        api("trace", **query)
+
+
+def test_a_run_without_shards_says_that_nothing_can_be_traced(tmp_path):
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": "a text"}) + "\n", "utf-8")
+    recipe = f"read: {{jsonl: {tmp_path}/in.jsonl}}\nwrite: [parquet]\n"
+    run = corpusmill.run(Recipe.parse(recipe), folder=tmp_path / "run", executor=Serial()).folder
+    from corpusmill.inspect.app import Inspector
+
+    inspector = Inspector(RunTables(run))
+    assert inspector.run()["shards"] is None
+    with pytest.raises(InputError, match="the run wrote no training shards"):
+        inspector.trace({"step": "0"})
+
+
+def test_tokens_are_marked_by_characters_and_only_where_they_are_those_of_the_text(inspector):
+    """Of several bytes a character, which tokens cut; at the beginning with BOS or without."""
+    from corpusmill.inspect.trace import _characters
+
+    tokenizer = load("gpt2")
+    text = "naïve 日本語 — 👩‍👩‍👧 the end"
+    ids = tokenizer.encode(pa.array([text], pa.large_string()))[0].tolist()
+    for edge in range(len(ids) + 1):
+        whole, begun = _characters(tokenizer, ids[:edge], text)
+        made = tokenizer.decode(ids[:edge])
+        assert made.rstrip("\ufffd") == text[:whole] and begun - whole == made.endswith("\ufffd")
+    assert _characters(tokenizer, ids, "something else") is None
+    assert inspector.tracing.span(text, [], 0, 3) is None
 
 
 def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):

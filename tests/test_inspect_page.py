@@ -68,6 +68,25 @@ def test_list_document_slider_review(browser, address, width, scheme):
     with page.expect_download() as saved:
         page.click("text=Save as recipe")
     assert saved.value.suggested_filename == "made.yaml"
+    page.goto(f"{address}#trace")
+    page.fill("form[aria-label='A training step'] [name=step]", "2")
+    page.fill("form[aria-label='A training step'] [name=world]", "2")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".piece mark")
+    assert page.inner_text(".traced b") == "Step 2, ranks 0 to 1: 16 rows of 64 tokens"
+    fits()
+    page.click("text=Rows after")
+    sync_api.expect(page.locator("[aria-label=Rows] span").first).to_contain_text("Rows 9 to 16 of 16")
+    page.click("h1")
+    page.keyboard.press("n")
+    sync_api.expect(page.locator(".traced b")).to_contain_text("Step 3,")
+    own = page.inner_text(".piece mark").removesuffix("<|endoftext|>")
+    page.click(".piece h3 a")
+    sync_api.expect(page.locator(".text mark").first).to_have_text(own)
+    page.click("dd a[href*=token]")  # and back, by the shard that its tokens are in
+    sync_api.expect(page.locator(".piece")).to_have_count(1)
+    assert page.inner_text(".traced b").startswith("Token ")
+    fits()
     page.goto(f"{address}#review")
     page.wait_for_selector("[data-mark=keep]")
     page.keyboard.press("u")

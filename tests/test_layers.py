@@ -15,7 +15,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"together", "forget"},
     {"estimate", "find", "inspect", "publish", "rights", "trackers"},
     {"runs", "checks", "train", "export"},
-    {"collection", "finished", "review", "watching"},
+    {"collection", "finished", "review", "traced", "watching"},
     {"progress"},
     {"report", "verify", "provenance"},
     {"engine"},

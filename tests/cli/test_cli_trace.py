@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from corpusmill.loader import TokenLoader
+from corpusmill.shards import open_shards
 from made_run import made_run
 
 
@@ -31,6 +32,17 @@ def test_a_token_of_a_shard_leads_to_its_document(corpusmill, run):
     status, out, _ = corpusmill("trace", run / "output" / "shards", "--shard", 0, "--token", 7)
     assert status == 0
     assert out.startswith("document 0, starting at its token 7\n  id    ") and "⟦" in out
+
+
+def test_a_row_leads_to_its_documents(corpusmill, run):
+    shards = open_shards(run)
+    for given in (["--row", 1], ["--row", 1, "--shard", 0]):
+        out = json.loads(corpusmill("trace", run, *given, "--json")[1])
+        length = shards.index.sequence_length
+        spans = shards.spans(length, 2 * length)
+        assert [(each["start"], each["document"]) for each in out["documents"]] == list(
+            zip(spans.start.tolist(), spans.document.tolist())
+        )
 
 
 def test_what_cannot_be_traced_is_refused(corpusmill, run):

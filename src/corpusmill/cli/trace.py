@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import Json, print_json
-from corpusmill.errors import InputError, ShardError
+from corpusmill.errors import InputError
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from corpusmill.shards import Shards
+    from corpusmill.traced import Traced
 
-CONTEXT = 20  # tokens on each side of a token
+SHOWN = 40  # tokens of each document of a step or row
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,40 +34,47 @@ def trace(
         int | None, typer.Option(metavar="N", help="Sequence length of the loader. [default: that of the shards]")
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="Whether the loader shuffles.")] = True,
-    shard: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Instead of --step: a shard, with --token.")
+    row: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Instead of --step: a row, counted over all shards, or in --shard."),
     ] = None,
+    shard: Annotated[int | None, typer.Option(min=0, metavar="N", help="A shard, with --token or --row.")] = None,
     token: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="A token of that shard, counted from its beginning.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Trace a training step, or a token, back to its documents.
+    """Trace a training step, a row or a token back to its documents.
 
     Shows their origin, place in the row, and text.
 
     The order of samples is a function of these options, so give those of the TokenLoader.
     """
+    from corpusmill import traced
+    from corpusmill.loader import TokenLoader
     from corpusmill.report.run_files import shards_of
     from corpusmill.shards import open_shards
 
     folder = run if (run / "index.json").exists() else shards_of(run)
     shards = open_shards(folder)
-    if (step is None) == (shard is None) or (shard is None) != (token is None):
-        raise InputError("give --step, or --shard with --token")
+    asked = [each is not None for each in (step, row, token)]
+    if sum(asked) != 1 or (shard is None and token is not None) or (shard is not None and step is not None):
+        raise InputError("give --step, or --shard with --token, or --row")
+    pieces: list[dict[str, Any]]
     if step is not None:
-        pieces = of_step(shards, folder, step, batch, rank, world, seed, seq_len, shuffle)
+        loader = TokenLoader(folder, seq_len, batch, seed, rank, world, shuffle=shuffle)
+        pieces = [_entry(shards, each) for each in traced.of_step(loader, step)]
+    elif row is not None:
+        pieces = [_entry(shards, each) for each in traced.of_row(shards, row, seq_len, shard)]
     else:
         assert shard is not None and token is not None
-        pieces = [of_token(shards, shard, token)]
+        pieces = [_entry(shards, traced.of_token(shards, shard, token), marked=True)]
     if json:
         print_json({"shards": str(folder), "documents": pieces})
         return
     for entry in pieces:
         place = f"row {entry['row']}, tokens {entry['start']} to {entry['start'] + entry['length'] - 1}: "
-        print(
-            f"{place if step is not None else ''}document {entry['document']}, starting at its token {entry['offset']}"
-        )
+        print(f"{place if token is None else ''}document {entry['document']}, starting at its token {entry['offset']}")
         origin = entry["about"]
         print(f"  id    {origin.get('id', 'unknown: the shards were written without tables')}")
         if origin:
@@ -76,84 +84,17 @@ def trace(
         print(f"  text  {entry['text']}\n")
 
 
-def of_step(
-    shards: "Shards",
-    folder: Path,
-    step: int,
-    batch: int,
-    rank: int,
-    world: int,
-    seed: int,
-    seq_len: int | None,
-    shuffle: bool,
-) -> list[dict[str, Any]]:
-    """The pieces of documents in a batch, row by row."""
-    from corpusmill.loader import TokenLoader
-
-    loader = TokenLoader(folder, seq_len, batch, seed, rank, world, shuffle=shuffle)
-    rows = loader.drawn(step).row
-    pieces = []
-    for piece in loader.trace(step):
-        at = int(rows[piece.row]) * loader.length + piece.start
-        pieces.append(
-            {
-                "row": piece.row,
-                "start": piece.start,
-                "length": piece.length,
-                "sample": piece.sample,
-                "epoch": piece.epoch,
-                "document": piece.document,
-                "offset": piece.offset,
-                "about": origin_of(shards, piece.document),
-                "text": text(shards, at, at + min(piece.length, 2 * CONTEXT)),
-            }
-        )
-    return pieces
-
-
-def of_token(shards: "Shards", shard: int, token: int) -> dict[str, Any]:
-    """The document that a token of a shard belongs to, with the text around it."""
-    entries = shards.index.shards
-    if shard >= len(entries) or token >= entries[shard].tokens:
-        known = (
-            f"tokens 0 to {entries[shard].tokens - 1} of it"
-            if shard < len(entries)
-            else f"shards 0 to {len(entries) - 1}"
-        )
-        raise ShardError(f"{shards.folder}: there is no token {token} of shard {shard}; the folder has {known}.")
-    at = sum(entry.tokens for entry in entries[:shard]) + token
-    place = shards.document_at(at)
-    if place is None:
-        raise ShardError(f"{shards.folder}: token {token} of shard {shard} is padding, not part of a document.")
-    spans = shards.spans(max(at - CONTEXT, 0), min(at + CONTEXT, len(shards)))
-    begin = max(at - CONTEXT, 0)
-    own = [int(start) for start, document in zip(spans.start, spans.document) if document == place.document]
-    others = [int(start) for start in spans.start if own and start > own[-1]]
-    first, stop = begin + own[0], begin + (others[0] if others else 2 * CONTEXT)
-    return {
-        "row": place.row,
-        "start": token if shards.index.sequence_length is None else at % shards.index.sequence_length,
-        "length": 1,
-        "document": place.document,
-        "offset": place.offset,
-        "about": origin_of(shards, place.document),
-        "text": f"{text(shards, first, at)}⟦{text(shards, at, at + 1)}⟧{text(shards, at + 1, min(stop, len(shards)))}",
-    }
-
-
-def origin_of(shards: "Shards", document: int) -> dict[str, Any]:
-    """Where a document is from; empty if the shards were written without tables."""
-    return shards.provenance(document) if shards.has_tables else {}
-
-
-def text(shards: "Shards", start: int, stop: int) -> str:
-    """Tokens as text on one line; their ids if the tokenizer cannot be loaded."""
-    from corpusmill.errors import AssetError
-    from corpusmill.models.tokenizer import load
+def _entry(shards: "Shards", piece: "Traced", marked: bool = False) -> dict[str, Any]:
+    """A piece of a document, with its text on one line: its beginning, or marked within the text around it."""
+    from corpusmill import traced
     from corpusmill.report.visible import one_line
 
-    ids = shards.tokens(start, stop).tolist()
-    try:
-        return one_line(load(shards.index.tokenizer, eos=shards.index.eos).decode(ids))
-    except AssetError:
-        return " ".join(map(str, ids))
+    entry = {name: value for name, value in vars(piece).items() if name != "at"}
+    if piece.sample is None:
+        del entry["sample"], entry["epoch"]
+    end = piece.at + piece.length
+    if not marked:
+        return entry | {"text": one_line(traced.text(shards, piece.at, min(end, piece.at + SHOWN)))}
+    begin, stop = traced.around(shards, piece)
+    before, own, after = (traced.text(shards, *part) for part in ((begin, piece.at), (piece.at, end), (end, stop)))
+    return entry | {"text": f"{one_line(before)}⟦{one_line(own)}⟧{one_line(after)}"}

@@ -19,6 +19,7 @@ from corpusmill.inspect.blind import MARKS, Review
 from corpusmill.inspect.document import document, pair
 from corpusmill.inspect.listing import Filter, Listing
 from corpusmill.inspect.thresholds import Thresholds
+from corpusmill.inspect.trace import Trace
 from corpusmill.report.tables import RunTables
 
 HOSTS = ["127.0.0.1", "localhost"]
@@ -50,6 +51,7 @@ class Inspector:
         self.listing = Listing(tables)
         self.thresholds = Thresholds(tables)
         self.review = Review(tables)
+        self.tracing = Trace(tables)
 
     def run(self) -> dict[str, Any]:
         """The run's name and passes, what can be filtered by, and which signals its rules judge by."""
@@ -61,6 +63,7 @@ class Inspector:
             "facets": self.listing.facets,
             "signals": self.listing.signals,
             "marks": MARKS,
+            "shards": self.tracing.about(),
         }
 
     def documents(self, given: Mapping[str, str]) -> dict[str, Any]:
@@ -71,7 +74,10 @@ class Inspector:
             yield orjson.dumps(row) + b"\n"
 
     def document(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return document(self.listing, *_address(given))
+        return document(self.listing, *_address(given), _tokens(given.get("tokens", "")), self.tracing)
+
+    def trace(self, given: Mapping[str, str]) -> dict[str, Any]:
+        return self.tracing.answer(given)
 
     def pair(self, given: Mapping[str, str]) -> dict[str, Any]:
         return pair(self.listing, *_address(given))
@@ -110,6 +116,7 @@ def app(inspector: Inspector, token: str) -> Starlette:
         "pair": inspector.pair,
     }
     asked |= {"sliders": inspector.sliders, "round": inspector.round, "agreement": inspector.agreement}
+    asked |= {"trace": inspector.trace}
     asked |= {"run": lambda _: inspector.run()}
     told = {
         "estimate": inspector.estimate,
@@ -209,6 +216,17 @@ def _not_found() -> Response:
 
 def _address(given: Mapping[str, str]) -> tuple[str, str, str]:
     return given.get("id", ""), given.get("file", ""), given.get("position", "")
+
+
+def _tokens(asked: str) -> tuple[int, int] | None:
+    """Tokens [start, stop) of a document, as in "12:40"; None if none are asked for."""
+    if not asked:
+        return None
+    start, _, stop = asked.partition(":")
+    first, end = _whole(start, "the first of the tokens"), _whole(stop, "the end of the tokens")
+    if end <= first:
+        raise InputError(f'tokens are a first one and an end behind it, as in 12:40; got "{asked}"')
+    return first, end
 
 
 def _moved(asked: Mapping[str, Any]) -> dict[str, float | None]:

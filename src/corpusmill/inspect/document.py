@@ -8,7 +8,8 @@ from typing import Any
 
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.inspect.listing import Listing
-from corpusmill.inspect.marks import LONGEST, marks, parts
+from corpusmill.inspect.marks import LONGEST, Span, marks, parts
+from corpusmill.inspect.trace import Trace
 from corpusmill.recipe.names import labels
 from corpusmill.report.explain import DocumentHistory, history
 from corpusmill.report.tables import RunTables
@@ -17,24 +18,35 @@ from corpusmill.report.visible import not_stored, visible
 COMPARED = 6_000  # words or lines of both texts of a pair, of which differences are looked for
 
 
-def document(listing: Listing, id: str, file: str = "", position: str = "") -> dict[str, Any]:
+def document(
+    listing: Listing,
+    id: str,
+    file: str = "",
+    position: str = "",
+    tokens: tuple[int, int] | None = None,
+    trace: Trace | None = None,
+) -> dict[str, Any]:
     """All that is known of a document, as `explain` has it, with the text in `parts` (see `marks.parts`), the `legend`
     of its marks, with how often each occurs, and how much of the text is `left_out`.
 
     file, position   of it, where several have the id; the first of them if not given
+    tokens           [start, stop) of the document, which are marked as `asked`, where `trace` finds them
 
     Raises InputError if there is none.
     """
     found = _history(listing, id, file, position)
     told = asdict(found)
     text = told.pop("text")
-    about: dict[str, Any] = {"parts": None, "legend": [], "left_out": 0, "not_stored": None}
+    about: dict[str, Any] = {"parts": None, "legend": [], "left_out": 0, "not_stored": None, "asked": None}
     if text is None:
         about["not_stored"] = not_stored(told)
     else:
         steps, later = _steps(listing.tables, found)
         shown = text[:LONGEST]
         where = marks(shown, {"url": found.url}, steps, later)
+        if tokens and trace and (span := trace.span(text, found.shards, *tokens)):
+            about["asked"] = f"tokens {tokens[0]:,d} to {tokens[1] - 1:,d}"
+            where = {about["asked"]: [Span(*(min(place, len(shown)) for place in span))], **where}
         about |= {
             "parts": parts(shown, where),
             "legend": [(name, len(spans)) for name, spans in where.items()],

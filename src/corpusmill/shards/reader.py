@@ -148,24 +148,36 @@ class Shards:
 
         Raises ShardError if the shards were written without tables, or do not hold the document.
         """
+        return self.origins([document])[document]
+
+    def origins(self, documents: Collection[int]) -> dict[int, dict[str, Any]]:
+        """document -> its row in the table of documents, of several at once. Raises ShardError as `provenance` does."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
+        wanted = np.unique(np.array(list(documents), np.int64))
+        found: dict[int, dict[str, Any]] = {}
         for entry in self.index.shards:
-            if entry.first_document <= document < entry.first_document + entry.documents:
-                if entry.table_xxh3_128 is None:
-                    raise ShardError(
-                        f"{self.folder}: written without tables of documents, so the origin of {document} is unknown."
-                    )
-                table = pq.ParquetFile(self._files.table(entry))
-                row = document - entry.first_document
-                for group in range(table.num_row_groups):
-                    rows = table.metadata.row_group(group).num_rows
-                    if row < rows:
-                        record: dict[str, Any] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
-                        return record
-                    row -= rows
-        last = self.index.documents - self.index.discarded_documents - 1
-        raise ShardError(f"{self.folder}: no document {document}; the shards hold 0 to {last}.")
+            own = wanted[(wanted >= entry.first_document) & (wanted < entry.first_document + entry.documents)]
+            if not len(own):
+                continue
+            if entry.table_xxh3_128 is None:
+                raise ShardError(
+                    f"{self.folder}: written without tables of documents, so the origin of {own[0]} is unknown."
+                )
+            table = pq.ParquetFile(self._files.table(entry))
+            first = entry.first_document
+            for group in range(table.num_row_groups):
+                stop = first + table.metadata.row_group(group).num_rows
+                here = own[(own >= first) & (own < stop)]
+                if len(here):
+                    rows = table.read_row_group(group).take(pa.array(here - first)).to_pylist()
+                    found |= dict(zip(here.tolist(), rows))
+                first = stop
+        if missing := [number for number in wanted.tolist() if number not in found]:
+            last = self.index.documents - self.index.discarded_documents - 1
+            raise ShardError(f"{self.folder}: no document {missing[0]}; the shards hold 0 to {last}.")
+        return found
 
     def numbers_of(self, ids: Collection[str]) -> dict[str, list[int]]:
         """id -> the numbers of its document, several where a mix repeats it. Documents that the shards lack are not in

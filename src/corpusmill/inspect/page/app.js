@@ -6,12 +6,14 @@ import { one, oneKey, pair } from "./document.js";
 import { h } from "./dom.js";
 import { review, reviewKey } from "./review.js";
 import { thresholds } from "./thresholds.js";
+import { trace, traceKey } from "./trace.js";
 
 const VIEWS = {
   documents: [documents, documentsKey],
   document: [one, oneKey],
   pair: [pair, oneKey],
   thresholds: [thresholds],
+  trace: [trace, traceKey],
   review: [review, reviewKey],
 };
 const view = document.getElementById("view");

@@ -40,7 +40,7 @@ function about(found) {
     ["Date", found.date],
     ["Size", `${number(found.bytes)} bytes, ${number(found.tokens)} tokens`],
     ["Lost", found.lost && `${found.lost.step}: ${found.lost.reason}`],
-    ["Tokens in", found.shards.map((each) => `shard ${each.shard}, ${number(each.start)} to ${number(each.stop)}`).join("; ")],
+    ["Tokens in", found.shards.length && found.shards.map((each, index) => [index ? "; " : "", h("a", { href: to("trace", { shard: each.shard, token: each.start }) }, `shard ${each.shard}, ${number(each.start)} to ${number(each.stop)}`)])],
   ];
   return h("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
@@ -48,7 +48,8 @@ function about(found) {
 function text(found) {
   if (!found.parts) return h("section", {}, h("h2", {}, "Text"), h("p", {}, found.not_stored));
   const names = found.legend.map(([name]) => name);
-  const on = new Set(names.filter((name) => !NOT_AT_FIRST.includes(name)));
+  // Those who come for some tokens see them alone at first.
+  const on = new Set(found.asked ? [found.asked] : names.filter((name) => !NOT_AT_FIRST.includes(name)));
   const body = h("div", { class: "text", tabindex: "0", "aria-label": "Text of the document" });
   const draw = () =>
     body.replaceChildren(
@@ -67,6 +68,7 @@ function text(found) {
     return h("label", {}, box, h("mark", { class: `c${index % COLOURS}` }, name), ` ${number(count)}`);
   };
   draw();
+  if (found.asked) requestAnimationFrame(() => body.querySelector("mark")?.scrollIntoView({ block: "center" }));
   return h(
     "section",
     {},
