@@ -50,7 +50,7 @@ function forms(shards, query, of) {
       "A training step",
       STEP,
       input("Step", "step", STEP, { required: true }),
-      input("Batch, rows per rank", "batch", STEP, { min: 1, value: 8 }),
+      input("Rows per rank", "batch", STEP, { min: 1, value: 8 }),
       input("World size", "world", STEP, { min: 1, value: 1 }),
       input("Rank", "rank", STEP, { placeholder: "all" }),
       input("Seed", "seed", STEP, { min: null, value: 0 }),
@@ -87,7 +87,7 @@ function answered(found, wanted) {
         h("span", {}, `Rows ${number(found.first + 1)} to ${number(last)} of ${number(found.rows)}`),
         last < found.rows ? h("a", { href: others(last) }, "Rows after →") : h("span", {}),
       ),
-    h("p", { class: "summary", "aria-live": "polite" }, found.pieces.length ? `${number(documents)} documents here` : "All of it is padding."),
+    h("p", { class: "summary", "aria-live": "polite" }, found.pieces.length ? `${number(documents)} ${documents === 1 ? "document" : "documents"} here` : "All of it is padding."),
     found.pieces.map((each) => piece(each, found.kind)),
   );
 }
