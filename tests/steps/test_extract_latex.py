@@ -79,10 +79,24 @@ def test_latex_stays_latex():
     assert "x \\in \\mathbb{R}" in text and "\\R" not in text
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (r"\let\old\section\renewcommand{\section}{\clearpage\section}\section{One} text", "One\ntext"),
+        (r"\def\foo{x\foo}\foo y", "x y"),
+        (r"\newcommand{\a}[1]{<#1>}\a{b\a{c\a{d}}}", "<b<c<d>>>"),
+        (r"\newcommand{\b}[1]{\a{#1}}\newcommand{\a}[1]{(#1)}\a{1\b{2\a{3}}}", "(1(2(3)))"),
+        (r"\def\even{e\odd}\def\odd{o\even}\even.", "eo."),
+    ],
+)
+def test_a_macro_in_its_own_meaning_is_left_and_one_in_an_argument_is_not(source, text):
+    assert made(source, "text") == text
+
+
 def test_what_would_grow_without_end_is_refused():
     doubling = "".join(f"\\def\\{chr(97 + i)}{{\\{chr(98 + i)}\\{chr(98 + i)}}}" for i in range(25)) + "\\a"
     for source, reason in (
-        ("\\def\\a{\\a}\\a", "defined by itself"),
+        ("".join(f"\\def\\{'a' * i}{{\\{'a' * (i + 1)}}}" for i in range(1, 80)) + "\\a", "nested more than 64"),
         (doubling, "more text"),
         ("{" * 600, "600 braces"),
     ):

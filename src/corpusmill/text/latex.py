@@ -200,12 +200,16 @@ def _definition(source: str, match: re.Match[str]) -> tuple[str, Macro, int] | N
 
 @dataclass
 class Expander:
-    """Puts what stands for them in the place of macros. Raises TooMuch if the text grows beyond `most` characters."""
+    """Puts what stands for them in the place of macros. Raises TooMuch if the text grows beyond `most` characters.
+
+    A macro in its own meaning is left as it is: conditions, which would end it, are not evaluated, and where the meaning
+    wraps an older one (of \\section, say) it stands for that.
+    """
 
     macros: dict[str, Macro]
     most: int
 
-    def expand(self, text: str, depth: int = 0) -> str:
+    def expand(self, text: str, within: tuple[str, ...] = (), depth: int = 0) -> str:
         if not self.macros:
             return text
         parts: list[str] = []
@@ -214,25 +218,26 @@ class Expander:
             macro = self.macros.get(match[1])
             parts.append(text[at : match.start()])
             at = match.end()
-            if macro is None:
+            if macro is None or match[1] in within:
                 parts.append(match[0])
                 continue
             if depth >= MAX_DEPTH:
-                raise TooMuch(f"the macro \\{match[1]} is defined by itself, or more than {MAX_DEPTH} others deep")
-            meaning, at = self._filled(macro, text, at)
-            inner = self.expand(meaning, depth + 1)
+                raise TooMuch(f"its macros are nested more than {MAX_DEPTH} deep")
+            meaning, at = self._filled(macro, text, at, within, depth)
+            inner = self.expand(meaning, (*within, match[1]), depth + 1)
             self.most -= len(inner) + 1
             if self.most < 0:
                 raise TooMuch("its macros grow to more text than is allowed")
-            if at < len(text) and text[at].isalpha() and re.search(r"\\[a-zA-Z]+$", inner):
-                inner += " "  # \a that stands for \b, before a letter
-            parts.append(inner)
             if match[1][-1:].isalpha() and macro.takes == 0:  # TeX passes the blanks after a name
                 end = _after_blank(text, at)
                 at = end if "\n" not in text[at:end] else at
+            if at < len(text) and text[at].isalpha() and re.search(r"\\[a-zA-Z]+$", inner):
+                inner += " "  # \a that stands for \b, before a letter
+            parts.append(inner)
         return "".join([*parts, text[at:]])
 
-    def _filled(self, macro: Macro, text: str, at: int) -> tuple[str, int]:
+    def _filled(self, macro: Macro, text: str, at: int, within: tuple[str, ...], depth: int) -> tuple[str, int]:
+        """A macro's meaning with its arguments in it, which are expanded as what surrounds it is."""
         given: list[str] = []
         if macro.default is not None:
             found = optional(text, at)
@@ -245,6 +250,7 @@ class Expander:
                 continue
             given.append(found[0])
             at = found[1]
+        given = [self.expand(each, within, depth + 1) for each in given]
         size = len(macro.body) + sum(map(len, given)) * (macro.body.count("#") + 1)
         if size > self.most:
             raise TooMuch("its macros grow to more text than is allowed")
