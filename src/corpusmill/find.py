@@ -5,7 +5,7 @@ The index is made at the first question, in RUN/find, and again only of what has
 
 import bisect
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,7 @@ from corpusmill.engine.text_index import ABOUT, DOCUMENTS, INDEX, STAGE, index_p
 from corpusmill.errors import InputError
 from corpusmill.execute import cpus
 from corpusmill.loader import Served, TokenLoader
+from corpusmill.recipe.canaries import SOURCE
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
 from corpusmill.runs import preloaded, warm_kernels
@@ -31,6 +32,7 @@ from corpusmill.text.suffixes import DEPTH, KINDS, LETTER, Suffixes
 
 FOLDER = "find"
 CONTEXT = 60  # bytes on each side of a passage that are shown
+MANY = 1 << 40  # occurrences: all of them
 WORDS = 8  # of a span that is worth telling, at least
 
 
@@ -223,6 +225,53 @@ class TextIndex:
 
     def _has(self, part: bytes) -> bool:
         return any(len(places) for _, places in self._places(part))
+
+
+@dataclass(frozen=True)
+class FoundCanary:
+    """A string that a run planted, found again in the texts that it kept.
+
+    copies      documents that the recipe asks for; `planted`: those that were put in, by their ids
+    found       of these, the documents that have the string
+    count       how often it occurs in the run, and
+    elsewhere   how often outside of the planted documents: what was in the input before
+    offsets     id -> byte of the string in the document
+    """
+
+    name: str
+    text: str
+    copies: int
+    source: str | None
+    planted: tuple[str, ...]
+    found: tuple[str, ...]
+    count: int
+    elsewhere: int
+    offsets: Mapping[str, int]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every copy that the recipe asks for is there."""
+        return len(self.found) == self.copies
+
+
+def find_canaries(index: TextIndex) -> list[FoundCanary]:
+    """The canaries of a run, as its manifest has them, each found again.
+
+    Raises InputError if the run has planted none.
+    """
+    record = index.run.canaries()
+    if record is None:
+        raise InputError(f"{index.run.place}: the run has planted nothing: its recipe has no canary.")
+    told = []
+    for one in record["canaries"]:
+        planted = tuple(document["id"] for document in one["documents"])
+        found = index.find(one["text"], MANY)
+        own = [each for each in found.occurrences if each.id in set(planted) and each.source == SOURCE]
+        offsets = {each.id: each.offset for each in reversed(own)}
+        ids = tuple(id for id in planted if id in offsets)
+        about = (one["name"], one["text"], one["copies"], one["source"])
+        told.append(FoundCanary(*about, planted, ids, found.count, found.count - len(own), offsets))
+    return told
 
 
 def served(run: str | os.PathLike[str] | RunFolder, ids: Collection[str], **settings: Any) -> dict[str, list[Served]]:

@@ -80,6 +80,7 @@ from corpusmill.units import Aside, Commit, Results, Unit
 RUN, WATERFALL, REPORT = "run.json", "waterfall.json", "report.html"
 OUTPUT, STAGES, INPUTS = "output", "stages", "inputs"
 STAGES_RECORD, FINISHED, COLLECTION = "stages.json", "finished.json", "collection.json"
+CANARIES = "canaries.json"
 FORGOTTEN, FORGET = "forgotten.json", "forget"
 RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
@@ -294,6 +295,23 @@ class RunFolder:
 
     def write_collection(self, record: Mapping[str, Any]) -> None:
         storage.write_atomic(self.name_of(COLLECTION), as_json(record))
+
+    def canaries(self) -> dict[str, Any] | None:
+        """What canaries.json says: what the run has planted; None if that is nothing. Raises DamagedRecord."""
+        name = self.name_of(CANARIES)
+        if not storage.exists(name):
+            return None
+        record = read_json(name)
+        if not isinstance(record, dict) or not isinstance(record.get("canaries"), list):
+            raise DamagedRecord(name, "it has no canaries")
+        return record
+
+    def write_canaries(self, record: Mapping[str, Any] | None) -> None:
+        """None: nothing is planted any more."""
+        if record is not None:
+            storage.write_atomic(self.name_of(CANARIES), as_json(record))
+        else:
+            storage.remove(self.name_of(CANARIES))
 
     @property
     def report(self) -> str:

@@ -17,6 +17,7 @@ from corpusmill import execute, forgotten, termination
 from corpusmill import progress as displays
 from corpusmill.collection import refuse_to_drop
 from corpusmill.engine import preflight
+from corpusmill.engine.canaries import manifest
 from corpusmill.engine.carry_out import Progress, ProgressListener, carry_out
 from corpusmill.engine.changes import changes, in_words, is_finished
 from corpusmill.engine.damage import Repaired, Repairs
@@ -248,6 +249,7 @@ def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
     for stage in plan.stages:
         if isinstance(stage.work, Publisher):
             stage.work.publish(stage.name, run, progress.results)
+    run.write_canaries(manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
     if (wanted := forgotten.read(run)) is not None:
         forgotten.rewrite(run, frozenset(kept_of(run, wanted)))
 

@@ -86,6 +86,50 @@ def verify_place(place: str, tokenizer: str | None = None) -> Iterator[Checked]:
         yield verify_folder(run.path, tokenizer=tokenizer)
 
 
+@dataclass(frozen=True)
+class Canaries:
+    """What a run has planted, and what of it is in its training shards.
+
+    strings, copies   that the recipe asks for
+    documents         with them that are in the shards
+    problems          a sentence for each string of which a document is missing
+    """
+
+    strings: int
+    copies: int
+    documents: int
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        verdict = "DAMAGED" if self.problems else "verified"
+        return f"canaries: {self.documents:,d} of {self.copies:,d} copies of {self.strings:,d} strings, {verdict}"
+
+
+def verify_canaries(run: RunFolder) -> Canaries | None:
+    """Count the canaries in the shards of a run, by the manifest; None if it has planted nothing, or has no shards.
+
+    Those that `forget` has taken out are not missed, nor those that the packer has cut off with the end of the stream.
+    """
+    record = run.canaries()
+    if record is None or "shards" not in run.outputs():
+        return None
+    shards = open_shards(run.output_folder("shards"))
+    ids = [document["id"] for one in record["canaries"] for document in one["documents"]]
+    numbers = shards.numbers_of(ids)
+    gone = set(shards.forgotten.tolist())
+    held = {id for id, own in numbers.items() if not gone.issuperset(own)}
+    taken_out = {id for id, own in numbers.items() if gone.issuperset(own)}
+    cut_off = shards.index.discarded_documents
+    problems, copies = [], 0
+    for one in record["canaries"]:
+        copies += one["copies"]
+        own = [document["id"] for document in one["documents"]]
+        missing = one["copies"] - sum(id in held or id in taken_out for id in own)
+        if missing > cut_off and run.forgotten_record() is None:
+            problems.append(f"{run.place}: {missing} of {one['copies']} copies of {one['name']} are not in the shards")
+    return Canaries(len(record["canaries"]), copies, len(held), tuple(problems))
+
+
 def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = None) -> Checked:
     """Check one folder of training shards, or of another format that a run or an export has written.
 

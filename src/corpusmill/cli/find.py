@@ -13,7 +13,7 @@ from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
-    from corpusmill.find import Found, Occurrence, TextIndex
+    from corpusmill.find import Found, FoundCanary, Occurrence, TextIndex
     from corpusmill.loader import Served
 
 SHOWN = 5  # steps of a document
@@ -36,6 +36,10 @@ def find(
             show_default=False,
         ),
     ] = None,
+    canaries: Annotated[
+        bool,
+        typer.Option("--canaries", help="Instead of TEXT: find what the run has planted; exits with 1 if not all."),
+    ] = False,
     words: Annotated[int, typer.Option(min=1, metavar="N", help="Of --spans: words of a part, at least.")] = 8,
     limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="N", help="Occurrences to show.")] = 10,
     steps: OfSteps = False,
@@ -54,19 +58,26 @@ def find(
     The first question makes an index in RUN/find, about twice as large as the text.
     """
     from corpusmill import progress
-    from corpusmill.find import TextIndex, served
+    from corpusmill.find import TextIndex, find_canaries, served
 
-    if (text is None) == (spans is None):
-        raise InputError("give a TEXT to find, or --spans with a file of text whose parts to find")
+    if [text is None, spans is None, not canaries].count(False) != 1:
+        raise InputError("give a TEXT to find, or --spans with a file of text whose parts to find, or --canaries")
     longer = None if spans is None else _text_of(spans)
     with ExitStack() as shown:
         index = TextIndex(run, workers, shown.enter_context(progress.display("auto")))
     if longer is not None:
         _print_spans(index, longer, words, json)
         return
+    settings = {"seq_len": seq_len, "batch_size": batch, "seed": seed, "world": world, "epochs": epochs}
+    if canaries:
+        planted = find_canaries(index)
+        ids = [id for one in planted for id in one.found]
+        _print_canaries(planted, served(run, ids, **settings) if steps else None, json)
+        if not all(one.is_whole for one in planted):
+            raise typer.Exit(1)
+        return
     assert text is not None
     found = index.find(text, limit)
-    settings = {"seq_len": seq_len, "batch_size": batch, "seed": seed, "world": world, "epochs": epochs}
     batches = served(run, index.ids(text), **settings) if steps else None
     gone = _forgotten(run, found)
     if json:
@@ -134,6 +145,34 @@ def _print_spans(index: "TextIndex", text: str, words: int, json: bool) -> None:
         reached = span.stop
     part = f"{100 * covered / len(text):.1f} %" if text else "0 %"
     print(f"{plural(len(found), 'part')} of {words} words or more, {part} of the text")
+
+
+def _print_canaries(planted: list["FoundCanary"], served: dict[str, list["Served"]] | None, json: bool) -> None:
+    from dataclasses import asdict
+
+    from corpusmill.report.visible import one_line
+
+    if json:
+        told = []
+        for one in planted:
+            steps = (
+                {} if served is None else {"steps": {id: [each._asdict() for each in served[id]] for id in one.found}}
+            )
+            told.append(asdict(one) | steps)
+        print_json({"canaries": told})
+        return
+    for one in planted:
+        into = f", in {one.source}" if one.source else ""
+        others = f", and {plural(one.elsewhere, 'time')} in other documents" if one.elsewhere else ""
+        print(f"{one.name}: {number(len(one.found))} of {plural(one.copies, 'copy', 'copies')}{into}{others}")
+        print(f"    {one_line(one.text)}")
+        if served is not None:
+            steps_of = sorted({(each.step, each.rank) for id in one.found for each in served[id]})
+            listed = ", ".join(f"{step} (rank {rank})" for step, rank in steps_of[:SHOWN])
+            more = f" and {number(len(steps_of) - SHOWN)} more" if len(steps_of) > SHOWN else ""
+            print(f"    in {plural(len(steps_of), 'batch', 'batches')} of training: {listed}{more}")
+    copies, found = (sum(column) for column in zip(*((one.copies, len(one.found)) for one in planted)))
+    print(f"{plural(len(planted), 'string')}, {number(found)} of {plural(copies, 'copy', 'copies')} found")
 
 
 def _print_served(served: dict[str, list["Served"]]) -> None:

@@ -29,6 +29,8 @@ def verify(
     Compares sizes, checksums, token ids, BOS and EOS, counts; and the ids of the tokenizer for a thousand texts.
     Exits with 1 if something is wrong.
     """
+    from corpusmill.run_folder import RunFolder
+    from corpusmill.verify import verify_canaries
     from corpusmill.verify import verify_place as read_back
 
     checked = []
@@ -43,6 +45,11 @@ def verify(
         amount += f" ({folder.controls})" if folder.controls else ""
         print(f"{folder.folder}: {amount} in {plural(folder.files, 'file')} ({folder.format}), {verdict}")
     problems = [problem for folder in checked for problem in folder.problems]
+    canaries = None if problems else verify_canaries(RunFolder(str(path)))
+    if canaries:
+        problems += canaries.problems
+        if not json:
+            print("\n".join([*canaries.problems, str(canaries)]))
     if json:
         shards = next((folder for folder in checked if folder.format == "shards"), None)
         folders = [
@@ -58,6 +65,7 @@ def verify(
             for folder in checked
         ]
         totals = {"shards": str(shards.folder), "tokens": shards.tokens} if shards else {}
-        print_json(totals | {"problems": problems, "folders": folders})
+        planted = {"canaries": asdict(canaries)} if canaries else {}
+        print_json(totals | planted | {"problems": problems, "folders": folders})
     if problems:
         raise typer.Exit(1)

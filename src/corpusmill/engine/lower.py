@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from corpusmill.engine.canaries import planted_by, spread
 from corpusmill.engine.documents import WriteDocuments, wanted_signals, wants_tokens
 from corpusmill.engine.earlier_runs import earlier_keys
 from corpusmill.engine.identity import keys_description
@@ -66,6 +67,9 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
     in_place = _texts_in_place(passes)
+    if recipe.canary:  # a pass of their own, which writes all texts
+        passes.append(([], []))
+        in_place = False
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
     drops = {"measure_dropped": recipe.run.measure_dropped, "dropped_text": recipe.run.dropped_text}
     encodes = tokenize is not None and any(map(_takes_tokens, recipe.write))
@@ -97,11 +101,16 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
             encodes=encodes and last_texts,
             split_at=pack.split_at if pack and encodes and last_texts else None,
             room=pack.length if pack and encodes and last_texts and keeps_parts(tokenize) else None,
+            plants=bool(recipe.canary) and number == len(passes),
+            next_plants=bool(recipe.canary) and number == len(passes) - 1,
             limited=None if infos else _limited(recipe),
             # A pass that cannot drop a document does the same work whatever the settings are.
             **(drops if judged or batch_steps else {}),
         )
-        if infos:
+        if infos and work.plants:
+            spreads = partial(spread, before=before, planted=planted_by(recipe), seed=recipe.seed)
+            stages.append(Stage(name, work, (before,), spreads))
+        elif infos:
             stages.append(_later_pass(name, work))
         else:
             units = partial(_first_units, recipe, inputs)

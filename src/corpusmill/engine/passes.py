@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
+from corpusmill.engine.canaries import HELD, UnitWithCanaries, held, put_in
 from corpusmill.engine.careful import Careful, letters, positions_of
 from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.limited import Limited, Taken
@@ -84,6 +85,8 @@ class Pass:
     encodes          writes the token ids of its documents
     split_at         where packing may cut documents: that is written beside the ids
     room             tokens of a row, where the ids depend on it
+    plants           this is the last pass of a recipe with canaries; its units have `UnitWithCanaries`
+    next_plants      the next pass is that
     limited          which documents the first pass takes; None for all
 
     `measure_dropped` and `dropped_text` are those of `recipe.parts.RunSettings`. With "first" and "none", dropped
@@ -103,13 +106,16 @@ class Pass:
     encodes: bool = False
     split_at: SplitAt | None = None
     room: int | None = None
+    plants: bool = False
+    next_plants: bool = False
     limited: Limited | None = None
     measure_dropped: str = "all"
     dropped_text: str = "sample"
 
-    def run(self, inputs: InputPieces | UnitOfPass, io: UnitIO) -> None:
+    def run(self, inputs: InputPieces | UnitOfPass | UnitWithCanaries, io: UnitIO) -> None:
         keys: dict[str, list[tuple[Keys, int]]] = {request.label: [] for request in self.requests}
         looked: Counter[str] = Counter()
+        sources: list[str] = []  # of the kept documents, if the next pass plants canaries
         types: dict[str, pa.DataType] = {}  # of the signals, by the first batch, which is empty
         texts, counted = self._text_facts(), self._pass_facts()
         chosen = ChosenTexts(self.dropped_text)
@@ -138,6 +144,8 @@ class Pass:
             io.write("signals", signals)
             io.write("dropped", dropped_rows(parts, stored, verdicts, chosen))
             io.heart.add(len(signals), len(kept), _bytes_at(parts, 0), _bytes_at(parts, -1))
+            if self.next_plants:
+                sources += kept["source"].to_pylist()
             if self._writes_last:
                 _count_markup(kept, looked, io.facts)
             for request in self.requests:
@@ -148,6 +156,8 @@ class Pass:
         if ids:
             ids.write()
         io.notes[TEXT_GROUPS] = ",".join(map(str, io.text_groups("docs")))
+        if self.next_plants:
+            io.notes[HELD] = held(sources)
         io.notes.update(side.finish(io.facts) for side in texts.values())
         io.notes.update([counted.finish(io.facts)])
         io.notes.update({f"{SPENT}{label}": round(seconds * 1000) for label, seconds in spent.items()})
@@ -222,7 +232,9 @@ class Pass:
             kept, columns = kept.slice(0, 0), {name: column.slice(0, 0) for name, column in columns.items()}
         return of_some(request.step.keys(kept, columns), applies)
 
-    def _read(self, inputs: InputPieces | UnitOfPass, io: UnitIO, careful: Careful) -> Iterator[Batch]:
+    def _read(
+        self, inputs: InputPieces | UnitOfPass | UnitWithCanaries, io: UnitIO, careful: Careful
+    ) -> Iterator[Batch]:
         """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
         read = self._read_pieces if isinstance(inputs, InputPieces) else self._read_judged
         yield from read(inputs, io, careful)  # type: ignore[arg-type]
@@ -257,7 +269,7 @@ class Pass:
             add(io.facts, "read", source, "records", count=counts.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 
-    def _read_judged(self, inputs: UnitOfPass, io: UnitIO, careful: Careful) -> Iterator[Batch]:
+    def _read_judged(self, inputs: UnitOfPass | UnitWithCanaries, io: UnitIO, careful: Careful) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         verdicts = [_verdicts_on(inputs.number, judge, io.results(judge.stage), io) for judge in self.judged]
         yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
@@ -267,7 +279,10 @@ class Pass:
         names = [name for name in COUNTED.names if reads_texts or name not in ("text", "metadata")]
         names += IN_PLACE.names if self.in_place else []
         rows = ROWS if reads_texts else ROWS_WITHOUT_TEXT
-        for stored in file.iter_batches(rows, columns=names, use_threads=False):
+        batches = file.iter_batches(rows, columns=names, use_threads=False)
+        if isinstance(inputs, UnitWithCanaries):
+            batches = put_in(batches, inputs, io.results(self.before), io)
+        for stored in batches:
             absent = [field for field in DOCUMENT if field.name not in stored.schema.names]
             docs = stored
             io.heart.at(begin, file.metadata.num_rows)

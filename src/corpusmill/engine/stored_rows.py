@@ -20,6 +20,7 @@ import orjson
 import xxhash
 
 from corpusmill import storage
+from corpusmill.engine.canaries import with_canaries
 from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
@@ -86,6 +87,7 @@ def stored(recipe: Recipe, run: RunFolder, note: Callable[[str], None] = lambda 
 
     Raises InputError, before anything has its name, for a row that cannot be a document.
     """
+    recipe = with_canaries(recipe)
     if not any(isinstance(source, Rows) for source in recipe.read):
         return recipe
     run.refuse_if_unusable((), ())

@@ -18,6 +18,7 @@ from corpusmill.report.run_files import RunFiles
 MARK = "<!-- Written by corpusmill"
 FIRST = f"{MARK}, and anew by the next card or push. To keep changes of yours, remove this line. -->"
 CODE = re.compile(r"[a-z]{2,3}")  # ISO 639
+CANARIES, CANARY = 20, 80  # that are listed, and characters of each
 LEAST = 0.01  # of the documents: a language that is named in the metadata
 BOUNDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 10**9, 10**10, 10**11, 10**12)
 NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B",
@@ -42,6 +43,7 @@ def dataset_card(known: Known, configs: Sequence[Config], repo: Repo | None) -> 
         composition.funnel(flow),
         composition.redacted(files),
         composition.audited(known.audit),
+        _planted(files),
         _columns(configs),
         _made_with(files),
         _unknown(known),
@@ -116,6 +118,29 @@ def _columns(configs: Sequence[Config]) -> str:
     if not rows:
         return ""
     return f"## Files and columns\n\n{composition.table(('configuration', 'files', 'rows', 'size', 'columns'), rows)}"
+
+
+def _planted(files: RunFiles) -> str:
+    record = files.folder.canaries()
+    if record is None:
+        return ""
+    rows = [
+        (
+            one["name"],
+            number(len(one["documents"])),
+            one["source"] or "all",
+            f"`{one['text'][:CANARY]}`".replace("|", "\\|"),
+        )
+        for one in record["canaries"][:CANARIES]
+    ]
+    more = len(record["canaries"]) - len(rows)
+    rest = f"\n\nAnd {number(more)} more." if more else ""
+    return (
+        "## Planted strings\n\nThe data holds strings that no source had, in documents of their own with the source "
+        "`canary`, to find out what a model remembers. To train without them, leave that source out.\n\n"
+        + composition.table(("name", "documents", "behind documents of", "text"), rows)
+        + rest
+    )
 
 
 def _made_with(files: RunFiles) -> str:

@@ -39,6 +39,8 @@ def dump(recipe: "Recipe", resolved: bool = False, shown: Callable[[str], str] |
         sections.append(("steps", _block([item(name_of(step), one) for step, one in zip(recipe.steps, said)])))
     if recipe.write:
         sections.append(("write", _block([item(name_of(writer), values(writer)) for writer in recipe.write])))
+    if recipe.canary:
+        sections.append(("canary", _block([_node(changed(one)) for one in recipe.canary])))
     if settings := values(recipe.run):
         sections.append(("run", _block_map([(key, _node(value)) for key, value in settings.items()])))
     root = _block_map(sections)

@@ -45,6 +45,8 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
         some = applied(selection, names)
         chain = chain if some is None else digest({"only": list(some), "upstream": chain})
     limited = {"limited": [recipe.run.limit, recipe.run.share]} if recipe.run.limited else {}
+    if recipe.canary:
+        chain = digest({"canary": [plain(one) for one in recipe.canary], "upstream": chain})
     return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited})
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from corpusmill import execute, read, steps, write
 from corpusmill.errors import CorpusmillError
+from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.parts import RunSettings, Source
 from corpusmill.recipe.values import MANY, MAPPINGS, is_required, pair_value, parameters, plain
 from corpusmill.steps.describe import notes, summary
@@ -55,6 +56,10 @@ def recipe_schema() -> Schema:
             "read": _section("Sources. Of duplicates, the one from the earlier source is kept.", "reader"),
             "steps": _section("What is done to each document, in this order.", "step"),
             "write": _section("Output formats. The folder of the run has the kept documents in any case.", "writer"),
+            "canary": {
+                "description": "Strings to plant, to find out later what a model remembers.",
+                "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/canary"}}, {"$ref": "#/$defs/canary"}],
+            },
             "run": run,
         },
         "required": ["read"],
@@ -62,6 +67,7 @@ def recipe_schema() -> Schema:
         "$defs": {
             "reader": _thing({name: _reader(read.find(name)) for name in read.names()}, reader=True),
             "step": _thing({name: _step(name) for name in steps.names()}),
+            "canary": _object(Canary),
             "writer": _thing({name: _object(write.find(name)) for name in write.names()}),
         },
     }

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from corpusmill import read, steps, write
 from corpusmill.errors import AssetError, CorpusmillError, RecipeError, did_you_mean
 from corpusmill.recipe import shipped
+from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
@@ -19,7 +20,7 @@ from corpusmill.recipe.values import Mismatch, convert, found, make
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
 SOURCE = ("paths", "source", "subset", "split", "root", "exclude")  # keys of a source that are not its reader's
-KEYS = ("name", "seed", *SECTIONS, "run")
+KEYS = ("name", "seed", *SECTIONS, "canary", "run")
 OF_SOURCES = ("only", "except")  # every step takes them: the sources that it applies to
 T = TypeVar("T")
 Overrides = str | Sequence[str] | Mapping[str, Any]
@@ -138,6 +139,7 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
     run = RunSettings()
     if "run" in tree.entries:
         run = _run(tree.entries["run"], problems) or _folder_alone(tree.entries["run"])
+    canary = _canaries(tree, problems)
     written = {section: _things(tree, section, problems) for section in SECTIONS}
     classes = {section: [_find(thing, section, problems) for thing in things] for section, things in written.items()}
     made: dict[str, list[Any]] = {"read": _sources(written["read"], classes["read"], problems)}
@@ -155,7 +157,7 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
         for section, parts in made.items()
     }
     chosen = [selection for selection, step in zip(selections, made["steps"]) if step is not None]
-    sections = Sections(name, seed, right["read"], right["steps"], right["write"], run, chosen)
+    sections = Sections(name, seed, right["read"], right["steps"], right["write"], run, chosen, canary)
     if problems:
         names = [source.source for source in right["read"]]
         applies = {
@@ -174,7 +176,26 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
             check_order(sections, tree)
         except RecipeError as error:
             problems.extend(error.problems)
+        try:
+            canaries(canary, seed, [source.source for source in right["read"]])
+        except RecipeError as error:
+            problems.add(tree.entries["canary"].at, str(error))
     return Parts(sections, places, problems, tree)
+
+
+def _canaries(tree: Table, problems: Problems) -> list[Canary]:
+    """What is planted. A single entry needs no list."""
+    if "canary" not in tree.entries:
+        return []
+    entry = tree.entries["canary"]
+    nodes = entry.value.items if isinstance(entry.value, Items) else (entry.value,)
+    made = []
+    for node in nodes:
+        if isinstance(node, Table):
+            made.append(make(Canary, "canary", node.at, node.entries, problems))
+        else:
+            problems.add(node.at, f"canary is a mapping, as in: canary: {{made: 10, copies: 100}}; got {found(node)}")
+    return [one for one in made if one is not None]
 
 
 def _folder_alone(entry: Entry) -> RunSettings:

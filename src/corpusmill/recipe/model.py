@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import RecipeError
+from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
 from corpusmill.recipe.given import sources_of, steps_of, writers_of
@@ -32,6 +33,7 @@ class Recipe:
     run     how to run; not part of the fingerprint
     selections
             which sources each step applies to, None for all: beside the steps, which know nothing of sources
+    canary  strings that are planted, see `recipe.canaries`
 
     written
             the text that it was loaded from; None of one made in Python, and of `dataclasses.replace`
@@ -47,11 +49,13 @@ class Recipe:
     seed: int = 0
     run: RunSettings = field(default_factory=RunSettings)
     selections: Sequence[Selection | None] = ()
+    canary: Sequence[Canary] = ()
     written: Written | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for section, given in (("read", sources_of), ("steps", steps_of), ("write", writers_of)):
             object.__setattr__(self, section, given(getattr(self, section)))
+        object.__setattr__(self, "canary", (self.canary,) if isinstance(self.canary, Canary) else tuple(self.canary))
         self._take_selections()
         check_name(self.name)
         check_seed(self.seed)
@@ -64,6 +68,7 @@ class Recipe:
             if source.source in taken:
                 raise RecipeError(f"read[{index}]: {same_name(source.source)}")
             taken.add(source.source)
+        canaries(self.canary, self.seed, [source.source for source in self.read])
         for section in ("steps", "write"):
             for index, thing in enumerate(getattr(self, section)):
                 check_made(thing, f"{section}[{index}]")

@@ -14,6 +14,7 @@ from corpusmill import execute
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.execute.ray_cluster import checked_address
 from corpusmill.read import ReadCounts, files_at, is_whole
+from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
 from corpusmill.storage import printable, selected
@@ -227,6 +228,7 @@ class Sections(NamedTuple):
     write: list[Any]
     run: RunSettings
     selections: list[Selection | None]
+    canary: list[Canary]
 
 
 def home(path: str) -> str:

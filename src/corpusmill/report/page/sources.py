@@ -10,6 +10,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 
+CANARIES, CANARY = 50, 200  # that are listed, and characters of each
 FILES = 100  # per source that are listed
 
 
@@ -37,9 +38,29 @@ def section(tables: RunTables) -> list[Inside]:
     flow = tables.files.waterfall()
     return [
         table(head, rows),
+        *planted(tables.files.folder.canaries()),
         *(inputs(name, files) for name, files in tables.files.inputs.items()),
         by_step(flow) if len(flow.read) > 1 and flow.rows else None,
     ]
+
+
+def planted(record: Mapping[str, Any] | None) -> list[Inside]:
+    """The strings that the run has planted, as its manifest has them; the first of many."""
+    if record is None:
+        return []
+    told = record["canaries"]
+    rows = [
+        [one["name"], number(len(one["documents"])), one["source"] or "all", one["text"][:CANARY]]
+        for one in told[:CANARIES]
+    ]
+    documents = sum(len(one["documents"]) for one in told)
+    more = (
+        f" The first {number(CANARIES)} of {number(len(told))}; canaries.json lists all."
+        if len(told) > CANARIES
+        else ""
+    )
+    said = f"Planted, as the source canary: {number(documents)} documents, which no step has judged.{more}"
+    return [tag("p", said), table(["canary", "documents", "behind documents of", "text"], rows)]
 
 
 def bytes_of(value: int | None) -> str:
