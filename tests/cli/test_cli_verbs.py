@@ -166,7 +166,15 @@ def test_report_writes_the_page_and_prints_the_waterfall(corpusmill, run):
     assert status == 0 and (run / "report.html").exists()
     assert "gopher_quality" in out and "min_words 12" in out and "bad_json 1 · no_text 1" in out
     status, out, _ = corpusmill("report", run, "--json")
-    assert status == 0 and json.loads(out)["steps"][-1]["documents_out"] == 36
+    said = json.loads(out)
+    assert status == 0 and said["steps"][-1]["documents_out"] == 36
+    assert (said["domains"]["documents"], said["domains"]["without"]) == (51, 6)
+    assert said["domains"]["domains"][0]["name"] == "made.org"
+    assert said["together"][0]["rules"] == ["fineweb.max_short_lines", "gopher_quality.min_stop_words"]
+    assert [(one["step"], one["clusters"], one["documents"]) for one in said["clusters"]] == [
+        ("exact", 5, 10),
+        ("minhash", 3, 6),
+    ]
 
 
 def test_report_of_a_run_that_is_not_finished_says_what_is_missing(corpusmill, tmp_path):

@@ -8,7 +8,8 @@ from html import unescape
 import pytest
 
 from corpusmill.report.bins import Histogram
-from corpusmill.report.html.charts import histogram
+from corpusmill.report.html.charts import Row, bars, histogram
+from corpusmill.report.html.markup import tag
 from corpusmill.report.page import write_page
 from made_run import made_run
 
@@ -34,6 +35,30 @@ def test_a_chart_holds_its_bins_and_marks_an_open_end():
     assert spec["layer"][0]["encoding"]["x"]["title"] == "words per document (log scale)"
     assert [layer["data"]["values"][0]["t"] for layer in spec["layer"][1:]] == ["≥ 2 →"]
     assert chart.count("<svg") == 1 and "≥ 2 →" in chart.partition("<svg")[2]
+
+
+def test_what_is_in_no_bin_is_said_beside_the_chart():
+    data = Histogram((0.0, 1.0), {"kept": (5,)}, False, 1.0)
+    assert "data-unknown" not in histogram(data, label="made", unit="words")
+    assert 'data-unknown="7"' in histogram(data, label="made", unit="words", unknown=7)
+
+
+def test_horizontal_bars_lie_end_to_end_with_their_words_and_links():
+    rows = [
+        Row("first", [("kept", 60, "60"), ("removed", 40, "40")], "60 · 60 %", "#step-first"),
+        Row("second", [("kept", 60, "60"), ("removed", 0, "0")], "60 · 60 %"),
+    ]
+    chart = bars(tag("p", "still"), rows, label="made", axis="documents")
+    spec = spec_of(chart)
+    assert [(bar["c"], bar["s"], bar["x"], bar["x2"], bar["kept"]) for bar in spec["data"]["values"]] == [
+        ("first", "kept", 0, 60, "60"),
+        ("first", "removed", 60, 100, "60"),
+        ("second", "kept", 0, 60, "60"),
+    ]
+    links, names, words = (layer["data"]["values"] for layer in spec["layer"][1:])
+    assert [one["h"] for one in links] == ["#step-first"] and [one["c"] for one in names] == ["second"]
+    assert [one["w"] for one in words] == ["60 · 60 %"] * 2
+    assert spec["layer"][0]["encoding"]["x"]["title"] == "documents" and "<p>still</p>" in chart
 
 
 def test_the_page_in_a_browser(tmp_path):
@@ -71,6 +96,12 @@ def test_the_page_in_a_browser(tmp_path):
                 head.click()
                 assert page.locator("#flow tbody tr td").first.inner_text() == "gopher_quality"
                 assert head.get_attribute("aria-sort") == "descending"
+            steps = page.locator("#flow .documents canvas")
+            steps.scroll_into_view_if_needed()
+            steps.click(position={"x": 40, "y": 17})
+            sync_api.expect(page).to_have_url(f"{address}#step-gopher_quality")
+            bar, field = (page.locator(name).bounding_box() for name in (".bar-top nav", "input.search"))
+            assert bar["x"] + bar["width"] <= field["x"] or bar["y"] + bar["height"] <= field["y"]
             page.emulate_media(media="print")
             assert chart.locator(".still").is_visible() and not canvas.is_visible()
             assert troubles == []

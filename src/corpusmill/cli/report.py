@@ -25,6 +25,8 @@ def report(run: Folder, json: Json = False) -> None:
         print_waterfall,
     )
     from corpusmill.report.figures.amounts import amounts
+    from corpusmill.report.figures.clusters import clusters
+    from corpusmill.report.figures.domains import domains
     from corpusmill.report.figures.duplicates import dedup_steps
     from corpusmill.report.figures.leaks import leaks
     from corpusmill.report.figures.left import left
@@ -34,6 +36,7 @@ def report(run: Folder, json: Json = False) -> None:
     from corpusmill.report.figures.sampled import sampled
     from corpusmill.report.figures.scores import scores
     from corpusmill.report.figures.texts import texts
+    from corpusmill.report.figures.together import PAIRS, together
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 
@@ -55,6 +58,9 @@ def report(run: Folder, json: Json = False) -> None:
                 "sampled": figure.to_json() if figure else None,
                 "scores": [score.to_json() for score in scores(tables)],
                 "duplicates": [asdict(step) for step in copies],
+                "clusters": [step.to_json() for step in clusters(tables)],
+                "together": [{**asdict(pair), "of_fewer": pair.of_fewer} for pair in together(tables, PAIRS)],
+                "domains": asdict(domains(tables)),
                 "duplicates_left": remaining.to_json() if remaining else None,
                 "stages": [stage.to_json() for stage in stages],
                 "leaks": [asdict(step) for step in contamination],

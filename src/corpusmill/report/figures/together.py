@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from corpusmill.report.tables import RunTables
 
 COMBINATIONS = 1000  # of reasons, the most frequent of each pass, that are counted
+PAIRS = 20  # that are shown
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Colours are names of the page's style, `var(--kept)`: the script puts the values
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,12 @@ COLOURS = {
     "dropped": "var(--dropped)",
     "fail": "var(--dropped)",
     "input": "var(--before)",
+    "removed": "var(--dropped)",
+    "clusters": "var(--kept)",
+    "worker time": "var(--kept)",
+    "peak memory": "var(--before)",
 }
+BAR, ROW = 13, 38  # pixels: a horizontal bar, and it with the words above it
 NARROW = 0.22  # of a bin's width, on either side, by which a series is narrower than the one before it
 GAP = 0.04
 
@@ -35,14 +41,23 @@ def histogram(
     bound: float | None = None,
     height: int = 170,
     root: bool = False,
+    counted: str = "documents",
+    unknown: int = 0,
+    ticks: Sequence[float] | None = None,
 ) -> Html:
     """A chart of stacked bars, as `svg.histogram`.
 
-    axis   words below the horizontal axis; `unit` if not given
+    axis      words below the horizontal axis; `unit` if not given
+    counted   what the bars count
+    unknown   documents without a value, which are in none of the bins
+    ticks     values on the horizontal axis; round ones if not given
     """
     still = svg.histogram(data, label=label, unit=unit, bound=bound, height=height, root=root)
     marks = [] if bound is None else [(bound, f"threshold {short(bound)}", "bound")]
-    return _chart(still, _spec(data, _stacked(data), marks, axis or unit, height, root), unit, label)
+    spec = _spec(data, _stacked(data), marks, axis or unit, height, root, counted)
+    if ticks is not None:
+        spec["layer"][0]["encoding"]["x"]["axis"]["values"] = list(ticks)
+    return _chart(still, spec, unit, label, unknown)
 
 
 def overlaid(
@@ -59,10 +74,101 @@ def overlaid(
     return _chart(still, _spec(data, _beside(data), marks, axis or unit, height, False), unit, label)
 
 
-def _chart(still: Html, spec: Mapping[str, Any], unit: str, label: str) -> Html:
+@dataclass(frozen=True)
+class Row:
+    """A row of `bars`.
+
+    parts   (series, value, the value in words), from left to right
+    words   to the right above the bar
+    href    where a click on the name leads
+    """
+
+    name: str
+    parts: Sequence[tuple[str, float, str]]
+    words: str
+    href: str | None = None
+
+
+def bars(still: Html, rows: Sequence[Row], *, label: str, axis: str, unit: str = "") -> Html:
+    """Horizontal bars, one per row, with its name and its words above it.
+
+    still   the same on paper and without scripts
+    axis    words below the horizontal axis
+    unit    of the values on the axis, as in "B" for bytes
+    """
+    most = max([sum(value for _, value, _ in row.parts) for row in rows] + [0.0]) or 1.0
+    values, names = [], list(dict.fromkeys(series for row in rows for series, *_ in row.parts))
+    for i, row in enumerate(rows):
+        start = 0.0
+        about: dict[str, str] = {series: words for series, _, words in row.parts}
+        for series, value, _ in row.parts:
+            if value:
+                place = {"x": float(f"{start:.6g}"), "x2": float(f"{start + value:.6g}")}
+                values.append({"i": i, "c": row.name, "s": series, "n": float(f"{value:.6g}"), **place, **about})
+                start += value
+    places: dict[str, Any] = {"type": "band", "domain": list(range(len(rows))), "paddingInner": 0, "paddingOuter": 0}
+    y = {"field": "i", "type": "nominal", "scale": places, "axis": None, "sort": None}
+    heads = [{"i": i, "c": row.name, "w": row.words, "h": row.href or ""} for i, row in enumerate(rows)]
+    above = {"type": "text", "baseline": "bottom", "dy": -1, "fontSize": 12.5}
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "bar", "height": BAR, "yOffset": BAR - 4, "cornerRadius": 2, "minBandSize": 1},
+            "encoding": {
+                "y": y,
+                "x": {
+                    "field": "x",
+                    "type": "quantitative",
+                    "scale": {"domain": [0, most], "nice": False},
+                    "title": axis,
+                    "axis": {
+                        "labelExpr": f"format(datum.value, '{'~s' if most >= 1000 else '~g'}') + '{unit}'",
+                        "labelOverlap": True,
+                        "tickCount": 5,
+                        "labelFlush": True,
+                    },
+                },
+                "x2": {"field": "x2"},
+                "color": {
+                    "field": "s",
+                    "type": "nominal",
+                    "legend": None,
+                    "scale": {"domain": names, "range": [COLOURS[name] for name in names]},
+                },
+                "tooltip": [
+                    {"field": "c", "type": "nominal", "title": " "},
+                    *({"field": name, "type": "nominal", "title": name} for name in names),
+                ],
+            },
+        },
+        {
+            "data": {"values": [head for head in heads if head["h"]]},
+            "mark": {**above, "align": "left", "color": "var(--kept)"},
+            "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "c"}, "href": {"field": "h"}},
+        },
+        {
+            "data": {"values": [head for head in heads if not head["h"]]},
+            "mark": {**above, "align": "left", "color": "var(--ink)"},
+            "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "c"}},
+        },
+        {
+            "data": {"values": heads},
+            "mark": {**above, "align": "right", "color": "var(--soft)"},
+            "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "w"}},
+        },
+    ]
+    if not any(row.href for row in rows):
+        layers.pop(1)
+    if all(row.href for row in rows):
+        layers.pop(-2)
+    spec = {"data": {"values": values}, "height": ROW * len(rows), "layer": layers}
+    return _chart(still, spec, unit, label)
+
+
+def _chart(still: Html, spec: Mapping[str, Any], unit: str, label: str, unknown: int = 0) -> Html:
     written = json.dumps(spec, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     inside = tag("div", still, class_="still")
-    return tag("div", inside, class_="vega", data_chart=written, data_unit=unit, data_label=label)
+    about = {"data_unit": unit, "data_label": label, "data_unknown": unknown or None}
+    return tag("div", inside, class_="vega", data_chart=written, **about)
 
 
 Bar = dict[str, Any]  # l, r: edges of its bin; x, x2: of the bar; y, y2; s: series; n: documents; b: the bin in words
@@ -114,6 +220,7 @@ def _spec(
     axis: str,
     height: int,
     root: bool,
+    counted: str = "documents",
 ) -> dict[str, Any]:
     drawn = _drawn(data)
     low, high = drawn[0][0], drawn[-1][1]
@@ -121,7 +228,7 @@ def _spec(
     names = list(data.counts)
     room = max(bar["y2"] for bar in bars) * (1.4 if root else 1.18) if bars else 1  # for labels above the bars
     open_end = data.is_open
-    fields = [("b", axis), ("s", ""), ("n", "documents")]
+    fields = [("b", axis), ("s", ""), ("n", counted)]
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rect", "clip": True, "cursor": "crosshair"},
@@ -139,15 +246,20 @@ def _spec(
                     "type": "quantitative",
                     "scale": x_scale,
                     "title": f"{axis} (log scale)" if data.log else axis,
-                    "axis": {"grid": False, "format": "~s" if high >= 1000 else "~g", "labelOverlap": True},
+                    "axis": {
+                        "grid": False,
+                        "format": "~s" if high >= 1000 else "~g",
+                        "labelOverlap": "greedy",
+                        "labelSeparation": 4,
+                    },
                 },
                 "x2": {"field": "x2"},
                 "y": {
                     "field": "y",
                     "type": "quantitative",
                     "scale": {"type": "sqrt" if root else "linear", "domain": [0, room], "nice": False},
-                    "title": "documents (square-root scale)" if root and height > 140 else "documents",
-                    "axis": {"labelExpr": "format(datum.value, '~s')", "tickCount": 4},
+                    "title": f"{counted} (square-root scale)" if root and height > 140 else counted,
+                    "axis": {"labelExpr": "format(datum.value, '~s')", "tickCount": 4, "tickMinStep": 1},
                 },
                 "y2": {"field": "y2"},
                 "color": {
@@ -162,7 +274,7 @@ def _spec(
     ]
     if open_end:
         # The last bin holds all that is larger: its width on the axis says nothing.
-        end: dict[str, Any] = {"v": drawn[-1][1], "t": f"≥ {short(data.edges[-2])} →"}
+        end: dict[str, Any] = {"v": drawn[-1][1], "t": f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"}
         layers.append(
             {
                 "data": {"values": [end]},

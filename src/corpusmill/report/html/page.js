@@ -58,15 +58,19 @@
       holder.append(canvas, make("div", [about, make("span", saves, { className: "saves" })], { className: "under" }));
     }
     holder.classList.add("drawn");
-    view.addSignalListener("brush", (_, range) => select(holder, spec.data.values, range.x));
-    select(holder, spec.data.values, null);
+    if (spec.layer[0].params) {
+      view.addSignalListener("brush", (_, range) => select(holder, spec.data.values, range.x));
+      select(holder, spec.data.values, null);
+    }
     view.runAsync();
   }
 
   function select(holder, bars, range) {
     const about = holder.querySelector(".selected");
+    const { unknown } = holder.dataset;
+    const without = unknown ? ` · ${whole(Number(unknown))} documents without a value` : "";
     if (!range) {
-      about.textContent = "drag to select · shift and wheel to zoom";
+      about.textContent = `drag to select · shift and wheel to zoom${without}`;
       return;
     }
     const inside = bars.filter((bar) => bar.r > range[0] && bar.l < range[1]);
@@ -79,7 +83,7 @@
     const span = inside.length
       ? `${short(Math.min(...inside.map((b) => b.l)))} to ${short(Math.max(...inside.map((b) => b.r)))}: `
       : "";
-    about.textContent = `${span}${words || "none"} (${((100 * sum) / all).toFixed(1)} %)`;
+    about.textContent = `${span}${words || "none"} (${((100 * sum) / all).toFixed(1)} %)${without}`;
   }
 
   function save(address, name) {
@@ -95,8 +99,13 @@
     save(blob(await holder.view.toSVG(), "image/svg+xml"), named(holder, "svg"));
   }
   function saveCsv(holder) {
-    const rows = JSON.parse(holder.dataset.chart).data.values.map((bar) => [bar.l, bar.r, bar.s, bar.n]);
-    save(blob([["from", "to", "series", "documents"], ...rows].join("\n") + "\n", "text/csv"), named(holder, "csv"));
+    const { data, layer } = JSON.parse(holder.dataset.chart);
+    const [head, line] = layer[0].params
+      ? [["from", "to", "series", layer[0].encoding.tooltip.at(-1).title], (bar) => [bar.l, bar.r, bar.s, bar.n]]
+      : [["row", "series", layer[0].encoding.x.title], (bar) => [bar.c, bar.s, bar.n]];
+    const cell = (one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one);
+    const lines = [head, ...data.values.map(line)].map((cells) => cells.map((one) => cell(String(one))).join(","));
+    save(blob(`${lines.join("\n")}\n`, "text/csv"), named(holder, "csv"));
   }
 
   const charts = [...document.querySelectorAll("[data-chart]")];
@@ -208,4 +217,9 @@
     }
   }, { rootMargin: "-15% 0px -75% 0px" });
   for (const section of document.querySelectorAll("main > section")) seen.observe(section);
+  addEventListener("scroll", () => {
+    if (scrollY > 40) return; // above the first section
+    for (const link of links.values()) link.ariaCurrent = null;
+    if (nav) nav.scrollLeft = 0;
+  }, { passive: true });
 })();

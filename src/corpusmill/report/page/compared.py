@@ -68,7 +68,9 @@ def lengths_in(sides: Mapping[str, Texts], unit: str) -> Html | None:
     marks = [
         (mean, f"mean of the {side} {number(mean)}", "bound" if side == "output" else "mean") for side, mean in means
     ]
-    chart = overlaid(data, label=f"documents by {unit}, input and output", unit=unit, marks=marks)
+    chart = overlaid(
+        data, label=f"documents by {unit}, input and output", unit=unit, axis=f"{unit} per document", marks=marks
+    )
     caption = tag("figcaption", f"x: {unit} per document (log), y: documents", class_="axes")
     return tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption)
 
@@ -138,6 +140,7 @@ def scored(score: Score) -> list[Inside]:
         score.histogram,
         label=f"documents by {score.name} of {score.step}, input and output",
         unit=score.name,
+        axis=score.name.replace("_", " "),
         marks=marks,
         height=170 + 14 * len(marks),
     )

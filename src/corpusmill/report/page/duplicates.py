@@ -1,12 +1,13 @@
 """What each dedup step found, the overlap of two of them, and the least similar pairs side by side."""
 
+from corpusmill.report.figures.clusters import Clusters, clusters
 from corpusmill.report.figures.duplicates import dedup_steps, dedup_table
 from corpusmill.report.figures.emptied import warnings
 from corpusmill.report.figures.pairs import Pairs, pairs
 from corpusmill.report.html import cards
 from corpusmill.report.html.charts import histogram
-from corpusmill.report.html.markup import Inside, table, tag
-from corpusmill.report.numbers import number
+from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.numbers import number, plural
 from corpusmill.report.tables import RunTables
 
 PAIRS = 4  # per step
@@ -14,7 +15,9 @@ PAIRS = 4  # per step
 
 def section(tables: RunTables) -> list[Inside]:
     warned = [tag("p", f"{warning[0].upper()}{warning[1:]}.") for warning in warnings(tables)]
-    return [*warned, *compared(tables), *(part for figure in pairs(tables, PAIRS) for part in of_step(figure))]
+    found = {one.step: one for one in clusters(tables)}
+    steps = (part for figure in pairs(tables, PAIRS) for part in of_step(figure, found.get(figure.step)))
+    return [*warned, *compared(tables), *steps]
 
 
 def compared(tables: RunTables) -> list[Inside]:
@@ -27,7 +30,7 @@ def compared(tables: RunTables) -> list[Inside]:
     return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
 
 
-def of_step(figure: Pairs) -> list[Inside]:
+def of_step(figure: Pairs, found: Clusters | None) -> list[Inside]:
     """How similar the pairs of a step are, and the least similar of them."""
     step = figure.step
     parts: list[Inside] = [tag("h3", step)]
@@ -46,7 +49,50 @@ def of_step(figure: Pairs) -> list[Inside]:
         words = "N-grams of a dropped document that the kept one lacks: none in "
         words += f"{none} documents, up to 2 % in {few}, up to 10 % in {some}, more in {many}."
         parts.append(tag("p", words))
-    return [*parts, *dropped_pairs(figure), *rejected_pairs(figure)]
+    return [*parts, *(of_clusters(found) if found else []), *dropped_pairs(figure), *rejected_pairs(figure)]
+
+
+def of_clusters(found: Clusters) -> list[Inside]:
+    """How large the clusters are, and what each removal lost."""
+    words = f"{plural(found.clusters, 'cluster')} of {number(found.documents)} documents, the largest of "
+    words += f"{number(found.largest)}. One document of each is kept."
+    figures = [
+        drawn(
+            "Cluster sizes",
+            histogram(
+                found.sizes,
+                label=f"clusters of duplicates found by {found.step}, by size",
+                unit="documents",
+                axis="documents per cluster",
+                root=True,
+                height=150,
+                counted="clusters",
+                ticks=found.sizes.edges,
+            ),
+            "x: documents per cluster (log), y: clusters (square-root scale)",
+        )
+    ]
+    if found.lost:
+        axis = "share of n-grams lost"
+        figures.append(
+            drawn(
+                "What each removal lost",
+                histogram(
+                    found.lost,
+                    label=f"duplicates found by {found.step}, by the share of their n-grams that is lost",
+                    unit="of the n-grams",
+                    axis=axis,
+                    root=True,
+                    height=150,
+                ),
+                f"x: {axis}, y: documents (square-root scale)",
+            )
+        )
+    return [tag("p", words), tag("div", *figures, class_="two")]
+
+
+def drawn(title: str, chart: Html, axes: str) -> Html:
+    return tag("figure", tag("h4", title), chart, tag("figcaption", axes, class_="axes"))
 
 
 def rejected_pairs(figure: Pairs) -> list[Inside]:
@@ -63,10 +109,13 @@ def dropped_pairs(figure: Pairs) -> list[Inside]:
         return parts
     if figure.similarities and not figure.exact:
         chart = histogram(
-            figure.similarities, label=f"duplicates found by {step}, by similarity", unit="similarity", height=120
+            figure.similarities,
+            label=f"duplicates found by {step}, by similarity",
+            unit="similarity",
+            axis="similarity to the kept document",
+            height=120,
         )
-        caption = "x: similarity to the kept document, y: documents"
-        parts.append(tag("figure", chart, tag("figcaption", caption, class_="axes")))
+        parts.append(drawn("Similarity", chart, "x: similarity to the kept document, y: documents"))
     shown = figure.least_similar[:1] if figure.exact else figure.least_similar
     parts.append(tag("p", "One of the pairs:" if figure.exact else "Least similar pairs:", class_="note"))
     return [*parts, *(cards.pair(pair) for pair in shown)]

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
+from corpusmill.report.html.charts import Row, bars
 from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.html.svg import bar, legend
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Row, Waterfall
+from corpusmill.report.waterfall import Row as Step
+from corpusmill.report.waterfall import Waterfall
 
 ABOUT = (
     "Bytes and tokens are those of the text at the step. Tokens are exact where no later step of the pass changes it, "
@@ -47,21 +49,27 @@ def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Htm
     """A bar per step: what is kept and what the step removes, of what entered the first step."""
     whole = max(getattr(row, f"{measure}_{side}") for row in flow.rows for side in ("in", "out"))
     unit = "" if measure == "bytes" else f" {measure}"  # which sizes have already
-    parts: list[Html] = []
-    for row in flow.rows:
-        out, entered = getattr(row, f"{measure}_out"), getattr(row, f"{measure}_in")
-        removed = max(entered - out, 0) if row.documents_out < row.documents_in else 0
-        shares = [(100 * out / max(whole, 1), "kept", f"{row.step}: {written(out)}{unit} kept")]
-        shares += [(100 * removed / max(whole, 1), "dropped", f"{row.step}: {written(removed)}{unit} removed")]
+    parts, rows = list[Html](), list[Row]()
+    for step in flow.rows:
+        out, entered = getattr(step, f"{measure}_out"), getattr(step, f"{measure}_in")
+        removed = max(entered - out, 0) if step.documents_out < step.documents_in else 0
+        shares = [(100 * out / max(whole, 1), "kept", f"{step.step}: {written(out)}{unit} kept")]
+        shares += [(100 * removed / max(whole, 1), "dropped", f"{step.step}: {written(removed)}{unit} removed")]
+        words = f"{written(out)} · {share(out, whole)}"
         parts += [
-            tag("div", named(row)),
-            bar(shares, f"{row.step}: {written(out)} of {written(whole)}{unit}"),
-            tag("div", f"{written(out)} · {share(out, whole)}", class_="value"),
+            tag("div", named(step)),
+            bar(shares, f"{step.step}: {written(out)} of {written(whole)}{unit}"),
+            tag("div", words, class_="value"),
         ]
-    return tag("div", *parts, class_=f"flow {measure}")
+        sides = [("kept", out, written(out)), ("removed", removed, written(removed))]
+        rows.append(Row(step.step, sides, words, f"#step-{step.step}" if sum(step.reasons.values()) else None))
+    still = tag("div", *parts, class_="flow")
+    axis = "size of the text (bytes)" if measure == "bytes" else measure
+    label = f"{measure} by step"
+    return tag("div", bars(still, rows, label=label, axis=axis, unit="B" if measure == "bytes" else ""), class_=measure)
 
 
-def named(row: Row) -> Html:
+def named(row: Step) -> Html:
     """A step, with a link to what it dropped."""
     return tag("a", row.step, href=f"#step-{row.step}") if sum(row.reasons.values()) else tag("span", row.step)
 
@@ -90,7 +98,7 @@ def steps(flow: Waterfall) -> Html:
     return table(head, rows, words=(0, len(head) - 1))
 
 
-def tokens_of(row: Row) -> str:
+def tokens_of(row: Step) -> str:
     """Tokens after a step, if they are known."""
     if row.uncounted_out:
         return "not counted"

@@ -9,15 +9,22 @@ from corpusmill.report.tables import RunTables
 
 def section(tables: RunTables) -> list[Inside]:
     figures = []
+    flow = tables.files.waterfall()
+    documents = flow.documents_in
     for unit in ("tokens", "bytes"):
         lengths = histograms.lengths(tables, unit)
         if lengths:
-            chart = histogram(lengths, label=f"documents by {unit}, kept and dropped", unit=unit)
+            chart = histogram(
+                lengths,
+                label=f"documents by {unit}, kept and dropped",
+                unit=unit,
+                axis=f"{unit} per document",
+                unknown=max(documents - lengths.total, 0),
+            )
             caption = tag("figcaption", f"x: {unit} per document (log), y: documents", class_="axes")
             figures.append(tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption))
     if not figures:
         return []
-    flow = tables.files.waterfall()
     words = "Full bar: all documents; blue: kept."
     if flow.counts_tokens and not flow.counts_all_tokens:
         words += " Dropped documents whose tokens were not counted (run.measure_dropped) are not among them by tokens."

@@ -64,9 +64,11 @@ def card(tables: RunTables, step: Step, rule: Rule) -> Html:
             rule.values,
             label=f"{signal} of the documents that reached {step.step}, threshold {bound.threshold:g}",
             unit=signal,
+            axis=signal.replace("_", " "),
             bound=bound.threshold,
             height=120,
             root=True,
+            unknown=max(step.documents_in - rule.values.total, 0),
         )
         about = [tag("div", tag("div", *about), tag("div", chart), class_="rule")]
     if rule.examples:

@@ -1,11 +1,15 @@
 """When, where and how fast: the only section, with the line below the title, that differs between two runs of a recipe
 on the same input."""
 
+from collections.abc import Sequence
+
 from corpusmill.report.figures.calls import Calls, calls, calls_table, git_in_words, machine_in_words
-from corpusmill.report.figures.resources import resources, resources_table
-from corpusmill.report.html.markup import Inside, table, tag
+from corpusmill.report.figures.resources import StageResources, resources, resources_table
+from corpusmill.report.html.charts import Row, bars
+from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.html.paths import without_folders
-from corpusmill.report.numbers import duration
+from corpusmill.report.html.svg import bar
+from corpusmill.report.numbers import duration, size
 from corpusmill.report.tables import RunTables
 
 
@@ -19,10 +23,36 @@ def section(tables: RunTables) -> list[Inside]:
         "is HTML. Memory is what a worker had at most during a unit; where the system cannot tell, since the worker "
         "began."
     )
-    parts: list[Inside] = [table(*resources_table(stages)), tag("p", note, class_="note")]
+    parts: list[Inside] = [charts(stages), table(*resources_table(stages)), tag("p", note, class_="note")]
     if found := calls(tables):
         parts += [tag("h3", "Machine and software"), facts(tables, found), *of_calls(found)]
     return parts
+
+
+def charts(stages: Sequence[StageResources]) -> Html:
+    """Worker time and memory, a bar per stage."""
+    spent = [Row(one.stage, [("worker time", one.seconds, duration(one.seconds))], words(one)) for one in stages]
+    figures = [drawn("Worker time by stage", spent, "worker time", "worker time in seconds")]
+    held = [(one.stage, one.memory) for one in stages if one.memory]
+    if held:
+        rows = [Row(stage, [("peak memory", memory, size(memory))], size(memory)) for stage, memory in held]
+        figures.append(drawn("Peak memory of a worker by stage", rows, "peak memory", "peak memory in bytes", "B"))
+    return tag("div", *figures, class_="two")
+
+
+def words(one: StageResources) -> str:
+    return f"{duration(one.seconds)} · {100 * one.share:.1f} %"
+
+
+def drawn(title: str, rows: Sequence[Row], series: str, axis: str, unit: str = "") -> Html:
+    most = max(value for row in rows for _, value, _ in row.parts) or 1.0
+    parts: list[Html] = []
+    for row in rows:
+        ((_, value, shown),) = row.parts
+        one = bar([(100 * value / most, "kept", f"{row.name}: {shown}")], f"{row.name}: {shown}")
+        parts += [tag("div", row.name), one, tag("div", row.words, class_="value")]
+    still = tag("div", *parts, class_="ranks")
+    return tag("figure", tag("h4", title), bars(still, rows, label=f"{series} by stage", axis=axis, unit=unit))
 
 
 def facts(tables: RunTables, found: Calls) -> Inside:

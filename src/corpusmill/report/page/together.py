@@ -1,11 +1,9 @@
 """Pairs of rules that drop the same documents: one of two that always agree could be left out."""
 
-from corpusmill.report.figures.together import COMBINATIONS, together
+from corpusmill.report.figures.together import COMBINATIONS, PAIRS, together
 from corpusmill.report.html.markup import Inside, table, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
-
-PAIRS = 20
 
 
 def section(tables: RunTables) -> list[Inside]:
