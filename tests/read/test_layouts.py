@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from reading import read_all
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read.dolma import Dolma
 from corpusmill.read.redpajama import Redpajama
-from reading import read_all
 
 PACK = {"gz": lambda data: gzip.compress(data, mtime=0), "zst": zstandard.compress, "": bytes}
 
@@ -132,12 +132,14 @@ def test_signals_that_do_not_fit_are_dead_letters_with_their_file(tmp_path, line
     rows, dead, _ = read(Dolma(), tmp_path)
     assert [row["text"] for row in rows] == texts
     assert [letter["kind"] for letter in dead] == kinds and not any(letter["expected"] for letter in dead)
-    assert reason in dead[0]["reason"] and ("0.json.gz" in dead[0]["reason"] or "t, record" in dead[0]["reason"] or "t: " in dead[0]["reason"])
+    assert reason in dead[0]["reason"] and (
+        "0.json.gz" in dead[0]["reason"] or "t, record" in dead[0]["reason"] or "t: " in dead[0]["reason"]
+    )
 
 
 def test_a_line_that_is_no_document_has_its_signals_all_the_same(tmp_path):
     path = put(tmp_path, "documents/0.json", documents("one", "two", "three"))
-    first, second, third = path.read_bytes().splitlines()
+    first, _, third = path.read_bytes().splitlines()
     path.write_bytes(first + b"\n{bad\n\n" + third + b"\n")
     put(tmp_path, "attributes/t/0.json", said("x", 0, 1, 2))
     rows, dead, counts = read(Dolma(), tmp_path)
@@ -157,9 +159,7 @@ def test_a_damaged_file_of_either_kind_loses_what_follows_and_joins_nothing_wron
     (tmp_path / "attributes/t/0.json.gz").write_bytes(whole[: len(whole) // 2])
     found, dead, _ = read(Dolma(), tmp_path)
     assert {letter["kind"] for letter in dead} == {"no_signals"} and len(found) + len(dead) == 3000
-    assert all(
-        one["attributes"]["t"]["x__x"][0][2] == one["metadata"]["n"] for one in about(found)
-    )
+    assert all(one["attributes"]["t"]["x__x"][0][2] == one["metadata"]["n"] for one in about(found))
 
 
 def test_another_input_when_a_file_beside_it_changes(wiki):
@@ -223,8 +223,9 @@ def test_signals_of_other_documents_are_never_joined(pajama):
     table(pajama, f"duplicates/{at}.duplicates.parquet", {"doc_id": [f"{at}.json.gz/9"]})
     rows, dead, _ = read(Redpajama(), pajama)
     assert not rows and [letter["kind"] for letter in dead] == ["other_signals"] * 3 + ["no_signals", "more_signals"]
-    assert "its id is '2023-06/0000/en_head.json.gz/1', and that of the document ends in en_head.json.gz/0" in (
-        dead[0]["reason"]
+    assert (
+        "its id is '2023-06/0000/en_head.json.gz/1', and that of the document ends in en_head.json.gz/0"
+        in (dead[0]["reason"])
     )
     assert "it is of http://other.org/, and the document of http://made.org/2" in dead[2]["reason"]
 

@@ -84,18 +84,15 @@ class Listings:
                 files = expand(place)
             except InputError:
                 files = []
-            top = place.replace(os.sep, "/")
-            self.known[place] = {
-                bare(posixpath.relpath(file.path.replace(os.sep, "/"), top) if is_local(place) else _below(file, place)): (
-                    file
-                )
-                for file in files
-            }
+            self.known[place] = {bare(_below(file.path, place)): file for file in files}
         return self.known[place]
 
 
-def _below(file: FileInfo, place: str) -> str:
-    return file.path.partition(f"{place.partition('://')[2]}/")[2]
+def _below(path: str, place: str) -> str:
+    """The part of a file's path below a folder."""
+    if is_local(place):
+        return posixpath.relpath(path.replace(os.sep, "/"), place)
+    return path.partition(f"{place.partition('://')[2]}/")[2]
 
 
 def bare(name: str) -> str:
@@ -239,9 +236,7 @@ def joined(
     yield from docs.rest()
 
 
-def rows_of(
-    piece: Piece, counts: ReadCounts, limit: int, window: int
-) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:
+def rows_of(piece: Piece, counts: ReadCounts, limit: int, window: int) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:
     """(offset, row) of the lines of a file of documents; what cannot be read is an Unfit, and has a record beside it
     all the same. Blank lines are counted, and have none."""
     for position, line in lines(piece, limit, window=window):

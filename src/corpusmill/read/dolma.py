@@ -77,7 +77,7 @@ class Dolma:
                 taggers[place.root] = self._taggers(place.root, held)
             wanted = {name: held.get(f"{name}/{bare(place.inner)}") for name in taggers[place.root]}
             files.append((file, place, {name: one for name, one in wanted.items() if one is not None}))
-        for file, place, beside in files:
+        for _, place, beside in files:
             if lacks := [name for name in taggers[place.root] if name not in beside]:
                 others = [one.path for one, at, held in files if at.root == place.root and lacks[0] not in held]
                 there = sum(at.root == place.root for _, at, _ in files) - len(others)

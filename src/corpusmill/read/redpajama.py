@@ -55,9 +55,9 @@ class Redpajama:
     is_duplicate}}` makes signals of them.
 
     A file that one part has not, while it has others, is an InputError. Faults, besides those of `jsonl`:
-    `no_signals` (a record is missing beside a document, or cannot be read), `other_signals` (it is of another number, or
-    of another URL), `more_signals` (records that are left over, or duplicates of documents that are not there: one dead
-    letter for a file). A file is one piece; its ids of duplicates are held in memory.
+    `no_signals` (a record is missing beside a document, or cannot be read), `other_signals` (it is of another number,
+    or of another URL), `more_signals` (records that are left over, or duplicates of documents that are not there: one
+    dead letter for a file). A file is one piece; its ids of duplicates are held in memory.
 
     Source: Weber et al. 2024, "RedPajama", arXiv:2411.12372; togethercomputer/RedPajama-Data, app/src/core/worker.py
     """
