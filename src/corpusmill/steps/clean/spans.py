@@ -11,6 +11,8 @@ from corpusmill.errors import RecipeError
 from corpusmill.steps.annotate.metadata import value_at
 from corpusmill.text.rewrite import with_text
 
+Span = tuple[int, int, int, str]  # start, number, end, what takes its place
+
 
 @dataclass(frozen=True, kw_only=True)
 class Spans:
@@ -21,7 +23,7 @@ class Spans:
     A name is where the spans are in the metadata of a document, as of `annotate/metadata`; they are lists of [start,
     end, score], in characters of the text, as the readers `dolma` and `redpajama` leave them. What follows takes the
     place of each span whose score is min_score or more: "" removes it, `{}` is the span itself. Of spans that overlap
-    the one that begins first counts; of two that begin together, the longer.
+    the one that begins first counts; of two that begin together, the one that is named first.
 
     Spans are of the text as it was read, so this step comes before others that change the text. A document with a span
     that ends after its text, or that is no span, is a dead letter. The signal `replaced` is how many were replaced.
@@ -46,16 +48,21 @@ class Spans:
         changed = with_text(docs, pa.array(texts, docs["text"].type)) if any(counts) else docs
         return changed.append_column("replaced", pa.array(counts, pa.int32()))
 
-    def _spans(self, about: str) -> Iterator[tuple[int, int, int, str]]:
-        """(start, -end, number of the place, replacement) of the spans that are replaced."""
+    def _spans(self, about: str) -> Iterator[Span]:
+        """The spans that are replaced."""
         row = orjson.loads(about)
-        for number, (place, replacement) in enumerate(self.replace):
-            for span in value_at(row, place.split(".")) or ():
+        number = 0
+        for place, replacement in self.replace:
+            spans = value_at(row, place.split("."))
+            if not (spans is None or isinstance(spans, list)):
+                raise ValueError(f"{place} holds {spans!r:.60}, not a list of spans")
+            for span in spans or ():
                 if not _is_span(span):
                     raise ValueError(f"{place} holds {span!r:.60}, not [start, end, score]")
                 start, end, score = span
                 if score >= self.min_score and start < end:
-                    yield start, -end, number, replacement
+                    yield start, number, end, replacement
+                    number += 1
 
 
 def _is_span(span: Any) -> bool:
@@ -67,14 +74,14 @@ def _is_span(span: Any) -> bool:
     )
 
 
-def replaced(text: str, spans: list[tuple[int, int, int, str]]) -> tuple[str, int]:
-    """The text with its spans replaced, and how many were. Raises ValueError if one ends after the text."""
+def replaced(text: str, spans: list[Span]) -> tuple[str, int]:
+    """The text with its spans, in order, replaced, and how many were. Raises ValueError if one ends after the text."""
     parts, at, count = [], 0, 0
-    for start, end, _, replacement in spans:
-        if -end > len(text):
-            raise ValueError(f"a span ends at character {-end}, and the text has {len(text)}: it is of another text")
+    for start, _, end, replacement in spans:
+        if end > len(text):
+            raise ValueError(f"a span ends at character {end}, and the text has {len(text)}: it is of another text")
         if start < at:
             continue
-        parts += [text[at:start], replacement.replace("{}", text[start:-end])]
-        at, count = -end, count + 1
+        parts += [text[at:start], replacement.replace("{}", text[start:end])]
+        at, count = end, count + 1
     return "".join([*parts, text[at:]]), count
