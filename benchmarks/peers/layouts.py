@@ -56,7 +56,7 @@ def main() -> int:
         heading("Dolma's mixer on what we write", "benchmarks.peers.layouts")
         same = sum(kept.get(row["id"]) == row["text"] for row in theirs)
         print(f"{len(theirs)} of {DOCUMENTS} documents kept by dolma mix, {len(kept)} by the recipe, {same} equal")
-        return same != len(theirs) or same != len(kept)
+        return int(same != len(theirs) or same != len(kept))
 
 
 def make(folder: Path, random: Random) -> None:
