@@ -3,12 +3,13 @@
 import gzip
 import json
 import os
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from reading import read_all
+from reading import read_all, read_piece
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read.dolma import Dolma
@@ -160,6 +161,17 @@ def test_a_damaged_file_of_either_kind_loses_what_follows_and_joins_nothing_wron
     found, dead, _ = read(Dolma(), tmp_path)
     assert {letter["kind"] for letter in dead} == {"no_signals"} and len(found) + len(dead) == 3000
     assert all(one["attributes"]["t"]["x__x"][0][2] == one["metadata"]["n"] for one in about(found))
+
+
+def test_a_part_of_a_file_has_its_own_signals(tmp_path):
+    put(tmp_path, "documents/0.json", documents("one", "two", "three"))
+    put(tmp_path, "attributes/t/0.json", said("x", 5, 6, 7))
+    reader = Dolma()
+    (piece,) = reader.split(reader.find_files([str(tmp_path)]), 1)
+    starts = [row["position"] for row in read_piece(reader, piece)[0]]
+    for part, texts in ((replace(piece, start=1), ["two", "three"]), (replace(piece, stop=starts[1]), ["one"])):
+        rows, counts = read_piece(reader, part)
+        assert [row["text"] for row in rows] == texts and not counts.dead_letters
 
 
 def test_another_input_when_a_file_beside_it_changes(wiki):

@@ -27,7 +27,8 @@ from corpusmill.read._columns import Roles, Rows
 from corpusmill.read._documents import Documents, Unfit
 from corpusmill.read._lines import lines
 from corpusmill.read.jsonl import KINDS, has_too_many_values, records_of, shown
-from corpusmill.storage import FileInfo, expand, is_local, local_path, printable
+from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path, printable
+from corpusmill.storage.places import is_hidden
 
 DOCUMENTS = "documents"
 PACKED = re.compile(r"\.(?:gz|zst|bz2|xz|lz4)$")
@@ -80,10 +81,7 @@ class Listings:
         """Path below a folder, without the ending of its compression -> the file; empty where there is no folder."""
         place = f"{root.rstrip('/')}/{folder}"
         if place not in self.known:
-            try:
-                files = expand(place)
-            except InputError:
-                files = []
+            files = expand(place) if any(not is_hidden(name) for name in list_dir(place)) else []
             self.known[place] = {bare(_below(file.path, place)): file for file in files}
         return self.known[place]
 
@@ -206,9 +204,11 @@ def joined(
     """
     rows = Rows(roles, docs)
     number, position, broken = -1, 0, False
-    for position, row in rows_of(piece, docs.counts, limit, window):
+    for position, row in rows_of(replace(piece, start=0), docs.counts, limit, window):
         number += 1
         found = {name: records.next() for name, (records, _) in beside.items()}
+        if position < piece.start:  # a record's number is known from the beginning alone
+            continue
         if isinstance(row, Unfit):
             docs.dead(position, row.kind, str(row))
             broken = row.kind in BROKEN
