@@ -36,7 +36,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -127,6 +127,9 @@ scale-long: $(READY) $(WORKLOAD)-4/truth.json ## a whole run of a million docume
 
 parity: data-given $(READY) build/parity/.ready ## compare the decisions of our rules with datatrove's; needs DATA=DIR
 	$(BIN)/python -m benchmarks.peers.parity --data $(DATA) --peer $(PEER)
+
+layouts: $(READY) build/peer-dolma/.ready ## the layout that we write through Dolma's own mixer, spans and all
+	$(BIN)/python -m benchmarks.peers.layouts build/peer-dolma/bin/python
 
 quality: data-given build/quality/.ready ## how often decisions are right, on real and labelled documents; needs DATA=DIR
 	$(QUALITY_PYTHON) -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))

@@ -47,6 +47,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "bullets": "•",
         "patterns": (("cookies", "(?i)cookies"),),
     },
+    "clean/spans": {"replace": (("attributes.pii.email", "<EMAIL>"),)},
     "clean/replace": {"patterns": ((r"\d+", "0"), ("(?i)lorem ", "")), "lower": True},
     "decontaminate/ngrams": {"benchmarks": str(DATA / "benchmark.jsonl")},
     "annotate/classifier": {"model": "lid.176.ftz", "labels": ("en",)},

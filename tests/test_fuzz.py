@@ -40,6 +40,8 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
             25,
         ),
         (["read-arrow", "read-parquet"], 25),
+        (["read-mediawiki", "read-stackexchange", "read-latex", "read-epub", "read-code"], 20),
+        (["read-dolma", "read-redpajama"], 20),
         (["recipe", "keep_where", "loader"], 25),
         (["shards", "sql"], 12),
         (["records"], 3),

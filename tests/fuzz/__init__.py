@@ -2,7 +2,8 @@
 
     mutate      bytes and texts, changed at random
     seeds       what they are changed from, made by code
-    archives    targets: every reader, every compression, bombs
+    archives    targets: readers of records and pages, every compression, bombs
+    sources     targets: readers of wikis, forums, papers, books, PDF, code, and of signals beside documents
     wording     targets: recipes, conditions of keep_where, queries of `sql`
     folders     targets: shards and the loader, the records of a run
     case        one case, in a process of its own

@@ -10,9 +10,13 @@ import pytest
 import zstandard
 from reading import briefly, read_all
 
+import corpusmill
+import store_server as store_server_module
+from corpusmill import storage
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import files_at
 from corpusmill.read.code import Code
+from corpusmill.recipe import Recipe
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NOTEBOOK = json.dumps({
@@ -107,11 +111,53 @@ def test_an_archive_gives_the_same_documents_as_its_folder(tmp_path, name):
 
 @pytest.mark.parametrize("target", [1, 40, 200])
 def test_pieces_give_what_the_whole_gives(tmp_path, target):
-    for place in (make_folder(tmp_path / "repo"), make_zip(tmp_path / "repo.zip")):
+    (tmp_path / "repo.tar").write_bytes(tar_bytes())
+    (tmp_path / "repo.tar.zst").write_bytes(zstandard.compress(tar_bytes()))
+    assert len(Code().split(files_at(Code(), [str(tmp_path / "repo.tar.zst")]), target)) == 1
+    for place in (make_folder(tmp_path / "repo"), make_zip(tmp_path / "repo.zip"), tmp_path / "repo.tar"):
         whole, _, counts = documents(place)
         cut, _, counts_of_cut = documents(place, target=target)
         assert cut == whole and counts_of_cut.skipped == counts.skipped
         assert target > 100 or len(Code().split(files_at(Code(), [str(place)]), target)) > 1
+
+
+@pytest.mark.parametrize("name", ["repo.tar", "repo.zip"])
+def test_one_archive_is_shared_by_workers_and_gives_the_same_bytes(tmp_path, name):
+    files = {f"src/f{n}.py": f"x = {n}\n".encode() * 9000 for n in range(300)} | {"LICENSE": FILES["LICENSE"]}
+    with zipfile.ZipFile(tmp_path / "repo.zip", "w") as packed, tarfile.open(tmp_path / "repo.tar", "w") as plain:
+        for path, data in files.items():
+            packed.writestr(f"repo/{path}", data)
+            info = tarfile.TarInfo(f"repo/{path}")
+            info.size = len(data)
+            plain.addfile(info, io.BytesIO(data))
+    made = []
+    for workers in (1, 2):
+        folder = tmp_path / str(workers)
+        recipe = (
+            f"name: made\nread: {{code: {tmp_path / name}}}\nsteps: [clean/urls]\n"
+            f"write: {{jsonl: {{mb_per_file: 4}}}}\nrun: {{folder: {folder}, workers: {workers}, unit_mb: 4}}"
+        )
+        run = corpusmill.run(Recipe.parse(recipe))
+        assert run.units["pass-1"].units > 3
+        made.append({path.name: path.read_bytes() for path in (folder / "output/jsonl").iterdir()})
+    assert made[0] == made[1]
+
+
+def test_archives_in_an_object_store_are_read_by_the_positions_of_their_files(tmp_path, store_server, monkeypatch):
+    for variable, value in store_server_module.environment(store_server.endpoint).items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    store_server.reset()
+    (tmp_path / "repo.tar").write_bytes(tar_bytes())
+    for path in (make_zip(tmp_path / "repo.zip"), tmp_path / "repo.tar"):
+        place = f"s3://bucket/code/{path.name}"
+        storage.write_atomic(place, path.read_bytes())
+        here, _, _ = documents(path)
+        for target in (1 << 40, 40):
+            there, dead, _ = documents(place, target=target)
+            assert not dead and [(row["path"], row["text"], row["position"], row["commit"]) for row in there] == [
+                (row["path"], row["text"], row["position"], row["commit"]) for row in here
+            ]
 
 
 def test_a_repository_is_one_document_in_the_order_of_paths_or_of_dependency(tmp_path):

@@ -178,10 +178,39 @@ def test_files_that_are_not_cached_are_read_from_the_hub_at_its_commit(cache, mo
         assert [path for path in asked if path.startswith("/api/datasets/")] == questions  # all is cached
 
 
-@pytest.mark.parametrize("paths", ["data/*.parquet", "hf://datasets/org/name/data", ("hf://datasets/org/name", "a")])
+@pytest.mark.parametrize(
+    "paths", ["data/*.parquet", "hf://datasets/org/name/data", ("hf://datasets/org/name", "a.parquet")]
+)
 def test_a_split_is_of_whole_data_sets(paths):
     with pytest.raises(RecipeError, match="split is of whole data sets"):
         Source(Parquet(), paths, split="train")
+
+
+@pytest.mark.parametrize(
+    ("subset", "split", "names"),
+    [
+        ("", "", ["a/train-0.parquet"]),
+        ("", "test", ["a/test-0.parquet"]),
+        ("b", "train+test", ["other/x.parquet", "other/y.parquet"]),
+    ],
+)
+def test_a_folder_that_is_laid_out_as_a_data_set_has_subsets_and_splits(tmp_path, subset, split, names):
+    card = """---
+configs:
+- {config_name: a, default: true, data_files: [{split: train, path: a/train-*}, {split: test, path: a/test-*}]}
+- config_name: b
+  data_files: {train: other/x.parquet, test: [other/y.parquet]}
+---
+"""
+    folder = tmp_path / "boats"
+    for name in ("a/train-0.parquet", "a/test-0.parquet", "other/x.parquet", "other/y.parquet", "left.parquet"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"")
+    (folder / "README.md").write_text(card)
+    found = dataset_files(str(folder), subset, split, PARQUET)
+    assert [file.name for file in found] == [f"boats/{name}" for name in names]
+    with pytest.raises(InputError, match='there is no subset "c"'):
+        dataset_files(str(folder), "c", "", PARQUET)
 
 
 RECIPE = """

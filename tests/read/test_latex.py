@@ -99,3 +99,9 @@ def test_what_is_no_paper_is_a_dead_letter(tmp_path):
         "truncated",
     ]
     assert stat(files[0].path).size
+
+
+def test_an_included_name_that_no_file_can_have_is_left_out(tmp_path):
+    text = MAIN.replace("parts/one", "no\0name").replace("The river.", "\\input{\ud800} The river.")
+    rows, dead, _ = read_all(Latex(), save(tmp_path, "a.tex", text.encode("utf-8", "surrogatepass")))
+    assert not dead and b"The river." in rows[0]["raw"]

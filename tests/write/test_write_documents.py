@@ -116,6 +116,8 @@ def test_gzip_does_not_say_when_it_was_written(tmp_path):
 
 def test_names_lead_to_writers():
     assert write.names() == [
+        "dclm",
+        "dolma",
         "jsonl",
         "litdata",
         "mds",
@@ -123,6 +125,7 @@ def test_names_lead_to_writers():
         "olmo",
         "parquet",
         "parquet_tokens",
+        "redpajama",
         "shards",
         "tokenized",
     ]

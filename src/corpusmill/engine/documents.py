@@ -1,7 +1,7 @@
 """Clean text: what a recipe writes of documents as they are, with what was measured and their token ids if asked."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,7 @@ from corpusmill.schema import COUNTED
 from corpusmill.sums import sha256
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Results
-from corpusmill.write import AddsSignals, AddsTokens, DocumentWriter
+from corpusmill.write import AddsSignals, AddsTokens, DocumentWriter, WritesBeside, file_name
 
 ROWS = 2048  # documents that are in memory at a time
 TOKENS = "tokens"  # the stage whose units are the token ids of the documents; and how many each document has
@@ -69,22 +69,38 @@ class WriteDocuments:
         read += [upstream.results(stage)["signals"] for stage in self.passes]
         if wants_tokens(self.writer):
             read += [upstream.results(TOKENS)["tokens"], upstream.results(self.before.texts)[IDS]]
-        for file in text_files(megabytes_of(self.writer), results):
+        for number, file in enumerate(text_files(megabytes_of(self.writer), results)):
             content = [f"{files.checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for files in read]
-            yield Planned(file, tuple(content))
+            if isinstance(self.writer, WritesBeside):
+                name = file_name(self.writer, number, "")
+                yield Planned(replace(file, name=name), (name, *content))
+            else:
+                yield Planned(file, tuple(content))
 
     def run(self, inputs: TextFile, io: UnitIO) -> None:
         parts = part_files(inputs, {stage: io.results(stage) for stage in self.after}, self.before, self.passes)
         rows = sum(_rows(io.parquet(part.docs), range(part.first, part.stop)) for part in parts)
-        path = io.path("text", self.writer.suffix, rows)
+        files = {suffix: io.path(output, suffix.rpartition("}")[2], rows) for output, suffix in self._files.items()}
         documents = (documents_of(part, self.copies, io, self.wanted_signals) for part in parts)
-        written = self.writer.write(_beating(chain.from_iterable(documents), rows, io), path)
+        batches = _beating(chain.from_iterable(documents), rows, io)
+        if isinstance(self.writer, WritesBeside):
+            written = self.writer.write_files(batches, files, inputs.name)
+        else:
+            written = self.writer.write(batches, files[self.writer.suffix])
         if written.counts:
             io.facts["written"] = {"rows": written.rows, **written.counts}
-        io.notes[f"sha256{self.writer.suffix}"] = sha256(path)
+        for suffix, path in files.items():
+            io.notes[f"sha256{suffix}"] = sha256(path)
+
+    @property
+    def _files(self) -> dict[str, str]:
+        """Output -> the suffix of its files, or their place."""
+        if isinstance(self.writer, WritesBeside):
+            return {f"text-{number}" if number else "text": place for number, place in enumerate(self.writer.places)}
+        return {"text": self.writer.suffix}
 
     def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
-        publish_files(run, name, results[name], {"text": self.writer.suffix}, self.writer)
+        publish_files(run, name, results[name], self._files, self.writer)
 
     def check(self) -> None:
         check_writer(self.writer)

@@ -77,11 +77,11 @@ def files_of(source: Source) -> tuple[FileInfo, ...]:
     """The files of a source, in order, of which nothing is read. Raises InputError if it has none."""
     suffixes = source.reader.suffixes if isinstance(source.reader, NamesFiles) else ()
     found: dict[str, FileInfo] = {}
-    if places := [path for path in source.paths if not is_dataset(path)]:
+    of_parts = [path for path in source.paths if is_dataset(path) or source.subset or source.split]
+    if places := [path for path in source.paths if path not in of_parts]:
         found |= {file.path: file for file in selected(files_at(source.reader, places), source.root)}
-    for path in source.paths:
-        if is_dataset(path):
-            found |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
+    for path in of_parts:
+        found |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
     left = selected(sorted(found.values(), key=lambda file: file.name), exclude=source.exclude)
     if not left:
         raise InputError(f"exclude leaves out all {len(found)} files of {source.source}: {', '.join(source.exclude)}")

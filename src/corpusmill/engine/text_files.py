@@ -25,9 +25,13 @@ class UnitPart:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of text, by the parts that it is made of."""
+    """A file of text, by the parts that it is made of.
+
+    name   that it gets, for writers that write it into their files
+    """
 
     parts: tuple[UnitPart, ...]
+    name: str = ""
 
 
 class Part(NamedTuple):

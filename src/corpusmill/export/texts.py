@@ -13,7 +13,7 @@ from corpusmill.engine.signals import check_signals
 from corpusmill.engine.text_files import UNLIMITED, Part, megabytes_of, part_files, text_files
 from corpusmill.errors import InputError
 from corpusmill.unit_io import Upstream
-from corpusmill.write import DocumentWriter, file_name
+from corpusmill.write import DocumentWriter, WritesBeside, file_name
 
 Progress = Callable[[int, int], None]
 
@@ -82,7 +82,13 @@ def write_texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progr
             progress(done, texts.documents)
 
     for number, batches in enumerate(texts.files(megabytes_of(writer))):
-        writer.write(counted(batches), folder / file_name(writer, number, writer.suffix))
+        if isinstance(writer, WritesBeside):
+            files = {place: folder / file_name(writer, number, place) for place in writer.places}
+            for path in files.values():
+                path.parent.mkdir(parents=True, exist_ok=True)
+            writer.write_files(counted(batches), files, file_name(writer, number, ""))
+        else:
+            writer.write(counted(batches), folder / file_name(writer, number, writer.suffix))
     return done
 
 

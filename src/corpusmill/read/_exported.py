@@ -6,6 +6,7 @@ Written by docs/make_reference.py.
 from corpusmill.read.arrow import Arrow as ArrowReader
 from corpusmill.read.code import Code as CodeReader
 from corpusmill.read.csv import Csv as CsvReader
+from corpusmill.read.dolma import Dolma as DolmaReader
 from corpusmill.read.epub import Epub as EpubReader
 from corpusmill.read.html import Html as HtmlReader
 from corpusmill.read.jsonl import Jsonl as JsonlReader
@@ -13,6 +14,7 @@ from corpusmill.read.latex import Latex as LatexReader
 from corpusmill.read.mediawiki import Mediawiki as MediawikiReader
 from corpusmill.read.parquet import Parquet as ParquetReader
 from corpusmill.read.pdf import Pdf as PdfReader
+from corpusmill.read.redpajama import Redpajama as RedpajamaReader
 from corpusmill.read.stackexchange import Stackexchange as StackexchangeReader
 from corpusmill.read.text import Text as TextReader
 from corpusmill.read.warc import Warc as WarcReader
@@ -22,6 +24,7 @@ __all__ = [
     "ArrowReader",
     "CodeReader",
     "CsvReader",
+    "DolmaReader",
     "EpubReader",
     "HtmlReader",
     "JsonlReader",
@@ -29,6 +32,7 @@ __all__ = [
     "MediawikiReader",
     "ParquetReader",
     "PdfReader",
+    "RedpajamaReader",
     "StackexchangeReader",
     "TextReader",
     "WarcReader",

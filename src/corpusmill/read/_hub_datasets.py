@@ -1,12 +1,13 @@
 """The files of a data set of the Hugging Face hub: those of a subset's split, or those that a path in it names.
 
-They are read from the hub's cache on this machine where they are all there, and else from the hub itself.
+They are read from the hub's cache on this machine where they are all there, and else from the hub itself. A folder that
+is laid out as one, here or in an object store, has subsets and splits, too.
 """
 
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import yaml
 
 from corpusmill import hub
 from corpusmill.errors import InputError, MissingExtraError, did_you_mean
-from corpusmill.storage import FileInfo, read_range
+from corpusmill.storage import FileInfo, expand, read_range
 
 SCHEME = f"{hub.SCHEME}datasets/"
 TRAIN = "train"
@@ -29,14 +30,20 @@ KEYWORDS = {
 OF = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})")
 WORD = re.compile(r"[a-z]+")
 MAX_CARD = 16 << 20  # bytes of README.md that are looked at
+WILD = set("*?[")
+ENDINGS = tuple(
+    f".{name}{packed}"
+    for name in ("parquet", "jsonl", "json", "ndjson", "csv", "tsv", "arrow", "txt", "warc", "wet")
+    for packed in ("", ".gz", ".zst", ".bz2", ".xz", ".lz4")
+)  # of files, which are no folders
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that takes any
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a data set at a commit: path in it -> the file."""
+    """The files of a data set at a commit: path in it -> the file. `repo` may be a folder."""
 
-    repo: hub.Repo
+    repo: hub.Repo | str
     commit: str
     files: Mapping[str, FileInfo]
 
@@ -46,8 +53,10 @@ def is_dataset(path: str) -> bool:
 
 
 def is_whole(path: str) -> bool:
-    """Whether a path names a whole data set, of which a subset and a split are taken."""
-    return is_dataset(path) and not hub.parse(path)[1]
+    """Whether a path names a whole data set, of which a subset and a split are taken: one of the hub, or a folder."""
+    if is_dataset(path):
+        return not hub.parse(path)[1]
+    return not WILD & set(path) and not path.endswith(ENDINGS)
 
 
 def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[FileInfo]:
@@ -61,6 +70,9 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     Raises InputError if there are none, with what there is; or if the data set is neither in the hub's cache nor to be
     had, with what to fetch.
     """
+    if not is_dataset(url):
+        listing = in_folder(url)
+        return [listing.files[name] for name in chosen(listing, "", subset, split, suffixes)]
     repo, path = hub.parse(url)
     local = cached(repo)
     if local is not None and (names := _try(local, path, subset, split, suffixes)) and _counted(names):
@@ -128,6 +140,13 @@ def listed(repo: hub.Repo) -> Listing:
         for file in info.siblings or ()
     }
     return Listing(repo, info.sha, files)
+
+
+def in_folder(place: str) -> Listing:
+    """A folder as a data set. Raises InputError if there is none."""
+    name = place.rstrip("/").rpartition("/")[2]
+    files = {file.name: replace(file, name=f"{name}/{file.name}") for file in expand(place)}
+    return Listing(place, "", files)
 
 
 def _converted(repo: hub.Repo, original: Listing) -> Listing:

@@ -1,6 +1,7 @@
 """Source trees: a folder, a tar or a zip as a list of files that can be read in any order.
 
-A compressed tar is decompressed once into an unnamed temporary file, so that memory does not grow with it.
+A compressed tar is decompressed once into an unnamed temporary file, so that memory does not grow with it. One that is
+not, and a zip, are read where they are, by the positions of their files: on disk and in an object store.
 """
 
 # Paths are those that the recipe names, as strings.
@@ -15,8 +16,9 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 import xxhash
 
@@ -151,16 +153,14 @@ def open_tree(file: FileInfo, limit: int) -> Iterator[Tree]:
         yield _folder(file.path)
         return
     with contextlib.ExitStack() as stack:
-        packed = sniff(file.path)
-        seekable = is_local(file.path) and not packed
+        seekable = not sniff(file.path)
         held = stack.enter_context(open_read(file.path) if seekable else tempfile.TemporaryFile())
         broken = None if seekable else _copied(file.path, held, limit)
         held.seek(0)
         if held.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):
             yield _zip(held, stack, broken)
         else:
-            held.seek(0)
-            yield _tar(held, stack, broken)
+            yield _tar(held, _members(file) if seekable else Members.of(held), broken)
 
 
 def _copied(path: str, held: IO[bytes], limit: int) -> RecordError | None:
@@ -186,33 +186,63 @@ def _folder(folder: str) -> Tree:
     return Tree(entries, lambda entry: Path(paths[entry.path]).read_bytes(), _commit(folder), _remote(folder))
 
 
-def _tar(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | None) -> Tree:
-    try:
-        archive = stack.enter_context(tarfile.open(fileobj=held, mode="r:"))
-    except tarfile.TarError as error:
-        raise broken or Damaged(f"not a tar archive: {error}") from error
-    members: dict[str, tarfile.TarInfo] = {}
-    try:
-        for member in archive:
-            if member.isreg():
-                members[_plain(member.name)] = member
-    except (tarfile.TarError, OSError, ValueError) as error:
-        broken = broken or Damaged(f"the archive is damaged after {len(members)} files: {error}")
-    commit = archive.pax_headers.get("comment", "")
+@dataclass(frozen=True)
+class Members:
+    """The regular files of a tar archive.
+
+    at       path -> where its bytes begin in the archive, and how many there are
+    commit   that `git archive` has noted
+    broken   why there may be more
+    """
+
+    at: dict[str, tuple[int, int]]
+    commit: str
+    broken: RecordError | None = None
+
+    @staticmethod
+    def of(held: IO[bytes]) -> "Members":
+        """Read from the headers alone. Raises Damaged if it is not a tar archive."""
+        held.seek(0)
+        at: dict[str, tuple[int, int]] = {}
+        try:
+            with tarfile.open(fileobj=held, mode="r:") as archive:
+                broken = None
+                try:
+                    while (member := archive.next()) is not None:
+                        if member.isreg() and not member.issparse():
+                            at[_plain(member.name)] = (member.offset_data, member.size)
+                        cast(Any, archive).members.clear()  # of which each takes a kilobyte
+                except (tarfile.TarError, OSError, ValueError) as error:
+                    broken = Damaged(f"the archive is damaged after {len(at)} files: {error}")
+                return Members(at, archive.pax_headers.get("comment", ""), broken)
+        except tarfile.TarError as error:
+            raise Damaged(f"not a tar archive: {error}") from error
+
+
+def _members(file: FileInfo) -> Members:
+    return _indexed(file.path, file.size, file.fingerprint)
+
+
+@lru_cache(maxsize=1)
+def _indexed(path: str, size: int, mark: str) -> Members:
+    """Of the archive that a process reads: parts of it that follow each other do not look for its files again."""
+    with open_read(path) as held:
+        return Members.of(held)
+
+
+def _tar(held: IO[bytes], members: Members, broken: RecordError | None) -> Tree:
+    named = _without_top(members.at)
 
     def read(entry: Entry) -> bytes:
-        try:
-            held_file = archive.extractfile(named[entry.path])
-            data = held_file.read() if held_file else b""
-        except (tarfile.TarError, OSError) as error:
-            raise Damaged(f"{entry.path}: {error}") from error
+        held.seek(named[entry.path][0])
+        data = held.read(entry.size)
         if len(data) != entry.size:
             raise Damaged(f"{entry.path}: {len(data)} of {entry.size} bytes are there")
         return data
 
-    named = _without_top(members)
-    entries = sorted((Entry(path, one.size) for path, one in named.items()), key=lambda each: each.path)
-    return Tree(entries, read, commit if COMMIT.fullmatch(commit) else None, broken=broken)
+    entries = sorted((Entry(path, size) for path, (_, size) in named.items()), key=lambda each: each.path)
+    commit = members.commit if COMMIT.fullmatch(members.commit) else None
+    return Tree(entries, read, commit, broken=broken or members.broken)
 
 
 def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | None) -> Tree:

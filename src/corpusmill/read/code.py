@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import END, Piece, ReadCounts, whole
-from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge
+from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.read._notebooks import NotANotebook, as_text, kernel_language
 from corpusmill.read._trees import ARCHIVES, ENDING, Entry, TooLarge, Tree, find_trees, open_tree
@@ -51,9 +51,11 @@ class Code:
 
     A document's position is the number of its file in the order of paths, its id a hash of repository and path. Not
     documents, and counted: `ignored`, `binary`, `blank`, `unknown_language`, `other_language`. Faults: `bad_notebook`,
-    `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_file` are expected. Folders and zip archives are
-    split between workers at files, tar archives are not. A compressed tar takes its decompressed size of disk, for the
-    time it is read; a repository as one document of more than `max_document_mb` becomes several, cut between files.
+    `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_file` are expected. Folders, zip archives and
+    plain tar archives are split between workers at files, wherever they are. A compressed tar is one piece, because no
+    part of it can be read without what is before it: unpack it to .tar if many workers are to share it. It takes its
+    decompressed size of disk, for the time it is read; a repository as one document of more than `max_document_mb`
+    becomes several, cut between files.
 
     Source: Kocetkov et al. 2022, "The Stack", arXiv:2211.15533; Guo et al. 2024, "DeepSeek-Coder", arXiv:2401.14196,
     section 2.2 (order of dependency); GitHub Linguist
@@ -113,7 +115,7 @@ class Code:
         return pieces
 
     def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
-        """Runs of files of about `target_bytes`; of a zip archive, of bytes that they take in it, about."""
+        """Runs of files of about `target_bytes`; of an archive, of bytes that they take in it, about."""
         try:
             with open_tree(file, self._limit()) as tree:
                 sizes = [entry.size for entry in tree.entries]
@@ -169,7 +171,8 @@ class Code:
 
 
 def can_be_cut(file: FileInfo) -> bool:
-    return file.is_folder or file.path.lower().endswith(".zip")
+    """Whether parts of it can be read without what is before them: of a compressed tar they cannot."""
+    return file.is_folder or not sniff(file.path)
 
 
 def _lost(docs: Documents, position: int, error: RecordError) -> None:

@@ -74,7 +74,7 @@ class Jsonl:
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        self._check(next((file for file in files if file.size), None))
+        self.check_head(next((file for file in files if file.size), None))
         pieces: list[Piece] = []
         for file in files:
             cut = file.size > target_bytes and not sniff(file.path) and not is_marked(file.path)
@@ -138,7 +138,7 @@ class Jsonl:
         limit = int(self.max_line_mb * 1e6)
         return decoded(lines(piece, limit, window=int(self.max_window_mb * 1e6)), piece, limit)
 
-    def _check(self, file: FileInfo | None) -> None:
+    def check_head(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""
         given = (line for _, line in self._lines(whole(file))) if file else iter(())
         first = next((line for line in given if not isinstance(line, bytes) or line.strip()), None)

@@ -101,7 +101,7 @@ class Latex:
                 try:
                     with open_read(posixpath.join(folder, path)) as opened:
                         data = opened.read(left[0] + 1)
-                except (InputError, OSError):
+                except (InputError, OSError, ValueError):  # ValueError: a null character, which no name has
                     return None
                 left[0] -= len(data)
                 if left[0] < 0:

@@ -33,8 +33,8 @@ class Source:
     paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
              A single one needs no list
     source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe
-    subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`: the subset, also called configuration; the
-             default one if not given
+    subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`, and of folders laid out as these: the
+             subset, also called configuration; the default one if not given
     split    of those: "train" if not given and there is one; several as "train+validation", or with wildcards
     root     the folder that names of files are relative to, and the ids of their documents with them; the deepest that
              holds all paths if not given. Paths outside of it come after those inside
@@ -72,8 +72,8 @@ class Source:
         for name in ("subset", "split"):
             if getattr(self, name) and not all(map(is_whole, paths)):
                 raise RecipeError(
-                    f"{name} is of whole data sets of the Hugging Face hub, as in paths: hf://datasets/org/name; "
-                    f"these paths name files: {', '.join(paths)}"
+                    f"{name} is of whole data sets of the Hugging Face hub, as in paths: hf://datasets/org/name, and "
+                    f"of folders; these paths name files: {', '.join(paths)}"
                 )
         if "\0" in self.source:
             raise RecipeError("the name of a source cannot hold a null character")

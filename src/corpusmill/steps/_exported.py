@@ -20,6 +20,7 @@ from corpusmill.steps.clean.mojibake import Mojibake
 from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.clean.refinedweb_lines import RefinedwebLines
 from corpusmill.steps.clean.replace import Replace
+from corpusmill.steps.clean.spans import Spans
 from corpusmill.steps.clean.urls import Urls
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.dedup.exact import Exact
@@ -123,6 +124,7 @@ __all__ = [
     "Resiliparse",
     "Script",
     "Sources",
+    "Spans",
     "Stats",
     "Substring",
     "Top",

@@ -25,6 +25,7 @@ class FileInfo:
     name: str  # relative to the folder that all patterns share, with "/": what document ids are made of
     size: int  # bytes
     fingerprint: str  # "mtime:<ns>", or "etag:<value>" in an object store: changes when the content does
+    beside: tuple["FileInfo", ...] = ()  # files read together with it: their names say what for, it has their marks too
 
     @property
     def is_folder(self) -> bool:

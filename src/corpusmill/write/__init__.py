@@ -1,10 +1,10 @@
 """The output of a run, one format per file; the file's name is the format's name in a recipe.
 
-Document writers (`parquet`, `jsonl`) write text. Row writers (`shards`, `parquet_tokens`, `mds`, `litdata`) write
-packed rows, one shard at a time, and token writers (`megatron`, `olmo`) the token ids of whole
-documents. `tokenized` writes documents with their token ids. A writer decides what is in a file, not where the file is:
-it is given paths, and the bytes depend on the documents alone, not on how they are batched. In Python,
-`from corpusmill.write import JsonlWriter`.
+Document writers (`parquet`, `jsonl`) write text, `dolma`, `redpajama` and `dclm` in the layouts of these. Row writers
+(`shards`, `parquet_tokens`, `mds`, `litdata`) write packed rows, one shard at a time, and token writers (`megatron`,
+`olmo`) the token ids of whole documents. `tokenized` writes documents with their token ids. A writer decides what is in
+a file, not where the file is: it is given paths, and the bytes depend on the documents alone, not on how they are
+batched. In Python, `from corpusmill.write import JsonlWriter`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,6 +105,22 @@ class DocumentWriter(Protocol):
     def suffix(self) -> str: ...
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts: ...
+
+
+@runtime_checkable
+class WritesBeside(Protocol):
+    """A writer of documents that writes several files of one name, in folders of their own; its `write` writes the
+    documents alone.
+
+    places    of the files, that of the documents first: "documents/{}.json.gz", where {} stands for the name
+    files     place -> the file to write
+    name      that the files get
+    """
+
+    @property
+    def places(self) -> tuple[str, ...]: ...
+
+    def write_files(self, batches: Iterable[pa.RecordBatch], files: Mapping[str, Path], name: str) -> WriteFacts: ...
 
 
 @runtime_checkable
@@ -221,11 +237,14 @@ class Indexed(Protocol):
 def file_name(writer: Any, number: int, suffix: str) -> str:
     """The name of one of the files that a writer makes.
 
-    >>> file_name(None, 7, ".parquet")
-    '00007.parquet'
+    suffix   its ending, or its place with {} for the name
+
+    >>> file_name(None, 7, ".parquet"), file_name(None, 7, "documents/{}.json.gz")
+    ('00007.parquet', 'documents/00007.json.gz')
     """
     given = writer.stem if isinstance(writer, NamesFiles) else None
-    return f"{(given or NAME).format(number)}{suffix}"
+    name = (given or NAME).format(number)
+    return suffix.format(name) if "{}" in suffix else f"{name}{suffix}"
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:

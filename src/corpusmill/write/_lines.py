@@ -2,7 +2,7 @@
 
 import gzip
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -35,18 +35,32 @@ def write_lines(records: Iterable[dict[str, Any]], path: Path, compression: str,
     sort          keys are in alphabetical order; otherwise in that of the records
     """
     rows = 0
+    with writing_lines(path, compression, level, sort) as add:
+        for record in records:
+            add(record)
+            rows += 1
+    return rows
+
+
+@contextmanager
+def writing_lines(
+    path: Path, compression: str, level: int, sort: bool = False
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """What writes a record as a line of a new file, see `write_lines`."""
     option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if sort else 0)
     with path.open("wb") as file, _compressed(file, compression, level) as out:
         # Compressors may end a block where a call ends, so all calls but the last get the same number of bytes.
         waiting = bytearray()
-        for record in records:
+
+        def add(record: dict[str, Any]) -> None:
+            nonlocal waiting
             waiting += orjson.dumps(record, option=option)
             while len(waiting) >= BLOCK:
                 out.write(waiting[:BLOCK])
                 del waiting[:BLOCK]
-            rows += 1
+
+        yield add
         out.write(waiting)
-    return rows
 
 
 @contextmanager

@@ -1,0 +1,257 @@
+"""Documents whose signals lie in files beside them: of the same name, below another folder, a record for a document.
+
+A layout has a folder of documents, and beside it folders of signals:
+
+    wiki/documents/2024/0.json.gz
+    wiki/attributes/pii/2024/0.json.gz
+
+Nothing is joined on trust. A file that others have and one lacks stops the run before it begins; a record that is of
+another document, or that is not there, makes its document a dead letter; records that are left over are one, too.
+"""
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import orjson
+import pyarrow as pa
+import xxhash
+
+from corpusmill.errors import InputError, RecordError, did_you_mean
+from corpusmill.read import END, Piece, ReadCounts
+from corpusmill.read._bytes import WINDOW
+from corpusmill.read._columns import Roles, Rows
+from corpusmill.read._documents import Documents, Unfit
+from corpusmill.read._lines import lines
+from corpusmill.read.jsonl import KINDS, has_too_many_values, records_of, shown
+from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path, printable
+from corpusmill.storage.places import is_hidden
+
+DOCUMENTS = "documents"
+PACKED = re.compile(r"\.(?:gz|zst|bz2|xz|lz4)$")
+BROKEN = ("truncated", "damaged", "window_too_large")  # dead letters after which nothing more is read of a file
+WITH = "with:"  # what fingerprints of files that have others beside them begin with
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file of documents is in its layout: the folder above `documents`, and the path below it."""
+
+    root: str
+    inner: str
+
+
+def find_documents(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[tuple[FileInfo, Place]]:
+    """The files of documents that paths name, sorted by name: those with a folder `documents` above them.
+
+    A path may be the layout's root, its `documents`, a folder, a file or a pattern below. Raises InputError if there
+    are none.
+    """
+    found = [(file, place) for file in expand(paths, suffixes) if (place := place_of(file.path)) is not None]
+    if not found:
+        raise InputError(
+            f"{', '.join(paths)}: no file there is in a folder called {DOCUMENTS}, which this layout has, with its "
+            "signals in folders beside it. Files of documents alone are read by `jsonl`."
+        )
+    return found
+
+
+def place_of(path: str) -> Place | None:
+    """Where a file is in its layout: below the last folder of its path that is called `documents`.
+
+    >>> place_of("s3://bucket/wiki/documents/2024/0.json.gz")
+    Place(root='s3://bucket/wiki', inner='2024/0.json.gz')
+    """
+    whole = os.path.abspath(local_path(path)).replace(os.sep, "/") if is_local(path) else path  # noqa: PTH100
+    parts = whole.split("/")
+    above = [at for at, part in enumerate(parts[:-1]) if part == DOCUMENTS]
+    return Place("/".join(parts[: above[-1]]) or "/", "/".join(parts[above[-1] + 1 :])) if above else None
+
+
+@dataclass
+class Listings:
+    """What is in the folders of signals, each listed once."""
+
+    known: dict[str, dict[str, FileInfo]] = field(default_factory=dict)
+
+    def below(self, root: str, folder: str) -> dict[str, FileInfo]:
+        """Path below a folder, without the ending of its compression -> the file; empty where there is no folder."""
+        place = f"{root.rstrip('/')}/{folder}"
+        if place not in self.known:
+            files = expand(place) if any(not is_hidden(name) for name in list_dir(place)) else []
+            self.known[place] = {bare(_below(file.path, place)): file for file in files}
+        return self.known[place]
+
+
+def _below(path: str, place: str) -> str:
+    """The part of a file's path below a folder."""
+    if is_local(place):
+        return posixpath.relpath(path.replace(os.sep, "/"), place)
+    return path.partition(f"{place.partition('://')[2]}/")[2]
+
+
+def bare(name: str) -> str:
+    """A name without the ending of its compression: signals may be packed in another way than their documents."""
+    return PACKED.sub("", name)
+
+
+def with_beside(file: FileInfo, beside: Mapping[str, FileInfo]) -> FileInfo:
+    """A file of documents with its files of signals; it is another input when one of these changes."""
+    named = tuple(replace(one, name=name) for name, one in sorted(beside.items()))
+    digest = xxhash.xxh3_128(file.fingerprint.encode())
+    for one in named:
+        digest.update(f"\0{one.name}\0{one.size}\0{one.fingerprint}".encode("utf-8", "surrogateescape"))
+    return replace(file, fingerprint=f"{WITH}{digest.hexdigest()}", beside=named)
+
+
+def missing(what: str, lacking: Sequence[str], there: int, cure: str) -> InputError:
+    """The error of a layout in which some files of documents have no file of signals."""
+    more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    return InputError(f"{what} has no file for {lacking[0]}{more}, and one for {there} others. {cure}")
+
+
+def unknown(where: str, name: str, known: Sequence[str]) -> InputError:
+    listed = ", ".join(known) or "none"
+    return InputError(f'{where}: there is no folder "{name}"{did_you_mean(name, known) or "."} It has: {listed}')
+
+
+def check_found(files: Sequence[FileInfo], reader: str) -> None:
+    """Raises InputError if files did not come by `find_files`, so that nobody has looked for their signals."""
+    for file in files:
+        if not file.fingerprint.startswith(WITH):
+            raise InputError(
+                f"{file.path}: {reader} looks for signals beside documents in folders and object stores, not on the "
+                "Hub. Fetch the data set (hf download), and give its folder."
+            )
+
+
+class Beside(Protocol):
+    """The records of a file of signals, in order, one for each document."""
+
+    def next(self) -> dict[str, Any] | str:
+        """The next record; a sentence if it cannot be read, or if there is none."""
+        ...
+
+    def left(self) -> int:
+        """How many records follow. They are read."""
+        ...
+
+
+class Lines:
+    """JSON lines of signals."""
+
+    def __init__(self, path: str, limit: int, window: int = WINDOW) -> None:
+        self.path = printable(path)
+        whole = Piece(FileInfo(path, path, 0, ""))
+        self._lines = (one for one in lines(whole, limit, window=window) if _holds(one[1]))
+        self._read = 0
+        self._broken: str | None = None
+
+    def next(self) -> dict[str, Any] | str:
+        if self._broken is not None:
+            return self._broken
+        found = next(self._lines, None)
+        if found is None:
+            return f"{self.path} ends after {self._read} records"
+        self._read += 1
+        position, line = found
+        if isinstance(line, RecordError):
+            said = f"{self.path}, byte {position}: {line}"
+            if KINDS[type(line)] != "too_long":
+                self._broken = said
+            return said
+        if has_too_many_values(line):
+            return f"{self.path}, record {self._read}: it has too many values"
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            row = next((record for _, record in records_of(line)), None)
+        return row if isinstance(row, dict) else f"{self.path}, record {self._read}: not a JSON object: {shown(line)}"
+
+    def left(self) -> int:
+        return 0 if self._broken is not None else sum(1 for _ in self._lines)
+
+
+def _holds(line: bytes | RecordError) -> bool:
+    return not isinstance(line, bytes) or bool(line.strip())
+
+
+# Takes a document's row, its number and the record beside it, and puts the record into the row. Returns why the record
+# is not of this document, "" if it is.
+Join = Callable[[dict[str, Any], int, dict[str, Any]], str]
+
+
+def joined(
+    piece: Piece,
+    docs: Documents,
+    roles: Roles,
+    beside: Mapping[str, tuple[Beside, Join]],
+    prepare: Callable[[dict[str, Any], int], None],
+    limit: int,
+    window: int,
+) -> Iterator[pa.RecordBatch]:
+    """The documents of a file with what is beside it.
+
+    beside         what it is called -> its records, and what joins one to its document
+    prepare        is given each row with its number first
+    limit, window  bytes of a line, and bytes that decompressing may take
+
+    Dead letters, besides those of `jsonl`: `no_signals` (the record is missing, or cannot be read), `other_signals` (it
+    is of another document), `more_signals` (records that are left over).
+    """
+    rows = Rows(roles, docs)
+    number, position, broken = -1, 0, False
+    for position, row in rows_of(replace(piece, start=0), docs.counts, limit, window):
+        number += 1
+        found = {name: records.next() for name, (records, _) in beside.items()}
+        if position < piece.start:  # a record's number is known from the beginning alone
+            continue
+        if isinstance(row, Unfit):
+            docs.dead(position, row.kind, str(row))
+            broken = row.kind in BROKEN
+            yield from docs.full()
+            continue
+        prepare(row, number)
+        kind, why = "", ""
+        for name, record in found.items():
+            if isinstance(record, str):
+                kind, why = "no_signals", f"{name}: {record}"
+            elif said := beside[name][1](row, number, record):
+                kind, why = "other_signals", f"{name}, record {number + 1}: {said}"
+            if kind:
+                break
+        if kind:
+            docs.dead(position, kind, why)
+        else:
+            rows.add(position, row)
+        yield from docs.full()
+    if piece.stop >= END and not broken:
+        for name, (records, _) in beside.items():
+            if left := records.left():
+                said = f"{name}: {left} records are left over after those of {number + 1} documents"
+                docs.dead(position + 1, "more_signals", said)
+    yield from docs.rest()
+
+
+def rows_of(piece: Piece, counts: ReadCounts, limit: int, window: int) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:
+    """(offset, row) of the lines of a file of documents; what cannot be read is an Unfit, and has a record beside it
+    all the same. Blank lines are counted, and have none."""
+    for position, line in lines(piece, limit, window=window):
+        if isinstance(line, RecordError):
+            yield position, Unfit(KINDS[type(line)], str(line))
+            continue
+        if has_too_many_values(line):
+            yield position, Unfit("too_many_values", f"the line has too many values: {shown(line)}")
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            if not line or line.isspace():
+                counts.skip("blank_line")
+                continue
+            yield from ((position + at, record) for at, record in records_of(line))
+            continue
+        yield position, row if isinstance(row, dict) else Unfit("bad_json", f"not a JSON object: {shown(line)}")

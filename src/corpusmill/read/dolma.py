@@ -1,0 +1,141 @@
+"""Documents with attributes beside them, as the Dolma toolkit lays them out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.errors import InputError, RecipeError
+from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read._beside import (
+    Lines,
+    Listings,
+    bare,
+    check_found,
+    find_documents,
+    joined,
+    missing,
+    unknown,
+    with_beside,
+)
+from corpusmill.read._columns import Roles
+from corpusmill.read._documents import Documents
+from corpusmill.read.jsonl import Jsonl
+from corpusmill.storage import FileInfo
+
+STEP = "read/dolma"
+ATTRIBUTES = "attributes"
+OWN = "documents"  # under which a document's own attributes are kept beside those of taggers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dolma:
+    """Documents in the layout of the Dolma toolkit: `documents/PATH.json.gz`, and for each tagger a file
+    `attributes/TAGGER/PATH.json.gz` with a line for each document.
+
+    A path is the layout's root, its `documents`, or a folder, file or pattern in that; gzip, zstd, bz2, xz, lz4 or
+    plain. `attributes` names the taggers that are joined; by default all that there are, `[]` joins none.
+
+    A document has `text` and `id`. What taggers say is in `metadata` under `attributes.TAGGER.NAME`, so that two that
+    use one name do not meet; attributes that the document has of its own are under `attributes.documents`. They are
+    spans, [start, end, score], in characters of the text: `annotate/metadata: {numbers: {toxic:
+    attributes.jigsaw.toxic.0.2}}` makes a signal of the first one's score, `clean/spans` replaces them. The other
+    fields (source, added, created, version, metadata) are kept, as by `jsonl`.
+
+    A file that one tagger has not, while it has others, is an InputError. Faults, besides those of `jsonl`:
+    `no_signals` (a line is missing beside a document, or cannot be read), `other_signals` (it has another id, as when a
+    line in the middle is lost: all that follow do not fit either), `more_signals` (lines that are left over, one dead
+    letter for a file). A file is one piece.
+
+    Source: Soldaini et al. 2024, "Dolma", arXiv:2402.00159; docs/data-format.md of the Dolma toolkit 1.2
+    """
+
+    attributes: tuple[str, ...] | None = None  # taggers to join; null: all, []: none
+    max_line_mb: float = 32.0
+    max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
+    suffixes = Jsonl.suffixes
+
+    def __post_init__(self) -> None:
+        Jsonl(max_line_mb=self.max_line_mb, max_window_mb=self.max_window_mb)  # which knows what these may be
+        if self.attributes is None:
+            return
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        for name in self.attributes:
+            if not name or name.startswith("/") or OWN in name.split("/") or ".." in name.split("/"):
+                raise RecipeError(f'attributes: "{name}" cannot be a folder of attributes')
+
+    def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
+        """The files of documents, each with those of its attributes."""
+        found = find_documents(paths, self.suffixes)
+        listings = Listings()
+        taggers: dict[str, list[str]] = {}
+        files = []
+        for file, place in found:
+            held = listings.below(place.root, ATTRIBUTES)
+            if place.root not in taggers:
+                taggers[place.root] = self._taggers(place.root, held)
+            wanted = {name: held.get(f"{name}/{bare(place.inner)}") for name in taggers[place.root]}
+            files.append((file, place, {name: one for name, one in wanted.items() if one is not None}))
+        for _, place, beside in files:
+            if lacks := [name for name in taggers[place.root] if name not in beside]:
+                others = [one.path for one, at, held in files if at.root == place.root and lacks[0] not in held]
+                there = sum(at.root == place.root for _, at, _ in files) - len(others)
+                raise missing(
+                    f"{place.root}/{ATTRIBUTES}/{lacks[0]}",
+                    others,
+                    there,
+                    "Tag these, too, or name the taggers to join, as in attributes: [].",
+                )
+        return [with_beside(file, beside) for file, _, beside in files]
+
+    def _taggers(self, root: str, held: dict[str, FileInfo]) -> list[str]:
+        there = sorted({name.partition("/")[0] for name in held if "/" in name})
+        where = f"{root}/{ATTRIBUTES}"
+        if self.attributes is None:
+            if OWN in there:
+                raise InputError(f'{where}: a folder "{OWN}" among the taggers; name those to join in `attributes`')
+            return there
+        for name in self.attributes:
+            if not any(one.startswith(f"{name}/") for one in held):
+                raise unknown(where, name, there)
+        return list(self.attributes)
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+        check_found(files, STEP)
+        self._jsonl().check_head(next((file for file in files if file.size), None))
+        return [whole(file) for file in files]
+
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = Documents(piece, source, STEP, counts)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        limit, window = int(self.max_line_mb * 1e6), int(self.max_window_mb * 1e6)
+        beside = {one.name: (Lines(one.path, limit, window), _Join(one.name).join) for one in piece.file.beside}
+        yield from joined(piece, docs, self._roles(), beside, _prepare, limit, window)
+
+    def _roles(self) -> Roles:
+        return Roles(text="text", id="id")
+
+    def _jsonl(self) -> Jsonl:
+        return Jsonl(text="text", id="id", max_line_mb=self.max_line_mb, max_window_mb=self.max_window_mb)
+
+
+def _prepare(row: dict[str, Any], number: int) -> None:
+    """Put a document's own attributes aside."""
+    if ATTRIBUTES in row:
+        row[ATTRIBUTES] = {OWN: row[ATTRIBUTES]}
+
+
+@dataclass(frozen=True)
+class _Join:
+    tagger: str
+
+    def join(self, row: dict[str, Any], number: int, record: dict[str, Any]) -> str:
+        if record.get("id") != row.get("id"):
+            return f"it is of id {record.get('id')!r}, and the document has {row.get('id')!r}"
+        said = record.get(ATTRIBUTES)
+        if not isinstance(said, dict):
+            return "it has no object `attributes`"
+        row.setdefault(ATTRIBUTES, {})[self.tagger] = said
+        return ""

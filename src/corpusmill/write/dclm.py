@@ -1,0 +1,78 @@
+"""Documents as the pools and baselines of DCLM are published."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write._beside import documents
+from corpusmill.write._columns import Selection, selection
+from corpusmill.write._lines import writing_lines
+from corpusmill.write._names import stem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dclm:
+    """JSON lines as DCLM has them: `text`, `url`, and all fields of the input as they were, each at its own place.
+
+    DCLM's own `metadata` (the head of the WARC record), `warcinfo`, `language_id_whole_page_fasttext`,
+    `previous_word_count`, `bff_contained_ngram_count_before_dedupe` and the score of its classifier come out under the
+    names that they had; a date that was read from `metadata.WARC-Date` goes back there, else it is `date`. `id` is that
+    of the input; without one, and without `metadata.WARC-Record-ID`, it is ours.
+
+    `signals: ["quality.*"]` adds what the steps measured, each as a field of its own, `quality.score`.
+
+    `read: {jsonl: {paths: dclm, id: metadata.WARC-Record-ID}}` reads the layout.
+
+    Source: Li et al. 2024, "DataComp-LM", arXiv:2406.11794
+    """
+
+    signals: tuple[str, ...] = ()  # patterns of the signals to write
+    level: int = 3  # of compression by zstd, 1 to 9
+    mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
+    single_file: bool = False  # one file for all documents, which one worker writes alone
+    name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", tuple(self.signals))
+        check_files(self.mb_per_file)
+        _ = self.stem, self.selection  # complain now, not in a worker
+
+    @property
+    def suffix(self) -> str:
+        return ".jsonl.zst"
+
+    @property
+    def stem(self) -> str | None:
+        return stem(self.name, self.suffix, self.single_file)
+
+    @cached_property
+    def selection(self) -> Selection:
+        return selection(None, self.signals)
+
+    def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
+        """Write the documents of one file."""
+        rows = 0
+        with writing_lines(path, "zst", self.level) as add:
+            for row, about, signals in documents(batches, self.signals):
+                add({**as_record(row, about), **signals})
+                rows += 1
+        return WriteFacts(rows, path.stat().st_size)
+
+
+def as_record(row: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    head = about.get("metadata")
+    is_warc = isinstance(head, dict) and any(name.startswith("WARC-") for name in head)
+    record = {**about, "text": row["text"], "url": row["url"]}
+    if row["date"] is not None:
+        if isinstance(head, dict) and is_warc and "WARC-Date" not in head:
+            record["metadata"] = {**head, "WARC-Date": row["date"]}
+        else:
+            record["date"] = row["date"]
+    if "id" not in about and not (isinstance(head, dict) and "WARC-Record-ID" in head):
+        record["id"] = row["id"]
+    return record

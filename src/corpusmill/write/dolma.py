@@ -1,0 +1,144 @@
+"""Documents with attributes beside them, as the Dolma toolkit takes them."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from corpusmill.errors import RecipeError
+from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write._beside import documents, spans_of
+from corpusmill.write._columns import Selection, selection
+from corpusmill.write._lines import writing_lines
+from corpusmill.write._names import stem
+
+TOP = ("source", "added", "created", "version")  # fields of a Dolma document beside id, text and metadata
+OWN = "documents"  # under which the reader has put the attributes that a document has of its own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dolma:
+    """The layout of the Dolma toolkit: `documents/00000.json.gz`, and `attributes/NAME/00000.json.gz` with a line for
+    each document.
+
+    A document has `id` (that of the input, if it had one), `text`, `source`, `created` (its date) and `metadata`, with
+    its URL in it. What the reader `dolma` has read comes out under the fields that it came from; of other inputs, all
+    fields but source, added, created and version are in `metadata`.
+
+    `signals: ["language.*", gopher_quality.content_words]` writes what the steps measured as attributes
+    `corpusmill__language__score`: one span of the whole text, [0, characters, value]; the value of a text is part of
+    the name (`corpusmill__language__label__en`, 1.0); what was not measured is []. `attributes` is their folder, and
+    what their names begin with. `keep` names taggers of the input whose attributes are written again, each in its own
+    folder: their spans are of the text as it was read.
+
+    `dolma mix` takes the folder as it is, `filter: {exclude: ["$.attributes[?(@.corpusmill__language__score[0][2] <
+    0.5)]"]}`; it reads gzip.
+
+    Source: Soldaini et al. 2024, "Dolma", arXiv:2402.00159; docs/data-format.md of the Dolma toolkit 1.2
+    """
+
+    signals: tuple[str, ...] = ()  # patterns of the signals to write as attributes
+    attributes: str = "corpusmill"  # folder of these attributes
+    keep: tuple[str, ...] = ()  # taggers of the input whose attributes are written again
+    compression: Literal["gz", "zst"] = "gz"
+    level: int = 6  # of compression, 1 to 9
+    mb_per_file: int = MB_PER_FILE  # megabytes of text, roughly
+    single_file: bool = False  # one file for all documents, which one worker writes alone
+    name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", tuple(self.signals))
+        object.__setattr__(self, "keep", tuple(self.keep))
+        check_files(self.mb_per_file)
+        if self.compression not in ("gz", "zst"):
+            raise RecipeError(f'compression must be gz or zst, got "{self.compression}"')
+        if not 1 <= self.level <= 9:
+            raise RecipeError(f"level must be in 1 to 9, got {self.level}")
+        folders = [*self.keep, *((self.attributes,) if self.signals else ())]
+        for name in folders:
+            parts = name.split("/")
+            if not all(parts) or {"..", ".", OWN} & set(parts) or any(mark in name for mark in "{}\\"):
+                raise RecipeError(f'"{name}" cannot be a folder of attributes')
+        if len(set(folders)) < len(folders):
+            raise RecipeError(f"two folders of attributes have one name: {', '.join(sorted(folders))}")
+        _ = self.stem, self.selection  # complain now, not in a worker
+
+    @property
+    def suffix(self) -> str:
+        return f".json.{self.compression}"
+
+    @property
+    def stem(self) -> str | None:
+        return stem(self.name, self.suffix, self.single_file)
+
+    @cached_property
+    def selection(self) -> Selection:
+        return selection(None, self.signals)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        folders = (*self.keep, *((self.attributes,) if self.signals else ()))
+        return (f"documents/{{}}{self.suffix}", *map(self._place, folders))
+
+    def _place(self, folder: str) -> str:
+        return f"attributes/{folder}/{{}}{self.suffix}"
+
+    def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
+        """Write the documents of one file, without what is beside them."""
+        return self._write(batches, {self.places[0]: path})
+
+    def write_files(self, batches: Iterable[pa.RecordBatch], files: Mapping[str, Path], name: str) -> WriteFacts:
+        """Write the documents of one file, and their attributes."""
+        return self._write(batches, files)
+
+    def _write(self, batches: Iterable[pa.RecordBatch], files: Mapping[str, Path]) -> WriteFacts:
+        rows = 0
+        with ExitStack() as stack:
+            outs = {
+                place: stack.enter_context(writing_lines(path, self.compression, self.level))
+                for place, path in files.items()
+            }
+            for row, about, signals in documents(batches, self.signals):
+                document, taggers = as_document(row, about)
+                if self.signals:
+                    taggers[self.attributes] = spans_of(signals, self.attributes, "__", row["text"])
+                for place, add in outs.items():
+                    if place == self.places[0]:
+                        add(document)
+                    else:
+                        said = taggers.get(place.removeprefix("attributes/").removesuffix(f"/{{}}{self.suffix}"))
+                        add({"id": document["id"], "source": document["source"], "attributes": said or {}})
+                rows += 1
+        return WriteFacts(rows, sum(path.stat().st_size for path in files.values()))
+
+
+def as_document(row: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A document as Dolma has it, and the attributes of each tagger of its input."""
+    held = about.pop("attributes", None)
+    taggers = held if isinstance(held, dict) else {}
+    given = about.pop("id", None)
+    inner = about.pop("metadata", None)
+    top = {name: about.pop(name) for name in TOP if name in about}
+    document = {
+        "id": given if isinstance(given, str | int) and given != "" else row["id"],
+        "text": row["text"],
+        **top,
+        "source": top.get("source") if isinstance(top.get("source"), str) else row["source"],
+    }
+    if row["date"] is not None:
+        document["created"] = row["date"]
+    if OWN in taggers:
+        document["attributes"] = taggers.pop(OWN)
+    if isinstance(inner, dict):
+        document |= about  # fields of a document's own, beside its metadata
+    else:
+        inner = {**about, **({"metadata": inner} if inner is not None else {})}
+    if row["url"] is not None:
+        inner["url"] = row["url"]
+    if inner:
+        document["metadata"] = inner
+    return document, taggers
