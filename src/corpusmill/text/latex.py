@@ -202,8 +202,8 @@ def _definition(source: str, match: re.Match[str]) -> tuple[str, Macro, int] | N
 class Expander:
     """Puts what stands for them in the place of macros. Raises TooMuch if the text grows beyond `most` characters.
 
-    A macro in its own meaning is left as it is: conditions, which would end it, are not evaluated, and where the meaning
-    wraps an older one (of \\section, say) it stands for that.
+    A macro in its own meaning is left as it is: conditions, which would end it, are not evaluated, and where the
+    meaning wraps an older one (of \\section, say) it stands for that.
     """
 
     macros: dict[str, Macro]

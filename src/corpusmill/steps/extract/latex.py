@@ -20,9 +20,10 @@ class Latex:
              citations, references to numbers, labels and footnotes go
 
     Macros by `newcommand`, `def` (of plain arguments) and `DeclareMathOperator` are expanded; others are left as they
-    are, and so is a macro within its own meaning. A source of more than `max_mb` is a DocumentError, and so is one whose
-    macros grow to more than eight times its size and a megabyte or are nested more than 64 deep, or that leaves more
-    than 500 braces open. A source without text is dropped as `empty`. Documents without a source are passed through.
+    are, and so is a macro within its own meaning. A source of more than `max_mb` is a DocumentError, and so is one
+    whose macros grow to more than eight times its size and a megabyte or are nested more than 64 deep, or that leaves
+    more than 500 braces open. A source without text is dropped as `empty`. Documents without a source are passed
+    through.
     """
 
     markup: Markup = "latex"  # or text, markdown
