@@ -75,28 +75,43 @@ class Listing:
         language = identifier(labels[0]) if labels else "NULL::VARCHAR"
         own = "".join(f", {identifier(name)}::FLOAT AS {identifier(name)}" for name in self.signals)
         database = tables.duckdb.cursor()
+        every = documents(tables)
+        values = {
+            "source": "source",
+            "file": "file",
+            "language": language,
+            "dropped_by": "dropped_by",
+            "reasons": "reasons",
+            "reason": "split_part(reasons, ',', 1)",
+        }
+        for name, value in values.items():
+            _enumerate(database, name, f"SELECT {value} AS value FROM ({every})")
         host = f"nullif(lower(regexp_extract(url, '{HOST}', 1)), '')"
+        domains = self._domains(database, f"SELECT DISTINCT {host} AS host FROM ({every})")
+        database.register("domains", domains)
+        _enumerate(database, "domain", "SELECT domain AS value FROM domains")
+        coded = {name: f"({value})::one_{name} AS {name}" for name, value in values.items()}
         database.execute(
-            f"CREATE TABLE hosted AS SELECT id, source, file, position, url, date, {language} AS language, kept, "
-            f"dropped_by, reasons, split_part(reasons, ',', 1) AS reason, bytes, tokens, {host} AS host{own} "
-            f"FROM ({documents(tables)})"
+            f"CREATE TABLE unsorted AS SELECT id, {coded['source']}, {coded['file']}, position, url, date, "
+            f"{coded['language']}, kept, {coded['dropped_by']}, {coded['reasons']}, {coded['reason']}, bytes, tokens, "
+            f"domains.domain::one_domain AS domain{own} "
+            f"FROM ({every}) d LEFT JOIN domains ON domains.host = {host}"
         )
-        database.register("domains", self._domains(database))
-        database.execute(
-            "CREATE TABLE listed AS SELECT row_number() OVER (ORDER BY id, file, position) - 1 AS n, hosted.*, domain "
-            "FROM hosted LEFT JOIN domains USING (host) ORDER BY n"
-        )
-        database.execute("DROP TABLE hosted")
         database.unregister("domains")
+        database.execute(
+            "CREATE TABLE listed AS SELECT row_number() OVER (ORDER BY id, file, position) - 1 AS n, * "
+            "FROM unsorted ORDER BY n"
+        )
+        database.execute("DROP TABLE unsorted")
 
     @staticmethod
-    def _domains(database: Any) -> pa.Table:
+    def _domains(database: Any, hosts: str) -> pa.Table:
         from publicsuffixlist import PublicSuffixList
 
         suffixes = PublicSuffixList()
-        hosts = [host for (host,) in database.execute("SELECT DISTINCT host FROM hosted WHERE host NOTNULL").fetchall()]
-        domains = [suffixes.privatesuffix(host) or host for host in hosts]
-        return pa.table({"host": pa.array(hosts, pa.string()), "domain": pa.array(domains, pa.string())})
+        names = [host for (host,) in database.execute(f"{hosts} ORDER BY 1").fetchall() if host is not None]
+        domains = [suffixes.privatesuffix(host) or host for host in names]
+        return pa.table({"host": pa.array(names, pa.string()), "domain": pa.array(domains, pa.string())})
 
     @cached_property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
@@ -127,7 +142,7 @@ class Listing:
     def rows(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         """All of a list, in its order: what is known of each document, without its text."""
         where, values = self._where(wanted)
-        query = f"SELECT * EXCLUDE (n, host) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
+        query = f"SELECT * EXCLUDE (n) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
         result = self.tables.duckdb.cursor().execute(query, values)
         names = [column[0] for column in result.description]
         while many := result.fetchmany(1000):
@@ -145,7 +160,6 @@ class Listing:
         signals = {name: row.pop(name) for name in self.signals}
         row["because"] = because(row["reason"], signals, self.tables.bounds) if row["reason"] else None
         row["value"] = signals[signal] if signal else None
-        row.pop("host")
         return row
 
     def _order(self, wanted: Filter) -> str:
@@ -212,6 +226,14 @@ class Listing:
 
     def _count(self, condition: str, values: list[Any]) -> int:
         return int(self.tables.tuples(f"SELECT count(*) FROM listed WHERE {condition}", values)[0][0])
+
+
+def _enumerate(database: Any, name: str, values: str) -> None:
+    """The type `one_NAME` of a column that has few values, which are in memory once: in a million rows of strings they
+    would take a gigabyte."""
+    database.execute(
+        f"CREATE TYPE one_{name} AS ENUM (SELECT DISTINCT value FROM ({values}) WHERE value NOTNULL ORDER BY value)"
+    )
 
 
 def _number(name: str, value: str) -> float:
