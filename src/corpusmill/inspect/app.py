@@ -51,6 +51,7 @@ class Inspector:
         self.listing = Listing(tables)
         self.thresholds = Thresholds(tables)
         self.review = Review(tables)
+        _ = self.listing.facets  # counted before the page can ask
         self.tracing = Trace(tables)
 
     def run(self) -> dict[str, Any]:

@@ -135,7 +135,11 @@ class Listing:
             f"SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (kept) FROM listed WHERE {where}",
             values,
         )
-        query = f"SELECT * FROM listed WHERE {where} ORDER BY {self._order(wanted)} LIMIT {PAGE} OFFSET {number * PAGE}"
+        order, first = self._order(wanted), number * PAGE
+        query = f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {PAGE} OFFSET {first}"
+        # `n` numbers the rows of the whole list, as they are stored: nothing to sort.
+        if where == "true" and order == "n":
+            query = f"SELECT * FROM listed WHERE n >= {first} AND n < {first + PAGE} ORDER BY n"
         rows = [self._row(row, wanted.signal) for row in self.tables.rows(query, values)]
         return {"rows": rows, "documents": documents, "tokens": tokens, "kept": kept, "page": number, "size": PAGE}
 
