@@ -16,7 +16,7 @@ from corpusmill.report.views import Views, documents
 
 PAGE = 25  # documents
 FACETS = 200  # values that a filter offers; others can be typed
-SEARCHES = 8  # of texts whose results are remembered
+SEARCHES = 8  # of names and texts whose results are remembered
 OUTCOMES = {  # a document that a later pass could not process has no step that drops it, and is not kept either
     "kept": "kept",
     "dropped": "dropped_by IS NOT NULL",
@@ -69,7 +69,7 @@ class Listing:
         columns = {name for number in range(len(tables.passes)) for name in tables.columns(number)}
         bounds = (bound.signal for bound in tables.bounds.values())
         self.signals: tuple[str, ...] = tuple(name for name in dict.fromkeys(bounds) if name in columns)
-        self._searched: dict[str, str] = {}  # text -> the table of the documents that have it
+        self._searched: dict[tuple[str, str], str] = {}  # what was looked for -> the table of the documents with it
         self._lock = Lock()
         labels = [f"{step}.label" for step in tables.labels if {f"{step}.label", f"{step}.score"} <= columns]
         language = identifier(labels[0]) if labels else "NULL::VARCHAR"
@@ -91,18 +91,19 @@ class Listing:
         database.register("domains", domains)
         _enumerate(database, "domain", "SELECT domain AS value FROM domains")
         coded = {name: f"({value})::one_{name} AS {name}" for name, value in values.items()}
+        # The order first, of the address alone: sorting whole rows would take twice the memory of the table.
         database.execute(
-            f"CREATE TABLE unsorted AS SELECT id, {coded['source']}, {coded['file']}, position, url, date, "
-            f"{coded['language']}, kept, {coded['dropped_by']}, {coded['reasons']}, {coded['reason']}, bytes, tokens, "
-            f"domains.domain::one_domain AS domain{own} "
-            f"FROM ({every}) d LEFT JOIN domains ON domains.host = {host}"
+            "CREATE TABLE ranks AS SELECT id, file, position, row_number() OVER (ORDER BY id, file, position) - 1 AS n "
+            f"FROM (SELECT id, {coded['file']}, position FROM ({every}))"
         )
+        rows = f"SELECT id, {', '.join(coded.values())}, position, url, date, kept, bytes, tokens, {host} AS host{own}"
+        database.execute(
+            f"CREATE TABLE listed AS SELECT n, d.* EXCLUDE (host), domains.domain::one_domain AS domain "
+            f"FROM ({rows} FROM ({every})) d LEFT JOIN domains USING (host) JOIN ranks ON ranks.id = d.id "
+            "AND ranks.file IS NOT DISTINCT FROM d.file AND ranks.position IS NOT DISTINCT FROM d.position"
+        )
+        database.execute("DROP TABLE ranks")
         database.unregister("domains")
-        database.execute(
-            "CREATE TABLE listed AS SELECT row_number() OVER (ORDER BY id, file, position) - 1 AS n, * "
-            "FROM unsorted ORDER BY n"
-        )
-        database.execute("DROP TABLE unsorted")
 
     @staticmethod
     def _domains(database: Any, hosts: str) -> pa.Table:
@@ -192,8 +193,7 @@ class Listing:
             conditions.append("dropped_by = ?")
             values.append(wanted.step)
         if wanted.name:
-            conditions.append("(contains(id, lower(?)) OR contains(lower(url), lower(?)))")
-            values += [wanted.name, wanted.name]
+            conditions.append(f"n IN (SELECT n FROM {self._with_name(wanted.name)})")
         if wanted.signal:
             column = identifier(self._known(wanted.signal))
             for name, compare in (("low", ">="), ("high", "<=")):
@@ -204,23 +204,31 @@ class Listing:
             conditions.append(f"n IN (SELECT n FROM {self._with_text(wanted.text)})")
         return " AND ".join(conditions), values
 
+    def _with_name(self, name: str) -> str:
+        """The table of the documents with this part in their id or URL."""
+        query = "SELECT n FROM listed WHERE contains(id, lower(?)) OR contains(lower(url), lower(?))"
+        return self._found(("name", name), query, [name, name])
+
     def _with_text(self, text: str) -> str:
-        """The table of the documents whose text has this part. Reads all texts, once for each part."""
+        """The table of the documents whose text has this part. Reads all texts."""
+        query = (
+            f"SELECT DISTINCT n FROM listed JOIN (SELECT id, file, position FROM ({self._texts}) "
+            "WHERE contains(lower(text), lower(?))) USING (id, file, position)"
+        )
+        return self._found(("text", text), query, [text])
+
+    def _found(self, what: tuple[str, str], query: str, values: list[str]) -> str:
+        """The table of what was looked for, once for each: a page asks for it to count it, and again to show it."""
         with self._lock:
-            if text not in self._searched:
+            if what not in self._searched:
                 if len(self._searched) == SEARCHES:
                     oldest = next(iter(self._searched))
                     self.tables.duckdb.cursor().execute(f"DELETE FROM {self._searched.pop(oldest)}")
                 table = f"search_{self._next}"
                 self._next += 1
-                self.tables.duckdb.cursor().execute(
-                    f"CREATE TABLE {table} AS SELECT DISTINCT n FROM listed JOIN "
-                    f"(SELECT id, file, position FROM ({self._texts}) WHERE contains(lower(text), lower(?))) "
-                    "USING (id, file, position)",
-                    [text],
-                )
-                self._searched[text] = table
-            return self._searched[text]
+                self.tables.duckdb.cursor().execute(f"CREATE TABLE {table} AS {query}", values)
+                self._searched[what] = table
+            return self._searched[what]
 
     _next = 0
 

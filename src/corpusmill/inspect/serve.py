@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,8 @@ def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
             server_header=False,
             timeout_graceful_shutdown=GRACE,
         )
+        # The signals of a pass take seconds to read: they are there when somebody comes to them.
+        threading.Thread(target=inspector.thresholds.read_ahead, daemon=True).start()
         begun(f"http://{HOST}:{listening.getsockname()[1]}/{token}/")
         with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
             uvicorn.Server(config).run(sockets=[listening])

@@ -88,11 +88,15 @@ class Signals:
         rules = [each for each in rules if each[1] in there and _is_number(each[3])]
         paths = tables.files.paths("signals", number)
         names = list(dict.fromkeys(signal for _, signal, _, _ in rules))
-        sample = _read(paths[:: max(1, len(paths) // SAMPLED)], names)
-        self.sliders = [
-            Slider(key, signal, drops, float(at), isinstance(at, int), _edges(sample[signal], float(at), there[signal]))
-            for key, signal, drops, at in rules
-        ]
+        self.sliders = []
+        sample = [pq.ParquetFile(path) for path in paths[:: max(1, len(paths) // SAMPLED)]]
+        for key, signal, drops, at in rules:  # one column at a time: all of them may be a gigabyte
+            parts = [file.read([signal], use_threads=False)[signal] for file in sample]
+            values = pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
+            edges = _edges(values, float(at), there[signal])
+            self.sliders.append(Slider(key, signal, drops, float(at), isinstance(at, int), edges))
+        for file in sample:
+            file.close()
         combinations = Codes()
         codes, reasons, tokens = list[list[NDArray[np.uint8]]](), list[NDArray[Any]](), list[NDArray[Any]]()
         for path in paths:
@@ -159,15 +163,15 @@ def _read(paths: Sequence[str], names: Sequence[str]) -> dict[str, pa.Array]:
     return {name: table[name].combine_chunks() for name in names}
 
 
-def _edges(values: pa.Array, threshold: float, kind: pa.DataType) -> NDArray[np.float64]:
+def _edges(values: pa.ChunkedArray, threshold: float, kind: pa.DataType) -> NDArray[np.float64]:
     """At most EDGES: quantiles, and the threshold. Values that occur often are one edge."""
-    numbers = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
-    numbers = numbers[np.isfinite(numbers)]
+    numbers = pc.cast(values, pa.float64()).to_numpy()
+    numbers = np.sort(numbers[np.isfinite(numbers)])
     if not len(numbers):
         return np.array([threshold])
-    distinct = np.unique(numbers) if len(numbers) < 1 << 22 else numbers[:0]
-    if not 0 < len(distinct) < EDGES:
-        distinct = np.quantile(numbers, np.linspace(0, 1, EDGES - 2), method="lower")
-    rounded = [float(value if pa.types.is_integer(kind) else f"{value:.{DIGITS}g}") for value in distinct]
+    chosen = numbers[np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))]
+    if len(chosen) >= EDGES:
+        chosen = numbers[np.floor(np.linspace(0, 1, EDGES - 2) * (len(numbers) - 1)).astype(np.int64)]
+    rounded = [float(value if pa.types.is_integer(kind) else f"{value:.{DIGITS}g}") for value in chosen]
     # One beyond the largest, so that a rule can be moved to where it drops all of them, or none.
     return np.unique([*rounded, threshold])[-EDGES:]

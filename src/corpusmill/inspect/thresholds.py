@@ -33,6 +33,11 @@ class Thresholds:
         ruled = {label for label, step in zip(labels(steps), steps) if rules_of(step)}
         return [stage for stage, own in self.tables.passes if ruled & set(own)]
 
+    def read_ahead(self) -> None:
+        """Read the signals of all passes."""
+        for stage in self.stages():
+            self._of(stage)
+
     def sliders(self, stage: str) -> dict[str, Any]:
         """The rules of a pass, with the edges that their sliders take, and the counts of the run."""
         signals = self._of(stage)
