@@ -3,6 +3,7 @@
 import pyarrow as pa
 import xxhash
 
+CANARY = "canary"  # the source of strings that a recipe plants
 DOCUMENT = pa.schema(
     [
         ("id", pa.string()),  # 32 hexadecimal digits, see `document_id`

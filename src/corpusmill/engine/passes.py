@@ -32,7 +32,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.batch import ABOUT, KEPT, Batch
-from corpusmill.engine.canaries import HELD, UnitWithCanaries, held, put_in
 from corpusmill.engine.careful import Careful, letters, positions_of
 from corpusmill.engine.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.limited import Limited, Taken
@@ -40,6 +39,7 @@ from corpusmill.engine.pass_documents import ROW, TEXTS
 from corpusmill.engine.pass_facts import PassFacts
 from corpusmill.engine.pass_parts import InputPieces, KeyRequest, Verdicts, write_keys
 from corpusmill.engine.pass_results import MEASURED, SPENT, TEXT_GROUPS, UnitOfPass
+from corpusmill.engine.planted import HELD, UnitWithCanaries, held, put_in
 from corpusmill.engine.text_facts import TextFacts, measure_again
 from corpusmill.engine.texts_in_place import (
     IN_PLACE,

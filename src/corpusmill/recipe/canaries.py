@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.schema import CANARY
 
-SOURCE = "canary"  # of the documents that are planted
+SOURCE = CANARY
 MOST = 10_000  # canaries of a recipe: each is compared with all others
 NUMBER = "{}"  # in a format
 

@@ -15,7 +15,8 @@ from corpusmill.storage import FileInfo, expand
 
 Documents = Literal["file", "line", "paragraph", "article"]
 PIECE_BYTES = 64 << 20
-NO_TEXT = ("latex", "mediawiki")  # readers of markup that is not HTML, which a step of a recipe takes off
+# Readers of markup that is not HTML, which a step of a recipe takes off; and of JSON lines with files beside them.
+NO_TEXT = ("dolma", "latex", "mediawiki", "redpajama")
 
 
 @dataclass(frozen=True)
