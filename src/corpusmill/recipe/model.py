@@ -16,7 +16,6 @@ from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.parts import RunSettings, Source, Written, check_made, check_name, check_seed, same_name
 from corpusmill.recipe.rows import Rows
 from corpusmill.recipe.selection import ForSources, Selection
-from corpusmill.recipe.stages import TrainingStage
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -52,7 +51,7 @@ class Recipe:
     run: RunSettings = field(default_factory=RunSettings)
     selections: Sequence[Selection | None] = ()
     canary: Sequence[Canary] = ()
-    stages: Sequence[TrainingStage] = ()
+    stages: Any = ()
     written: Written | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
