@@ -81,6 +81,7 @@ RUN, WATERFALL, REPORT = "run.json", "waterfall.json", "report.html"
 OUTPUT, STAGES, INPUTS = "output", "stages", "inputs"
 STAGES_RECORD, FINISHED, COLLECTION = "stages.json", "finished.json", "collection.json"
 CANARIES = "canaries.json"
+TRAINING = "training.json"
 FORGOTTEN, FORGET = "forgotten.json", "forget"
 RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
@@ -312,6 +313,23 @@ class RunFolder:
             storage.write_atomic(self.name_of(CANARIES), as_json(record))
         else:
             storage.remove(self.name_of(CANARIES))
+
+    def training(self) -> dict[str, Any] | None:
+        """What training.json says: the stages of training; None of a run without. Raises DamagedRecord."""
+        name = self.name_of(TRAINING)
+        if not storage.exists(name):
+            return None
+        record = read_json(name)
+        if not isinstance(record, dict) or not isinstance(record.get("stages"), list):
+            raise DamagedRecord(name, "it has no stages")
+        return record
+
+    def write_training(self, record: Mapping[str, Any] | None) -> None:
+        """None: there are no stages any more."""
+        if record is not None:
+            storage.write_atomic(self.name_of(TRAINING), as_json(record))
+        else:
+            storage.remove(self.name_of(TRAINING))
 
     @property
     def report(self) -> str:

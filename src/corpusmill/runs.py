@@ -34,6 +34,7 @@ from corpusmill.provenance.calls import COMPILING, FAILED, FINISHED, Call
 from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
+from corpusmill.recipe.stages import training_record
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.run_folder import RunFolder
@@ -249,9 +250,15 @@ def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
     for stage in plan.stages:
         if isinstance(stage.work, Publisher):
             stage.work.publish(stage.name, run, progress.results)
-    run.write_canaries(manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
+    write_manifests(run, plan, progress)
     if (wanted := forgotten.read(run)) is not None:
         forgotten.rewrite(run, frozenset(kept_of(run, wanted)))
+
+
+def write_manifests(run: RunFolder, plan: Plan, progress: Progress) -> None:
+    """What there is in the output besides documents: stages of training, canaries."""
+    run.write_training(training_record(plan.recipe))
+    run.write_canaries(manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
 
 
 def kept_of(run: RunFolder, wanted: forgotten.Forgotten) -> list[str]:

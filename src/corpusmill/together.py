@@ -37,7 +37,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.report.waterfall import waterfall
 from corpusmill.run_folder import STAGES, RunFolder
-from corpusmill.runs import DamagedOutput, is_sound, preloaded, read_back, warm_kernels, what_is_wrong
+from corpusmill.runs import DamagedOutput, is_sound, preloaded, read_back, warm_kernels, what_is_wrong, write_manifests
 from corpusmill.unit_io import Upstream
 
 LEASE = 60.0  # seconds without a sign of life after which others take a worker's units
@@ -246,6 +246,7 @@ def _publish(
     for stage in plan.stages:
         if isinstance(stage.work, Publisher):
             stage.work.publish(stage.name, output, progress.results)
+    write_manifests(run, plan, progress)
     output.remove_others()
     run.write_waterfall(flow.to_json())
     checked = read_back(run, listener)

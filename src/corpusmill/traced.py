@@ -44,25 +44,36 @@ class Traced:
 
 
 def of_step(loader: TokenLoader, step: int, rows: range | None = None) -> list[Traced]:
-    """The documents of a step's batch, row by row, without padding. The loader has one source.
+    """The documents of a step's batch, row by row, without padding.
 
     rows   of the batch; None: all
     """
-    (shards,) = loader.shards
+    return [piece for _, piece in with_shards(loader, step, rows)]
+
+
+def with_shards(loader: TokenLoader, step: int, rows: range | None = None) -> list[tuple[Shards, Traced]]:
+    """The same, each with the shards that it is in."""
+    opened = dict(zip(loader.names, loader.shards))
     drawn = loader.drawn(step).row.tolist()
     pieces = [piece for piece in loader.trace(step) if rows is None or piece.row in rows]
-    about = origins(shards, {piece.document for piece in pieces})
+    about = {
+        name: origins(shards, {piece.document for piece in pieces if piece.source == name})
+        for name, shards in opened.items()
+    }
     return [
-        Traced(
-            piece.row,
-            piece.start,
-            piece.length,
-            int(drawn[piece.row]) * loader.length + piece.start,
-            piece.document,
-            piece.offset,
-            about.get(piece.document, {}),
-            piece.sample,
-            piece.epoch,
+        (
+            opened[piece.source],
+            Traced(
+                piece.row,
+                piece.start,
+                piece.length,
+                int(drawn[piece.row]) * loader.length + piece.start,
+                piece.document,
+                piece.offset,
+                about[piece.source].get(piece.document, {}),
+                piece.sample,
+                piece.epoch,
+            ),
         )
         for piece in pieces
     ]

@@ -24,6 +24,7 @@ def check(
 ) -> None:
     """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input."""
     from corpusmill import checks
+    from corpusmill.recipe.stages import outline
 
     checked = checks.check(recipe, overrides=settings or ())
     ahead, folder = checked.ahead, checked.recipe.folder
@@ -36,9 +37,11 @@ def check(
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
         said: dict[str, Any] = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
         record |= {"only": checked.only} if checked.only else {}
+        training: dict[str, Any] = {"training": [asdict(stage) for stage in outline(checked.recipe)]}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
         said |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
         needs = {name: {"from": low, "to": high} for name, (low, high) in asdict(checked.needs).items()}
+        record |= training if checked.recipe.stages else {}
         print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | said)
         return
     print(f"{recipe}: can run")
@@ -55,6 +58,8 @@ def check(
     memory, disk = (f"{size(low)} to {size(high)}" for low, high in (checked.needs.memory, checked.needs.disk))
     print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
     print(f"         (`corpusmill plan {recipe}` measures both on a sample)")
+    for training_stage in outline(checked.recipe):
+        print(f"  training {training_stage}")
     print(f"  folder: {folder}")
     for label, remark in checked.remarks:
         print(f"  {label}: {remark}")

@@ -8,6 +8,7 @@ import typer
 
 from corpusmill.cli import plan_cost, plan_model, plan_sources, plan_stages
 from corpusmill.cli.common import Json, Settings, print_json
+from corpusmill.cli.terminal import heading
 from corpusmill.errors import InputError
 from corpusmill.tokens.budget import TWENTY, with_ratio
 
@@ -61,22 +62,30 @@ def plan(
     Compute-optimal is 20 tokens per parameter (Hoffmann et al. 2022, table 3). A smaller model trained on more tokens
     costs more to train to the same loss, and less at inference: --overtrain 10 plans that.
 
-    With a file of stages (pre-training, annealing, long context), prints the steps, rows and sources of each, and how
-    often each source is read.
+    With a run or a file of stages of training (pre-training, annealing, long context), prints the steps, rows and
+    sources of each, and how often each source is read.
 
     With a recipe, a sample of the input is processed to estimate the documents, tokens, time, memory, disk, shuffles,
-    requests and price of a full run. Items of --prices are put, get (requests), storage (a GB for a month), core (an
-    hour).
+    requests and price of a full run, and how far the tokens go in the recipe's stages of training. Items of --prices
+    are put, get (requests), storage (a GB for a month), core (an hour).
     """
-    if of is not None and of.is_file() and plan_stages.is_one(of):
+    asked = not (params is flops is tokens is None)
+    if of is not None and plan_stages.is_one(of) and not (of.is_dir() and asked):
         stages = plan_stages.planned(of)
         print_json({"stages": stages}) if json else plan_stages.show(stages)
         return
     cost = None
     if of is not None and of.is_file():
         cost = plan_cost.from_sample(of, sample, workers, settings or [], prices, most_slices)
-    if cost is not None and params is flops is tokens is None:
-        print_json({"run": cost}) if json else plan_cost.show(cost)
+    if cost is not None and not asked:
+        training = plan_stages.of_recipe(of, settings or [], cost) if of else []
+        if json:
+            print_json({"run": cost, **({"stages": training} if training else {})})
+            return
+        plan_cost.show(cost)
+        if training:
+            heading("stages of training")
+            plan_stages.show(training)
         return
     given, value = plan_model.quantity(params, flops, tokens)
     if not 0 < overtrain < math.inf:

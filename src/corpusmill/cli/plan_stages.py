@@ -7,14 +7,17 @@ from typing import Any
 
 from corpusmill.cli.terminal import heading, print_table
 from corpusmill.report.numbers import number
+from corpusmill.run_folder import TRAINING
 
 HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row", "packing", "no loss for")
 
 
 def is_one(path: Path) -> bool:
-    """Whether a file has stages for training, and is no recipe."""
+    """Whether a file has stages for training, and is no recipe; or a run has them."""
     import yaml
 
+    if path.is_dir():
+        return (path / TRAINING).is_file()
     try:
         text = path.read_text("utf-8")
         record = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
@@ -69,6 +72,30 @@ def _rules(loss: Any) -> list[str]:
     return [name for name, there in named.items() if there]
 
 
+def of_recipe(path: Path, settings: Sequence[str], cost: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each stage of a recipe: as `planned`, with the tokens that an estimate says there will be; None where only some
+    documents of a source are read, as `where` says."""
+    from corpusmill.recipe.model import Recipe
+    from corpusmill.recipe.stages import ALL, outline, parts_of
+
+    recipe = Recipe.load(path, settings)
+    tokens = {source["source"]: source["tokens"] for source in cost["sources"]}
+    tokens[ALL] = sum(each or 0 for each in tokens.values())
+    found = []
+    for one, stage in zip(outline(recipe), recipe.stages):
+        sources = {}
+        for name, share in one.shares.items():
+            there = None if stage.where else tokens.get(name)
+            epochs = one.tokens * share / there if there else None
+            sources[name] = {"share": share, "tokens": round(one.tokens * share), "there": there, "epochs": epochs}
+        rest = {name: getattr(one, name) for name in ("stage", "first_step", "steps", "tokens", "batch", "length")}
+        tokenize, _, writer = parts_of(recipe, stage)
+        rules = _rules(getattr(tokenize, "loss", None))
+        rules += [f"1 of {writer.goldfish.k} (goldfish)"] if writer.goldfish else []
+        found.append({**rest, "packing": [one.packing], "without_loss": sorted(rules), "sources": sources})
+    return found
+
+
 def show(stages: Sequence[Mapping[str, Any]]) -> None:
     """Print the stages, then the sources of each."""
     rows = [
@@ -92,8 +119,8 @@ def show(stages: Sequence[Mapping[str, Any]]) -> None:
                 name,
                 f"{source['share']:.1%}",
                 number(source["tokens"]),
-                number(source["there"]),
-                f"{source['epochs']:.2f}",
+                "–" if source["there"] is None else number(source["there"]),
+                "–" if source["epochs"] is None else f"{source['epochs']:.2f}",
             ]
             for name, source in stage["sources"].items()
         ]

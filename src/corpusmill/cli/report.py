@@ -37,6 +37,7 @@ def report(run: Folder, json: Json = False) -> None:
     from corpusmill.report.figures.scores import scores
     from corpusmill.report.figures.texts import texts
     from corpusmill.report.figures.together import PAIRS, together
+    from corpusmill.report.figures.training import training
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
 
@@ -62,6 +63,7 @@ def report(run: Folder, json: Json = False) -> None:
                 "together": [{**asdict(pair), "of_fewer": pair.of_fewer} for pair in together(tables, PAIRS)],
                 "domains": asdict(domains(tables)),
                 "duplicates_left": remaining.to_json() if remaining else None,
+                "training": [stage.to_json() for stage in training(tables)],
                 "stages": [stage.to_json() for stage in stages],
                 "leaks": [asdict(step) for step in contamination],
                 "mix": [asdict(mix) for mix in drawn],

@@ -176,6 +176,13 @@ def closing(done: "Run") -> str:
                 '  load      python -c "import corpusmill.loader as l; '
                 f"print(l.open('{place}').batch(step=0, batch_size=4)['tokens'])\""
             )
+    if run.is_local and (record := run.training()):
+        names = ", ".join(stage["name"] for stage in record["stages"])
+        lines += [
+            f"  stages    {names}",
+            '  load      python -c "from corpusmill.loader.stages import StageLoader; '
+            f"print(StageLoader('{run.place}').at(0)['tokens'])\"",
+        ]
     for label, seconds, share in time_in_functions(run):
         lines.append(f"  function  {label} took {share:.0%} of the time of the workers ({seconds:.1f} s)")
     return "\n".join(lines)

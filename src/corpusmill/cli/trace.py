@@ -7,8 +7,11 @@ import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.errors import InputError
+from corpusmill.run_folder import TRAINING
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
+    from collections.abc import Mapping, Sequence
+
     from corpusmill.shards import Shards
     from corpusmill.traced import Traced
 
@@ -48,13 +51,19 @@ def trace(
 
     Shows their origin, place in the row, and text.
 
-    The order of samples is a function of these options, so give those of the TokenLoader.
+    The order of samples is a function of these options, so give those of the TokenLoader. A run with stages of training
+    says itself what a step reads: of the options only --seed, --rank and --world count for its steps.
     """
     from corpusmill import traced
     from corpusmill.loader import TokenLoader
     from corpusmill.report.run_files import shards_of
     from corpusmill.shards import open_shards
 
+    if step is not None and row is token is None and (run / TRAINING).is_file():
+        if seq_len is not None or not shuffle:
+            raise InputError(f"{run}: its stages of training say how rows are read; leave out --seq-len, --no-shuffle")
+        _of_stages(run, step, seed, rank, world, json)
+        return
     folder = run if (run / "index.json").exists() else shards_of(run)
     shards = open_shards(folder)
     asked = [each is not None for each in (step, row, token)]
@@ -72,9 +81,32 @@ def trace(
     if json:
         print_json({"shards": str(folder), "documents": pieces})
         return
+    _show(pieces, token is None)
+
+
+def _of_stages(run: Path, step: int, seed: int, rank: int, world: int, json: bool) -> None:
+    """Print the documents of a step, which is in one of the stages of training of a run."""
+    from corpusmill import traced
+    from corpusmill.loader.stages import StageLoader
+
+    loader = StageLoader(run, seed, rank, world)
+    number, inside = loader.place(step)
+    pieces = [
+        {**_entry(shards, piece), "shards": str(shards.folder)}
+        for shards, piece in traced.with_shards(loader.loaders[number], inside)
+    ]
+    stage = loader.stages[number].name
+    if json:
+        print_json({"stage": stage, "step_in_stage": inside, "documents": pieces})
+        return
+    print(f"step {inside} of the stage {stage}\n")
+    _show(pieces)
+
+
+def _show(pieces: "Sequence[Mapping[str, Any]]", placed: bool = True) -> None:
     for entry in pieces:
         place = f"row {entry['row']}, tokens {entry['start']} to {entry['start'] + entry['length'] - 1}: "
-        print(f"{place if token is None else ''}document {entry['document']}, starting at its token {entry['offset']}")
+        print(f"{place if placed else ''}document {entry['document']}, starting at its token {entry['offset']}")
         origin = entry["about"]
         print(f"  id    {origin.get('id', 'unknown: the shards were written without tables')}")
         if origin:

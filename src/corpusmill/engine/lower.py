@@ -10,9 +10,11 @@ verdicts together with the documents:
     tokens    token ids of the kept documents
     epochs    the same of those that a mix draws more than once, time after time
     WRITER    what each writer writes: packed rows, one unit per training shard, or documents
+    FOLDER-…  `ids`, `epochs` and `documents` of a folder that stages of training read, and the folder itself
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,16 +31,19 @@ from corpusmill.engine.pass_parts import KeyRequest, Verdicts
 from corpusmill.engine.pass_results import UnitOfPass
 from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import PassInfo, Plan
-from corpusmill.engine.shards import PackRows, Stream, WriteTokens
+from corpusmill.engine.shards import PackRows, WriteTokens
+from corpusmill.engine.streams import ChooseDocuments, Stream
 from corpusmill.engine.token_ids import special_tokens
-from corpusmill.engine.tokens import EPOCHS, CountTokens, RepeatDocuments
-from corpusmill.errors import InputError
+from corpusmill.engine.tokens import EPOCHS, CountTokens, EncodeDocuments, RepeatDocuments
+from corpusmill.errors import InputError, RecipeError
 from corpusmill.keys import KeyStage
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.selection import applied
+from corpusmill.recipe.stages import new_folders
 from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
+from corpusmill.tokens.breaks import SplitAt
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Planned, Resources, Stage
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
@@ -72,7 +77,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
         in_place = False
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
     drops = {"measure_dropped": recipe.run.measure_dropped, "dropped_text": recipe.run.dropped_text}
-    encodes = tokenize is not None and any(map(_takes_tokens, recipe.write))
+    encodes = tokenize is not None and (bool(recipe.stages) or any(map(_takes_tokens, recipe.write)))
     stages: list[Stage] = []
     infos: list[PassInfo] = []
     judged: list[Verdicts] = []  # the corpus steps before the present pass
@@ -134,7 +139,17 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     names = tuple(info.stage for info in infos)
     documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
     stages += _outputs(recipe, names, documents, tokenize, mix)
+    _check_names(recipe, stages)
     return Plan(recipe, tuple(stages), tuple(infos), inputs)
+
+
+def _check_names(recipe: Recipe, stages: Sequence[Stage]) -> None:
+    """Raises RecipeError if a stage of training has the name of what a run makes."""
+    seen: set[str] = set()
+    for stage in stages:
+        if stage.name in seen:
+            raise RecipeError(f'"{stage.name}" is what a part of the run is called; rename the stage of training')
+        seen.add(stage.name)
 
 
 def _limited(recipe: Recipe) -> Limited | None:
@@ -268,19 +283,16 @@ def _outputs(
             (with_tokens if wants_tokens(writer) else texts).append(stage)
     yield from texts
     shards = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
-    if tokenize is None or not (shards or with_tokens):
+    if tokenize is None or not (shards or with_tokens or recipe.stages):
         return
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
     tokens = CountTokens(tokenize, last)
     yield Stage("tokens", tokens, last.after, tokens.units)
     yield from with_tokens
-    if not shards:
+    if not (shards or recipe.stages):
         return
-    if mix and copies:
-        verdicts = f"{mix}-verdicts"
-        again = RepeatDocuments(last, verdicts, copies)
-        yield Stage(EPOCHS, again, (*last.after, "tokens", verdicts), again.units)
-    stream = Stream(last, again=mix is not None)
+    stream, again = _stream(last, "tokens", last.texts, mix, EPOCHS)
+    yield from again
     for name, writer in shards.items():
         work: WriteTokens | PackRows
         if isinstance(writer, TokenWriter):
@@ -290,3 +302,55 @@ def _outputs(
             assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
             work = PackRows(pack, tokenize, writer, stream)
         yield Stage(name, work, stream.after, work.units)
+    yield from _training(recipe, passes, stream, tokenize, pack, mix)
+
+
+def _stream(
+    last: PassDocuments, tokens: str, ids: str, mix: str | None, epochs: str
+) -> tuple[Stream, tuple[Stage, ...]]:
+    """The stream of the documents, with those that a mix draws again; and the stage that makes these.
+
+    tokens, ids   the stages with lengths and ids
+    epochs        the name of the stage
+    """
+    if mix is None:
+        return Stream(last, tokens, ids), ()
+    verdicts = f"{mix}-verdicts"
+    again = RepeatDocuments(last, verdicts, f"{mix}.copies", tokens, ids)
+    after = tuple(dict.fromkeys((*last.after, tokens, ids, verdicts)))
+    return Stream(last, tokens, ids, epochs), (Stage(epochs, again, after, again.units),)
+
+
+def _training(
+    recipe: Recipe, passes: tuple[str, ...], stream: Stream, tokenize: Tokenize, pack: Pack | None, mix: str | None
+) -> Iterator[Stage]:
+    """The stages that write what the stages of training read, as far as no writer of the recipe does."""
+    encoded = {_encoding(tokenize, pack): stream}
+    folders = new_folders(recipe)
+    for folder in folders:
+        wanted = _encoding(folder.tokenize, folder.pack)
+        if wanted not in encoded:
+            name = f"{folder.name}-ids"
+            split_at, room = wanted[1:]
+            of = [one.source for one in folders if _encoding(one.tokenize, one.pack) == wanted]
+            sources = None if None in of else tuple(dict.fromkeys(source for source in of if source is not None))
+            encode = EncodeDocuments(folder.tokenize, tokenize, stream.before, split_at, room, sources)
+            yield Stage(name, encode, stream.before.after, encode.units)
+            encoded[wanted], again = _stream(stream.before, name, name, mix, f"{folder.name}-{EPOCHS}")
+            yield from again
+        own = encoded[wanted]
+        if folder.source is not None or folder.where:
+            where = tuple((signal, bounds.min, bounds.max) for signal, bounds in folder.where)
+            measured = passes if where else ()
+            choose = ChooseDocuments(own, folder.source, where, measured, f"{mix}.copies" if mix else None)
+            name = f"{folder.name}-documents"
+            yield Stage(name, choose, tuple(dict.fromkeys((*own.after, *measured))), choose.units)
+            own = replace(own, chosen=name)
+        work = PackRows(folder.pack, folder.tokenize, folder.writer, own)
+        yield Stage(folder.name, work, own.after, work.units)
+
+
+def _encoding(tokenize: Tokenize, pack: Pack | None) -> tuple[Tokenize, SplitAt | None, int | None]:
+    """All that the ids of documents depend on, and the places at which they may be cut."""
+    room = pack.length if pack and keeps_parts(tokenize) else None
+    return tokenize, pack.split_at if pack else None, room

@@ -13,88 +13,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.engine.documents import ROWS
 from corpusmill.engine.outputs import check_writer, link_all, publish_files
-from corpusmill.engine.pass_documents import PassDocuments
-from corpusmill.engine.token_files import IDS
-from corpusmill.engine.token_ids import read_tokens
-from corpusmill.engine.tokens import EPOCHS, IDENTITY
+from corpusmill.engine.streams import Stream
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards.layout import INDEX, Entry, table_name
 from corpusmill.shards.loss import Loss
 from corpusmill.shards.pack import UnitTokens, pack
-from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange, Totals
+from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange
 from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.sums import sha256
 from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Files, Planned, Results
+from corpusmill.units import Planned, Results
 from corpusmill.write import DocumentTokens, NeedsFullRows, RowWriter, TokenWriter, tokens_per_file
 from corpusmill.write.shards import Shards
-
-
-@dataclass(frozen=True)
-class Stream:
-    """The stream of tokens of a run: units of `tokens`, then those of `epochs` if a mix draws documents again.
-
-    before   the documents
-    again    whether there is a stage `epochs`
-    """
-
-    before: PassDocuments
-    again: bool
-
-    @property
-    def stages(self) -> tuple[str, ...]:
-        """Those whose units are the units of the stream."""
-        return ("tokens", *((EPOCHS,) if self.again else ()))
-
-    @property
-    def after(self) -> tuple[str, ...]:
-        """The stages whose files it is in."""
-        return (*self.before.after, *self.stages)
-
-    def totals(self, upstream: Upstream) -> Totals:
-        parts = [upstream.results(stage) for stage in self.stages]
-        tokens, longest = (
-            np.concatenate([part.numbers(note) if len(part) else np.empty(0, np.int64) for part in parts])
-            for note in ("tokens", "longest")
-        )
-        documents = np.concatenate([part["tokens"].rows if len(part) else np.empty(0, np.int64) for part in parts])
-        return Totals(tokens, documents, longest)
-
-    def tokens(self, upstream: Upstream, unit: int) -> UnitTokens:
-        """The tokens of a unit."""
-        path, ids = (files.path(number) for files, number in self._token_files(upstream, unit))
-        return read_tokens(upstream, path, ids)
-
-    def lengths(self, upstream: Upstream, unit: int) -> NDArray[np.int64]:
-        """(documents,) tokens of each document of a unit."""
-        (files, number), _ = self._token_files(upstream, unit)
-        return upstream.arrays(files.path(number))["lengths"]
-
-    def _token_files(self, upstream: Upstream, unit: int) -> tuple[tuple[Files, int], tuple[Files, int]]:
-        """The file of a unit's tokens, and the one with their ids."""
-        return self._at(upstream, unit, "tokens", "tokens"), self._at(upstream, unit, self.before.texts, IDS, "tokens")
-
-    def documents(self, upstream: Upstream, unit: int) -> str:
-        """The path of a unit's file of documents."""
-        files, number = self._at(upstream, unit, self.before.stage, "docs")
-        return files.path(number)
-
-    def content(self, upstream: Upstream, unit: int) -> str:
-        parts = (*self._token_files(upstream, unit), self._at(upstream, unit, self.before.stage, "docs"))
-        return ":".join(files.checksum(number) for files, number in parts)
-
-    def _at(
-        self, upstream: Upstream, unit: int, stage: str, output: str, of_epochs: str | None = None
-    ) -> tuple[Files, int]:
-        """A unit's file: the output of a stage, or of `epochs`, where it may have another name."""
-        first = len(upstream.results("tokens"))
-        if unit < first:
-            return upstream.results(stage)[output], unit
-        return upstream.results(EPOCHS)[of_epochs or output], unit - first
 
 
 @dataclass(frozen=True)
@@ -120,7 +53,7 @@ class PackRows:
         return _shard_units(self.cuts(), self.stream, upstream)
 
     def run(self, inputs: ShardRange, io: UnitIO) -> None:
-        units = {number: self.stream.tokens(io, number) for number in range(inputs.first_unit, inputs.stop_unit)}
+        units = {number: self.stream.tokens_of(io, number) for number in range(inputs.first_unit, inputs.stop_unit)}
         plan = self.cuts().plan(inputs, [unit.lengths for unit in units.values()])
         packed = pack(plan, units, self.tokenize.open().eos_id)
         report = packed.report
@@ -158,7 +91,7 @@ class PackRows:
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
         known = shards.notes.get("tokenizer")
         tokenizer = TokenizerFacts(*json.loads(known[0])) if known else TokenizerFacts.of(self.tokenize.open())
-        totals = [results[stage] for stage in self.stream.stages]
+        totals = [results[stage] for stage in self.stream.counted]
         documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))
         tokens = sum(int(part.numbers("tokens").sum()) for part in totals if len(part))
         index = make_index(
@@ -203,8 +136,7 @@ def _documents(plan: ShardPlan, stream: Stream, io: UnitIO) -> Iterator[pa.Recor
     """The documents that start in a shard, without their text."""
     for extent in plan.extents:
         row = 0
-        file = io.parquet(stream.documents(io, extent.unit))
-        for batch in file.iter_batches(ROWS, columns=IDENTITY, use_threads=False):
+        for batch in stream.about(io, extent.unit):
             first, stop = max(extent.first_document, row), min(extent.stop_document, row + len(batch))
             if first < stop:
                 yield batch.slice(first - row, stop - first)
@@ -226,7 +158,7 @@ class WriteTokens:
         return _shard_units(self.cuts(), self.stream, upstream)
 
     def run(self, inputs: ShardRange, io: UnitIO) -> None:
-        units = {unit: self.stream.tokens(io, unit) for unit in range(inputs.first_unit, inputs.stop_unit)}
+        units = {unit: self.stream.tokens_of(io, unit) for unit in range(inputs.first_unit, inputs.stop_unit)}
         plan = self.cuts().plan(inputs, [tokens.lengths for tokens in units.values()])
         files = {suffix: io.path(f"tokens{suffix}", suffix) for suffix in self.writer.suffixes}
         written = self.writer.write_tokens(_parts(plan, units), files)

@@ -76,12 +76,21 @@ class TokenIds:
         counts: NDArray[np.int64] = lengths - self._special
         return counts
 
-    def write(self) -> None:
+    def write(self, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Returns (documents,) the tokens of each.
+
+        among   (documents,) which documents were added, if not all: the others have none
+        """
         arrays = {"ids": np.concatenate([np.empty(0, self._tokenizer.dtype), *self._ids])}
         arrays["lengths"] = np.concatenate([np.empty(0, np.int64), *self._lengths])
+        if among is not None:
+            lengths = np.zeros(len(among), np.int64)
+            lengths[among] = arrays["lengths"]
+            arrays["lengths"] = lengths
         if self.split_at or keeps_parts(self.step):
             arrays["breaks"] = np.concatenate([np.empty(0, np.int64), *self._breaks])
         self.io.write_arrays(IDS, len(arrays["lengths"]), **arrays)
+        return arrays["lengths"]
 
     def _check(self, texts: pa.Array) -> None:
         """Compare ids with those of the reference, and count what was compared, and which engine was at work."""

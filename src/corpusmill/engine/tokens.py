@@ -5,22 +5,26 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.engine.documents import copies_of_kept
+from corpusmill.engine.documents import ROWS, copies_of_kept
 from corpusmill.engine.pass_documents import BYTES, CHARS, ROW, WORDS, PassDocuments
 from corpusmill.engine.pass_results import UnitOfPass
 from corpusmill.engine.token_files import IDS, ids_of
-from corpusmill.engine.token_ids import read_tokens
+from corpusmill.engine.token_ids import TokenIds, read_tokens
+from corpusmill.errors import RecipeError
 from corpusmill.models.tokenizer import Tokenizer
+from corpusmill.shards.writer import TokenizerFacts
 from corpusmill.steps import Tokenize
-from corpusmill.tokens.breaks import of_documents
+from corpusmill.tokens.breaks import SplitAt, of_documents
 from corpusmill.tokens.counts import count_ids
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned
 
 EPOCHS = "epochs"  # the stage of RepeatDocuments
 IDENTITY = ["id", "source", "file", "position", "url"]  # what a shard's table says of a document
+SAME = ("fingerprint", "vocab_size", "eos_id", "bos_id")  # of the tokenizers of all stages of training
 STATISTICS = {"words": WORDS, "characters": CHARS, "bytes": BYTES}  # of each document, and where the pass has them
 
 
@@ -79,6 +83,59 @@ def note_tokens(io: UnitIO, lengths: NDArray[np.int64]) -> None:
 
 
 @dataclass(frozen=True)
+class EncodeDocuments:
+    """Token ids of a unit's documents by a step of a stage of training, which is not that of the recipe.
+
+    like              the recipe's
+    split_at, room    of the step that packs them, see `TokenIds`
+    sources           whose documents are encoded: the others have no tokens; None: all
+
+    Writes `ids` as a pass does, and `tokens` with the lengths alone.
+    """
+
+    step: Tokenize
+    like: Tokenize
+    before: PassDocuments
+    split_at: SplitAt | None
+    room: int | None
+    sources: tuple[str, ...] | None
+
+    def units(self, upstream: Upstream) -> Iterator[Planned]:
+        for i in range(len(upstream.results(self.before.stage))):
+            yield Planned(UnitOfPass(i), self.before.content(upstream, i))
+
+    def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
+        made = TokenIds(self.step, self.split_at, self.room, io)
+        among: list[NDArray[np.bool_]] = []
+        for batch in self.before.batches(io, inputs.number, ("id", "url", "source", "text"), ROWS):
+            among.append(of_sources(batch["source"], self.sources))
+            some = batch.filter(pa.array(among[-1]))
+            if len(some):
+                made.add(some["text"].cast(pa.large_string()), some)
+        lengths = made.write(np.concatenate([np.empty(0, bool), *among]))
+        note_tokens(io, lengths)
+        io.write_arrays("tokens", len(lengths), lengths=lengths)
+
+    def check(self) -> None:
+        """Raises RecipeError if a model cannot be trained on the ids of both steps."""
+        mine, others = (TokenizerFacts.of(step.open()) for step in (self.step, self.like))
+        if differs := [name for name in SAME if getattr(mine, name) != getattr(others, name)]:
+            raise RecipeError(
+                f"a stage of training has another tokenizer than the recipe ({differs[0]} is "
+                f"{getattr(mine, differs[0])}, and {getattr(others, differs[0])} in the recipe): one model cannot be "
+                "trained on both; give them the same"
+            )
+
+
+def of_sources(column: pa.Array, sources: tuple[str, ...] | None) -> NDArray[np.bool_]:
+    """(documents,) whether a document is of one of these sources; None: all are."""
+    if sources is None:
+        return np.ones(len(column), bool)
+    among = pc.is_in(column.cast(pa.string()), pa.array(sources, pa.string()))
+    return np.asarray(among.to_numpy(zero_copy_only=False), bool)
+
+
+@dataclass(frozen=True)
 class Repetition:
     """A unit whose documents are drawn again: its number, and how often they were drawn before."""
 
@@ -93,23 +150,27 @@ class RepeatDocuments:
     before     the documents
     verdicts   the stage that drew them
     copies     the signal that says how often each document is drawn
+    tokens     the stage that has their lengths
+    ids        the stage that has their ids
     """
 
     before: PassDocuments
     verdicts: str
     copies: str
+    tokens: str
+    ids: str
 
     def units(self, upstream: Upstream) -> Iterator[Planned]:
-        results, tokens = upstream.results(self.before.stage), upstream.results("tokens")["tokens"]
-        ids = upstream.results(self.before.texts)[IDS]
+        results, tokens = upstream.results(self.before.stage), upstream.results(self.tokens)["tokens"]
+        ids = upstream.results(self.ids)[IDS]
         for time in range(1, int(upstream.results(self.verdicts).numbers("epochs").max())):
             for i in range(len(results)):
                 read = (results["docs"], results["signals"], tokens, ids)
                 yield Planned(Repetition(i, time), (*(files.checksum(i) for files in read), str(time)))
 
     def run(self, inputs: Repetition, io: UnitIO) -> None:
-        results, tokens = io.results(self.before.stage), io.results("tokens")["tokens"]
-        ids = io.results(self.before.texts)[IDS]
+        results, tokens = io.results(self.before.stage), io.results(self.tokens)["tokens"]
+        ids = io.results(self.ids)[IDS]
         signals = io.table(results["signals"].path(inputs.number), ["dropped_by", self.copies])
         again = copies_of_kept(signals, self.copies) > inputs.time
         made = read_tokens(io, tokens.path(inputs.number), ids.path(inputs.number))

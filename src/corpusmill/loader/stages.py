@@ -22,6 +22,7 @@ from corpusmill.loader.given import shown, whole
 from corpusmill.loader.rows import FIELDS, same_tokenizer
 from corpusmill.loader.tokens import FAR, MANY, Batch, Piece, TokenLoader
 
+IN_RUN = "training.json"  # in the folder of a run whose recipe has stages
 SUFFIXES = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 
 
@@ -53,7 +54,7 @@ class Stage:
 class StageLoader:
     """Batches of all stages, one after the other.
 
-    stages   a file of `read_stages`, or stages, or mappings with their fields
+    stages   a run whose recipe has stages, a file of `read_stages`, or stages, or mappings with their fields
     seed     of the order; each stage has its own order of it, so that a folder in two stages is drawn anew
     rank, world   number of this process, and of all; each stage's `batch` is divided among them
     fields, prefetch, tokenizer   as of `TokenLoader`
@@ -165,12 +166,17 @@ class StageLoader:
 
 
 def read_stages(path: str | os.PathLike[str]) -> tuple[Stage, ...]:
-    """The stages in a file: {"stages": [{"name": …, "tokens": "2B", "shards": …, "batch": …, "length": …}, …]}, as
-    JSON, or, where PyYAML is installed, as YAML. Folders that are not absolute are relative to that of the file.
+    """The stages of a run, or those in a file: {"stages": [{"name": …, "tokens": "2B", "shards": …, "batch": …,
+    "length": …}, …]}, as JSON, or, where PyYAML is installed, as YAML. Folders that are not absolute are relative to
+    that of the file.
 
     Raises ShardError if it cannot be read, or says something else.
     """
     file = Path(path)
+    if file.is_dir():
+        if not (file / IN_RUN).exists():
+            raise ShardError(f"{file}: a run without stages of training (there is no {IN_RUN}); its recipe has stages:")
+        file /= IN_RUN
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -6,12 +6,14 @@ from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.parts import RunSettings, Source
 from corpusmill.recipe.selection import Selection, for_sources
+from corpusmill.recipe.stages import TrainingStage
 
 __all__ = [
     "Recipe",
     "RunSettings",
     "Selection",
     "Source",
+    "TrainingStage",
     "check_order",
     "code_version",
     "for_sources",

@@ -11,9 +11,11 @@ import yaml
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
 from corpusmill.recipe.selection import Selection
+from corpusmill.recipe.stages import described
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
 from corpusmill.recipe.values import is_required, parameters, plain
 from corpusmill.steps.verdict import switched_off
+from corpusmill.write.shards import Shards
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
@@ -39,6 +41,9 @@ def dump(recipe: "Recipe", resolved: bool = False, shown: Callable[[str], str] |
         sections.append(("steps", _block([item(name_of(step), one) for step, one in zip(recipe.steps, said)])))
     if recipe.write:
         sections.append(("write", _block([item(name_of(writer), values(writer)) for writer in recipe.write])))
+    if recipe.stages:
+        said_of_steps = partial(_said_of_step, values)
+        sections.append(("stages", _block([_node(described(one, said_of_steps)) for one in recipe.stages])))
     if recipe.canary:
         sections.append(("canary", _block([_node(changed(one)) for one in recipe.canary])))
     if settings := values(recipe.run):
@@ -79,6 +84,14 @@ def said_of(selection: Selection | None) -> dict[str, Any]:
     """What a recipe says of the sources of a step; nothing for all of them. One name needs no list."""
     said = selection.said if selection else {}
     return {word: names[0] if len(names) == 1 else names for word, names in said.items()}
+
+
+def _said_of_step(values: Callable[[Any], dict[str, Any]], thing: Any) -> Any:
+    """A step, or the parameters of the writer of shards."""
+    said = values(thing)
+    if isinstance(thing, Shards):
+        return said
+    return {name_of(thing): said} if said else name_of(thing)
 
 
 def _said_of_source(source: Source, resolved: bool) -> Any:

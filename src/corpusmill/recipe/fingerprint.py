@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.selection import applied
+from corpusmill.recipe.stages import described
 from corpusmill.recipe.values import plain
 from corpusmill.steps import UsesCode
 
@@ -47,7 +48,8 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
     limited = {"limited": [recipe.run.limit, recipe.run.share]} if recipe.run.limited else {}
     if recipe.canary:
         chain = digest({"canary": [plain(one) for one in recipe.canary], "upstream": chain})
-    return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited})
+    stages = {"stages": [described(one, describe) for one in recipe.stages]} if recipe.stages else {}
+    return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited, **stages})
 
 
 def _files(source: "Source") -> dict[str, Any]:

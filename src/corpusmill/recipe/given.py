@@ -11,6 +11,7 @@ from corpusmill.recipe import load
 from corpusmill.recipe.parts import Source, check_made
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.recipe.selection import ForSources
+from corpusmill.recipe.stages import TrainingStage
 from corpusmill.recipe.tree import Problems
 
 PATHS = (str, PathLike)
@@ -93,6 +94,22 @@ def steps_of(given: Any) -> tuple[Any, ...]:
 def writers_of(given: Any) -> tuple[Any, ...]:
     """Writers, likewise."""
     return _things(given, "write", load.writer)
+
+
+def stages_of(given: Any) -> tuple[TrainingStage, ...]:
+    """Stages of training, likewise: values, or mappings as in YAML."""
+    listed = given if isinstance(given, Sequence) else (given,)
+    problems = Problems()
+    found: list[Any] = []
+    for index, one in enumerate(listed):
+        if isinstance(one, Mapping):
+            found.append(load.stage(one, f"stages[{index}]", problems))
+        elif isinstance(one, TrainingStage):
+            found.append(one)
+        else:
+            raise RecipeError(f"stages[{index}] is not a stage; write TrainingStage(name=…, tokens=…, batch=…)")
+    problems.check()
+    return tuple(found)
 
 
 def _things(given: Any, section: str, make: Callable[[Any, str, Problems], Any]) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from corpusmill import execute, read, steps, write
 from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.parts import RunSettings, Source
+from corpusmill.recipe.stages import TrainingStage
 from corpusmill.recipe.values import MANY, MAPPINGS, is_required, pair_value, parameters, plain
 from corpusmill.steps.describe import notes, summary
 
@@ -56,6 +57,10 @@ def recipe_schema() -> Schema:
             "read": _section("Sources. Of duplicates, the one from the earlier source is kept.", "reader"),
             "steps": _section("What is done to each document, in this order.", "step"),
             "write": _section("Output formats. The folder of the run has the kept documents in any case.", "writer"),
+            "stages": {
+                "description": "Stages of training, each with a budget, and its own mixture, row length and tokens.",
+                "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/stage"}}, {"$ref": "#/$defs/stage"}],
+            },
             "canary": {
                 "description": "Strings to plant, to find out later what a model remembers.",
                 "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/canary"}}, {"$ref": "#/$defs/canary"}],
@@ -68,6 +73,7 @@ def recipe_schema() -> Schema:
             "reader": _thing({name: _reader(read.find(name)) for name in read.names()}, reader=True),
             "step": _thing({name: _step(name) for name in steps.names()}),
             "canary": _object(Canary),
+            "stage": _stage(),
             "writer": _thing({name: _object(write.find(name)) for name in write.names()}),
         },
     }
@@ -129,6 +135,14 @@ def _step(name: str) -> Schema:
     if main := getattr(cls, "main_parameter", None):  # it may be given without its name
         kinds = schema["properties"][main]["type"]
         schema["type"] = [*schema["type"], *([kinds] if isinstance(kinds, str) else kinds)]
+    return schema
+
+
+def _stage() -> Schema:
+    schema = _object(TrainingStage)
+    step = {"$ref": "#/$defs/step"}
+    for name, of in (("tokenize", step), ("pack", step), ("shards", _object(write.find("shards")))):
+        schema["properties"][name] = {"description": schema["properties"][name]["description"]} | of
     return schema
 
 

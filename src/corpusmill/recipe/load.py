@@ -1,5 +1,6 @@
 """A recipe from YAML: strict, with all problems reported together, each with its line."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +15,15 @@ from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.selection import ForSources, Selection, applied
+from corpusmill.recipe.stages import PARTS, TrainingStage
 from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand, in_yaml, tree_of, wrong
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
+from corpusmill.steps import Pack, Tokenize
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
 SOURCE = ("paths", "source", "subset", "split", "root", "exclude")  # keys of a source that are not its reader's
-KEYS = ("name", "seed", *SECTIONS, "canary", "run")
+KEYS = ("name", "seed", *SECTIONS, "stages", "canary", "run")
 OF_SOURCES = ("only", "except")  # every step takes them: the sources that it applies to
 T = TypeVar("T")
 Overrides = str | Sequence[str] | Mapping[str, Any]
@@ -140,6 +143,8 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
     if "run" in tree.entries:
         run = _run(tree.entries["run"], problems) or _folder_alone(tree.entries["run"])
     canary = _canaries(tree, problems)
+    nodes = _stage_nodes(tree, problems)
+    training = [stage_of(node, problems) for node in nodes]
     written = {section: _things(tree, section, problems) for section in SECTIONS}
     classes = {section: [_find(thing, section, problems) for thing in things] for section, things in written.items()}
     made: dict[str, list[Any]] = {"read": _sources(written["read"], classes["read"], problems)}
@@ -157,7 +162,9 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
         for section, parts in made.items()
     }
     chosen = [selection for selection, step in zip(selections, made["steps"]) if step is not None]
-    sections = Sections(name, seed, right["read"], right["steps"], right["write"], run, chosen, canary)
+    sections = Sections(
+        name, seed, right["read"], right["steps"], right["write"], run, chosen, canary, [one for one in training if one]
+    )
     if problems:
         names = [source.source for source in right["read"]]
         applies = {
@@ -196,6 +203,63 @@ def _canaries(tree: Table, problems: Problems) -> list[Canary]:
         else:
             problems.add(node.at, f"canary is a mapping, as in: canary: {{made: 10, copies: 100}}; got {found(node)}")
     return [one for one in made if one is not None]
+
+
+def _stage_nodes(tree: Table, problems: Problems) -> Sequence[Node]:
+    """The stages of training, as they are written. A single one needs no list."""
+    if "stages" not in tree.entries:
+        return ()
+    value = tree.entries["stages"].value
+    nodes = value.items if isinstance(value, Items) else (value,)
+    for node in nodes:
+        if not isinstance(node, Table):
+            example = "stages: [{name: pretrain, tokens: 2B, batch: 256}]"
+            problems.add(node.at, f"a stage is a mapping, as in {example}; got {found(node)}")
+    return [node for node in nodes if isinstance(node, Table)]
+
+
+def stage_of(node: Node, problems: Problems) -> TrainingStage | None:
+    """A stage of training; None where it is wrong, with all problems added."""
+    assert isinstance(node, Table)
+    made: dict[str, Any] = {}
+    wrong = False
+    for key in (key for key in PARTS if key in node.entries):
+        entry = node.entries[key]
+        section, kind = ("write", Pack) if key == "shards" else ("steps", Tokenize if key == "tokenize" else Pack)
+        if key == "shards":
+            thing: Thing | None = Thing(entry.at, 0, "shards", entry.value)
+        else:
+            thing = _thing(entry.value, 0, "step", problems)
+        cls = _find(thing, section, problems) if thing else None
+        one = None
+        if thing and cls:
+            one = make(cls, thing.name, thing.at, _parameters(thing, cls, section, problems), problems)
+        if one is not None and key != "shards" and not isinstance(one, kind):
+            problems.add(entry.at, f'{key} of a stage is a step {key}/…, got "{thing.name if thing else ""}"')
+            one = None
+        wrong = wrong or one is None
+        made[key] = one
+    rest = {key: entry for key, entry in node.entries.items() if key not in PARTS}
+    before = len(problems.all)
+    said = rest["name"].value if "name" in rest else None
+    name = f'stage "{said.text:.100}"' if isinstance(said, Scalar) and said.text else "a stage"
+    stage = make(TrainingStage, name, node.at, rest, problems)
+    if stage is None or wrong or len(problems.all) > before:
+        return None
+    try:
+        whole: TrainingStage = replace(stage, **made)
+        return whole
+    except RecipeError as error:
+        problems.add(node.at, f"{name}: {error}")
+        return None
+
+
+def stage(written: Any, where: str, problems: Problems) -> TrainingStage | None:
+    """A stage of training as a recipe writes it, in Python; its steps may be values. None where it is wrong."""
+    made = {key for key in PARTS if dataclasses.is_dataclass(written.get(key))}
+    node = tree_of({key: value for key, value in written.items() if key not in made}, At(where))
+    one = stage_of(node, problems)
+    return replace(one, **{key: written[key] for key in made}) if one else None
 
 
 def _folder_alone(entry: Entry) -> RunSettings:
@@ -424,9 +488,10 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
     """The tree with one setting replaced or added, as `--set` does.
 
     setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER` (also without
-               `steps.`), `write.LABEL.PARAMETER` or `read.SOURCE.PARAMETER`, with the labels of `labels` and the names
-               of sources; deeper parts of a parameter follow after more dots. The value is read as in a recipe; if it
-               begins with [, {, " or ' it is YAML, otherwise plain text, so *.gz needs no quotes
+               `steps.`), `write.LABEL.PARAMETER`, `read.SOURCE.PARAMETER` or `stages.NAME.PARAMETER`, with the labels
+               of `labels` and the names of sources and stages; deeper parts of a parameter follow after more dots. The
+               value is read as in a recipe; if it begins with [, {, " or ' it is YAML, otherwise plain text, so *.gz
+               needs no quotes
 
     Raises RecipeError if there is nothing of that key. A wrong parameter or value is reported by `build`, as if it were
     written in the recipe, with `--set SETTING` as its place.
@@ -451,6 +516,8 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
         near = did_you_mean(top, [*KEYS, *steps_of]) or "."
         has = f". Its steps: {', '.join(steps_of)}" if steps_of else ""
         raise wrong(at, f'a recipe has no key "{top}"{near} It takes: {", ".join(KEYS)}{has}.')
+    if top == "stages" and rest:
+        return _put_in_stage(tree, rest, value, at)
     if top not in SECTIONS:
         if (top == "run") != bool(rest):
             wants = "run.PARAMETER, as in run.workers=4" if top == "run" else f"{top} alone"
@@ -518,6 +585,27 @@ def _put(table: Table, path: Sequence[str], value: Node, at: At) -> Table:
             raise wrong(at, f'"{key}" is {found(inside)}, which has no "{rest[0]}" inside; set all of it')
         value = _put(inside, rest, value, at)
     return replace(table, entries={**table.entries, key: Entry(at, value)})
+
+
+def _put_in_stage(tree: Table, path: Sequence[str], value: Node, at: At) -> Table:
+    """The recipe with a parameter of a stage of training set."""
+    entry = tree.entries.get("stages")
+    nodes = () if entry is None else entry.value.items if isinstance(entry.value, Items) else (entry.value,)
+    named = {
+        name.value.text: index
+        for index, node in enumerate(nodes)
+        if isinstance(node, Table) and (name := node.entries.get("name")) and isinstance(name.value, Scalar)
+    }
+    if len(path) < 2:
+        raise wrong(at, f"the key must be stages.NAME.PARAMETER, as in stages.{next(iter(named), 'pretrain')}.batch=64")
+    if entry is None or path[0] not in named:
+        has = f"It has: {', '.join(named)}." if named else "It has none."
+        raise wrong(at, f'the recipe has no stage "{path[0]}"{did_you_mean(path[0], named) or "."} {has}')
+    index = named[path[0]]
+    stage = nodes[index]
+    assert isinstance(stage, Table)
+    listed = Items(entry.value.at, (*nodes[:index], _put(stage, path[1:], value, at), *nodes[index + 1 :]))
+    return replace(tree, entries={**tree.entries, "stages": Entry(entry.at, listed)})
 
 
 def _put_in_thing(node: Node, section: str, path: Sequence[str], value: Node, at: At) -> Table:

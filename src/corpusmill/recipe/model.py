@@ -10,7 +10,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
-from corpusmill.recipe.given import sources_of, steps_of, writers_of
+from corpusmill.recipe.given import sources_of, stages_of, steps_of, writers_of
 from corpusmill.recipe.load import Overrides, parse, read_text, settings
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.parts import RunSettings, Source, Written, check_made, check_name, check_seed, same_name
@@ -34,6 +34,7 @@ class Recipe:
     selections
             which sources each step applies to, None for all: beside the steps, which know nothing of sources
     canary  strings that are planted, see `recipe.canaries`
+    stages  of training, see `recipe.stages`; as values or as in YAML
 
     written
             the text that it was loaded from; None of one made in Python, and of `dataclasses.replace`
@@ -50,10 +51,16 @@ class Recipe:
     run: RunSettings = field(default_factory=RunSettings)
     selections: Sequence[Selection | None] = ()
     canary: Sequence[Canary] = ()
+    stages: Any = ()
     written: Written | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for section, given in (("read", sources_of), ("steps", steps_of), ("write", writers_of)):
+        for section, given in (
+            ("read", sources_of),
+            ("steps", steps_of),
+            ("write", writers_of),
+            ("stages", stages_of),
+        ):
             object.__setattr__(self, section, given(getattr(self, section)))
         object.__setattr__(self, "canary", (self.canary,) if isinstance(self.canary, Canary) else tuple(self.canary))
         self._take_selections()

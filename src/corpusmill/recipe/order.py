@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.parts import Sections
 from corpusmill.recipe.selection import applied
+from corpusmill.recipe.stages import check_stages, parts_of
 from corpusmill.recipe.tree import At, Node, Problems, Table
 from corpusmill.recipe.values import parameters
-from corpusmill.steps import ChecksRecipe, keeps_parts
+from corpusmill.steps import ChecksRecipe, Tokenize, keeps_parts
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
@@ -94,7 +96,27 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
         *missed(recipe, parts),
     ]:
         problems.add(place(tree, part), f"{part.name} {message}")
+    for number, message in (*check_stages(recipe), *_of_tokens(recipe)):
+        problems.add(stage_place(tree, number), f'stage "{recipe.stages[number].name}": {message}')
     problems.check()
+
+
+def _of_tokens(recipe: "Recipe | Sections") -> list[tuple[int, str]]:
+    """The number of each stage of training whose tokens and rows do not fit together, and why."""
+    said = []
+    if not any(isinstance(step, Tokenize) for step in recipe.steps):
+        return []
+    for number, stage in enumerate(recipe.stages):
+        try:
+            tokenize, pack, writer = parts_of(recipe, stage)
+        except (TypeError, RecipeError):  # of its length, which `check_stages` says
+            continue
+        own = [tokenize] if pack is None else [tokenize, pack]
+        steps = [Part("steps", index, name_of(step), type(step)) for index, step in enumerate(own)]
+        parts = [*steps, Part("write", 0, name_of(writer), type(writer))]
+        variant = Sections("", 0, [], own, [writer], recipe.run, [None] * len(own), [])
+        said += [(number, f"{part.name} {message}") for part, message in cuts_parts(variant, parts)]
+    return said
 
 
 def gives_pages(reader: Any) -> bool:
@@ -168,6 +190,15 @@ def place(tree: Node | None, part: Part) -> At:
         section = tree.entries[part.section].value
         return getattr(section, "items", (section,))[part.index].at
     return At(f"{part.section}[{part.index}]")
+
+
+def stage_place(tree: Node | None, number: int) -> At:
+    """The place of a stage of training in the text of the recipe."""
+    if isinstance(tree, Table) and "stages" in tree.entries:
+        section = tree.entries["stages"].value
+        nodes: Sequence[Node] = getattr(section, "items", (section,))
+        return nodes[number].at
+    return At(f"stages[{number}]")
 
 
 def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:

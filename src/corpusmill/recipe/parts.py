@@ -17,6 +17,7 @@ from corpusmill.read import ReadCounts, files_at, is_whole
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
+from corpusmill.recipe.stages import TrainingStage
 from corpusmill.storage import printable, selected
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -229,6 +230,7 @@ class Sections(NamedTuple):
     run: RunSettings
     selections: list[Selection | None]
     canary: list[Canary]
+    stages: Sequence[TrainingStage] = ()
 
 
 def home(path: str) -> str:

@@ -37,6 +37,7 @@ from corpusmill.report.page import (
     time,
     together,
     tokens,
+    training,
 )
 from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import RunFolder
@@ -60,6 +61,7 @@ SECTIONS = (  # anchor, title, section
     ("lost", "Skipped and unreadable records", lost.section),
     ("tokens", "Tokens", tokens.section),
     ("rows", "Training rows", packing.section),
+    ("training", "Stages of training", training.section),
     ("recipe", "Recipe", recipe.section),
     ("time", "Time and memory", time.section),
 )

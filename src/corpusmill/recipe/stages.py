@@ -1,0 +1,314 @@
+"""Training in stages: `stages:` in a recipe. Each has a budget, and its own mixture, row length and tokens.
+
+    stages:
+      - {name: pretrain, tokens: 2B, batch: 256, mix: {web: 3, code: 1}}
+      - {name: anneal, tokens: 200M, batch: 256, where: {quality.score: {min: 0.8}}}
+      - {name: long, tokens: 100M, batch: 32, pack: {pack/best_fit: {length: 16384}}}
+
+A run writes the shards that the stages read, each once, and `training.json`, which `corpusmill.loader.stages` reads.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.steps import Pack, Tokenize
+from corpusmill.write.shards import Shards
+
+if TYPE_CHECKING:
+    from corpusmill.recipe.model import Recipe
+    from corpusmill.recipe.parts import Sections
+
+SUFFIXES = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+ALL = "all"  # sources, as they come
+PARTS = ("tokenize", "pack", "shards")  # of a stage: a step, a step, the parameters of a writer
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """From `min` to `max`, both included; one that is not given bounds nothing."""
+
+    min: float | None = None
+    max: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.min is None and self.max is None:
+            raise RecipeError("where: give min, max, or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise RecipeError(f"where: nothing is from {self.min} to {self.max}; min is the smaller one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStage:
+    """A part of training, with rows of its own: pre-training, annealing, long context.
+
+    Steps follow each other through all stages, and a batch is a function of the seed and the global step; see
+    `corpusmill.loader.stages.StageLoader`. Shards that several stages read in the same way are written once.
+
+    tokenize   the step that makes its tokens, of the same tokenizer as that of the recipe's; that one if not given
+    pack       the step that makes its rows; that of the recipe if not given
+    shards     parameters of the writer `shards`, such as goldfish; those of the recipe's if not given
+    """
+
+    name: str  # of the stage, and of the folders that are written for it
+    tokens: int | float | str  # budget, as 2000000000 or 2B: as many whole steps as it has room for
+    batch: int  # rows in a step of all ranks together
+    mix: tuple[tuple[str, float], ...] = ()  # {source: weight}, weights in rows; all sources as they come if empty
+    where: tuple[tuple[str, Bounds], ...] = ()  # {signal: {min, max}}: only documents within all bounds
+    length: int | None = None  # tokens in a row; that of the step that packs if not given
+    tokenize: Any = None
+    pack: Any = None
+    shards: Any = None
+
+    def __post_init__(self) -> None:
+        for pairs in ("mix", "where"):
+            given = getattr(self, pairs)
+            object.__setattr__(self, pairs, tuple(given.items()) if isinstance(given, Mapping) else tuple(given))
+        if not NAME.fullmatch(self.name) or len(self.name) > 100:
+            raise RecipeError(
+                f"the name of a stage is that of a folder, which {self.name!r:.120} cannot be; use letters, digits, - "
+                "and _"
+            )
+        _ = self.budget  # complain now
+        if self.batch < 1:
+            raise RecipeError(f"batch is a number of rows from 1, got {self.batch}")
+        if self.length is not None and self.length < 1:
+            raise RecipeError(f"length is a number of tokens from 1, got {self.length}")
+        if not all(0 < weight < math.inf for _, weight in self.mix):
+            raise RecipeError(f"mix is {{source: weight}}, with weights above 0; got {dict(self.mix)}")
+        if self.length is not None and self.pack is not None:
+            raise RecipeError(f"give the length in pack: {name_of(self.pack)}: {{length: {self.length}}}")
+
+    @property
+    def budget(self) -> int:
+        """`tokens` as a number. Raises RecipeError if it is none."""
+        text = str(self.tokens).strip()
+        number, unit = (text[:-1], SUFFIXES[text[-1].lower()]) if text[-1:].lower() in SUFFIXES else (text, 1)
+        try:
+            budget = round(float(number.replace("_", "")) * unit)
+        except (ValueError, OverflowError):
+            budget = 0
+        if not 0 < budget < 1 << 60:
+            raise RecipeError(f"tokens is a number from 1, as 2000000000, 2B or 1.5T; got {self.tokens!r:.60}")
+        return budget
+
+
+class Folder(NamedTuple):
+    """Shards that stages read.
+
+    name       of the folder of output; the writer `shards` of the recipe has it, if that one writes the same
+    source     whose documents they are of; None: of all
+    where      signals, and the bounds of the documents
+    """
+
+    name: str
+    tokenize: Any
+    pack: Any | None
+    writer: Shards
+    source: str | None
+    where: tuple[tuple[str, Bounds], ...]
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """All but the name."""
+        return self[1:]
+
+
+class Reads(NamedTuple):
+    """What a stage reads: folders with their weights in rows, and the length of these."""
+
+    stage: TrainingStage
+    folders: Mapping[str, float]
+    length: int | None
+
+
+def reads(recipe: "Recipe | Sections") -> tuple[list[Folder], list[Reads]]:
+    """The folders that the stages of a recipe read, the first that names it giving each its name; and what each stage
+    reads. A recipe that `check_stages` takes."""
+    parts = _parts(recipe)
+    folders: dict[tuple[Any, ...], Folder] = {}
+    for label, writer in zip(labels(recipe.write), recipe.write):
+        if isinstance(writer, Shards):
+            own = Folder(label, parts["tokenize"], parts["pack"], writer, None, ())
+            folders.setdefault(own.content, own)
+    there = set(labels(recipe.write))
+    found = []
+    for stage in recipe.stages:
+        tokenize, pack, writer = parts_of(recipe, stage)
+        weights: dict[str, float] = {}
+        wanted: Sequence[tuple[str | None, float]] = stage.mix or ((None, 1.0),)
+        for source, weight in wanted:
+            name = _free(stage.name if source is None else f"{stage.name}-{_plain(source)}", there)
+            folder = Folder(name, tokenize, pack, writer, source, stage.where)
+            kept = folders.setdefault(folder.content, folder)
+            there.add(kept.name)
+            weights[kept.name] = weight
+        found.append(Reads(stage, weights, stage.length or getattr(pack, "length", None)))
+    return list(folders.values()), found
+
+
+def new_folders(recipe: "Recipe") -> list[Folder]:
+    """The folders that are written for stages alone."""
+    own = set(labels(recipe.write))
+    return [folder for folder in reads(recipe)[0] if folder.name not in own]
+
+
+def parts_of(recipe: "Recipe | Sections", stage: TrainingStage) -> tuple[Any, Any | None, Shards]:
+    """The steps that make the tokens and rows of a stage, and the writer of its shards."""
+    own = _parts(recipe)
+    pack = own["pack"] if stage.pack is None else stage.pack
+    if stage.length is not None and pack is not None and not recut(pack):
+        pack = replace(pack, length=stage.length)
+    return stage.tokenize or own["tokenize"], pack, stage.shards or own["shards"]
+
+
+def recut(pack: Any) -> bool:
+    """Whether rows of any length can be read of what a step packs."""
+    return bool(pack.method == "concat" and pack.split_at is None)
+
+
+def _parts(recipe: "Recipe | Sections") -> dict[str, Any]:
+    kinds: dict[str, tuple[type[Any], Iterable[Any]]] = {
+        "tokenize": (Tokenize, recipe.steps),
+        "pack": (Pack, recipe.steps),
+        "shards": (Shards, recipe.write),
+    }
+    found = {name: next((one for one in some if isinstance(one, kind)), None) for name, (kind, some) in kinds.items()}
+    return found | {"shards": found["shards"] or Shards()}
+
+
+def _plain(source: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", source).strip("-.") or "source"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def check_stages(recipe: "Recipe | Sections") -> list[tuple[int, str]]:
+    """The number of each stage that cannot be, and why."""
+    said = []
+    own = _parts(recipe)
+    sources = [source.source for source in recipe.read]
+    names: set[str] = set()
+    for number, stage in enumerate(recipe.stages):
+        if stage.name in names:
+            said.append((number, f'another stage is named "{stage.name}"; give this one a name of its own'))
+        names.add(stage.name)
+        for source, _ in stage.mix:
+            if source not in sources:
+                near = did_you_mean(source, sources) or "."
+                said.append((number, f'there is no source "{source}"{near} There are: {", ".join(sources)}.'))
+        if own["tokenize"] is None:
+            said.append((number, "a stage is of tokens, and no step makes them; add tokenize/bpe as the last step"))
+            continue
+        if stage.pack is None and own["pack"] is None and stage.length is None:
+            said.append((number, "no step packs, and the stage has no length of rows; give it length, or pack"))
+        pack = stage.pack or own["pack"]
+        if stage.length is not None and pack is not None and not recut(pack):
+            try:
+                replace(pack, length=stage.length)
+            except (TypeError, RecipeError) as error:
+                said.append((number, f"length: {name_of(pack)}: {error}"))
+    return said
+
+
+def described(stage: TrainingStage, value: Any) -> dict[str, Any]:
+    """A stage as nothing but text, numbers, lists and dicts.
+
+    value   says the same of a step or writer
+    """
+    said: dict[str, Any] = {}
+    for each in dataclasses.fields(TrainingStage):
+        given = getattr(stage, each.name)
+        if each.name in PARTS:
+            said |= {} if given is None else {each.name: value(given)}
+        elif each.name == "where":
+            said |= {each.name: {signal: _said(one) for signal, one in given}} if given else {}
+        elif each.name == "mix":
+            said |= {each.name: dict(given)} if given else {}
+        elif given is not None:
+            said[each.name] = given
+    return said
+
+
+def _said(bounds: Bounds) -> dict[str, float]:
+    return {name: value for name, value in (("min", bounds.min), ("max", bounds.max)) if value is not None}
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A stage as far as its recipe tells.
+
+    first_step   the number of its first step, over all stages
+    tokens       of all its steps
+    length       tokens in a row
+    packing      the method
+    shares       source -> its share of the rows; "all" where the sources are as they come
+    folders      the folder of output of each of these
+    """
+
+    stage: str
+    first_step: int
+    steps: int
+    tokens: int
+    batch: int
+    length: int
+    packing: str
+    shares: Mapping[str, float]
+    folders: tuple[str, ...]
+
+    def __str__(self) -> str:
+        of = ", ".join(f"{source} {share:.0%}" for source, share in self.shares.items())
+        rows = f"{self.batch:,d} rows of {self.length:,d} tokens"
+        return f"{self.stage}: {self.steps:,d} steps from {self.first_step:,d} on, of {rows}: {of}"
+
+
+def outline(recipe: "Recipe") -> list[Outline]:
+    """The stages of a recipe, in order."""
+    found: list[Outline] = []
+    first = 0
+    for one in reads(recipe)[1]:
+        stage, length = one.stage, one.length
+        assert length is not None  # as `check_stages` has seen
+        steps = max(1, stage.budget // (stage.batch * length))
+        total = sum(one.folders.values())
+        names = [source for source, _ in stage.mix] or [ALL]
+        shares = {name: weight / total for name, weight in zip(names, one.folders.values())}
+        pack = parts_of(recipe, stage)[1]
+        method = pack.method if pack else "concat"
+        tokens = steps * stage.batch * length
+        folders = tuple(one.folders)
+        found.append(Outline(stage.name, first, steps, tokens, stage.batch, length, method, shares, folders))
+        first += steps
+    return found
+
+
+def training_record(recipe: "Recipe") -> dict[str, Any] | None:
+    """What `training.json` says, as `corpusmill.loader.stages.read_stages` takes it; None of a recipe without
+    stages."""
+    if not recipe.stages:
+        return None
+    rows: Sequence[Reads] = reads(recipe)[1]
+    return {
+        "stages": [
+            {
+                "name": one.stage.name,
+                "tokens": one.stage.budget,
+                "shards": {f"output/{folder}": weight for folder, weight in one.folders.items()},
+                "batch": one.stage.batch,
+                **({} if one.length is None else {"length": one.length}),
+            }
+            for one in rows
+        ]
+    }
