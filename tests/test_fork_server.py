@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -20,7 +21,7 @@ steps:
 @pytest.fixture
 def started(monkeypatch):
     found: list[str] = []
-    monkeypatch.setattr(fork_server, "start", found.append)
+    monkeypatch.setattr(fork_server, "start", lambda preload, here: found.append(preload))
     return found
 
 
@@ -67,3 +68,61 @@ def test_a_folder_for_temporary_files_may_be_deep(tmp_path):
     )
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(deep)}, check=True)
     assert not list(deep.iterdir())
+
+
+ONE = """
+import os, sys, time
+from corpusmill.execute import warm_start
+
+def seen(pipe):
+    server = open(f"/proc/{os.getppid()}/cmdline", "rb").read()
+    pipe.send((server, "decimal" in sys.modules, sorted(map(int, os.listdir("/proc/self/fd")))))
+
+if __name__ == "__main__":
+    held = open(__file__)
+    warm_start.start(["decimal", "no_such_module"], here=True)
+    from multiprocessing import forkserver
+    context = warm_start.context()
+    mine, its = context.Pipe()
+    worker = context.Process(target=seen, args=(its,))
+    worker.start()
+    server, loaded, files = mine.recv()
+    worker.join()
+    print(server == open("/proc/self/cmdline", "rb").read(), loaded, worker.exitcode, len(files) < 12)
+    print(forkserver._forkserver._forkserver_pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the server is not a copy")
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_server_of_a_process_with_one_worker_is_a_copy_of_it_and_ends_with_it(tmp_path, killed):
+    script = tmp_path / "one.py"
+    script.write_text(ONE)
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as driver:
+        assert driver.stdin
+        assert driver.stdout
+        assert driver.stdout.readline() == "True True 0 True\n"
+        server = int(driver.stdout.readline())
+        os.kill(server, 0)
+        if killed:
+            driver.kill()
+        driver.stdin.close()
+        driver.wait(60)
+        assert driver.stdout.read() == ""  # which ends when the copy has ended, too
+    with pytest.raises(ProcessLookupError):
+        for _ in range(600):
+            os.kill(server, 0)
+            time.sleep(0.1)
+
+
+def test_a_process_with_threads_makes_no_copy(tmp_path):
+    script = tmp_path / "threads.py"
+    code = ONE.replace(
+        "    held =", "    import threading\n    threading.Thread(target=time.sleep, args=(5,)).start()\n    held ="
+    )
+    script.write_text(code)
+    done = subprocess.run([sys.executable, str(script)], input="", capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False True 0")

@@ -1,6 +1,7 @@
 """The process that workers are forked from: it imports once, and early, what all of them need, and nothing else."""
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import pickle
@@ -8,6 +9,7 @@ import re
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from multiprocessing import util
@@ -33,21 +35,57 @@ def context() -> Any:
     return multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
 
 
-def start(preload: Sequence[str]) -> None:
+def start(preload: Sequence[str], here: bool = False) -> None:
     """Have the server import these modules while the caller goes on, a second and more; it ignores Ctrl-C. Nothing
-    happens where it runs already, or where there is none."""
+    happens where it runs already, or where there is none.
+
+    here   import them in this process, and let the server be a copy of it: a second of processor less, and no sooner
+           done. For a process that has one worker, has imported little and has no thread yet; where it has one, the
+           server starts as usual
+    """
     if os.name == "nt":
         return
     from multiprocessing import forkserver, resource_tracker
 
     context().set_forkserver_preload(list(preload))
     resource_tracker.ensure_running()  # it would unblock the signal, if the fork server had to start it
+    copied = here and hasattr(os, "fork") and sys.platform == "linux" and threading.active_count() == 1
+    if copied:
+        for name in preload:
+            with contextlib.suppress(ImportError):  # as the server does
+                importlib.import_module(name)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what it starts with, it keeps
     try:
-        forkserver.ensure_running()
+        with _copied() if copied else contextlib.nullcontext():
+            forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     _hold_sockets()
+
+
+@contextlib.contextmanager
+def _copied() -> Iterator[None]:
+    """What `multiprocessing` starts meanwhile with `python -c CODE` is a copy of this process that carries out CODE."""
+
+    def spawn(path: Any, args: Sequence[Any], passfds: Sequence[int]) -> int:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if pid := os.fork():
+            return pid
+        try:
+            for fd in [int(each.name) for each in Path("/proc/self/fd").iterdir()]:
+                if fd > 2 and fd not in passfds:
+                    with contextlib.suppress(OSError):
+                        os.close(fd)
+            exec(args[-1], {})
+        finally:
+            os._exit(0)
+
+    before, util.spawnv_passfds = util.spawnv_passfds, spawn
+    try:
+        yield
+    finally:
+        util.spawnv_passfds = before
 
 
 @cache
@@ -88,8 +126,8 @@ def leave_if_imported_by_worker() -> None:
         raise SystemExit(1)
 
 
-def start_for(recipe: Path, settings: Sequence[str]) -> None:
-    """Start the server with what a recipe seems to need, before anything is imported to read it.
+def start_for(recipe: Path, settings: Sequence[str], here: bool = False) -> None:
+    """Start the server with what a recipe seems to need, before anything is imported to read it. `here` as of `start`.
 
     Steps and readers are looked for by their names. What is not found so is imported by the workers, and a server for a
     recipe that runs otherwise, or that is wrong, ends with this process.
@@ -103,7 +141,8 @@ def start_for(recipe: Path, settings: Sequence[str]) -> None:
     steps = [(path, f"{path.parent.name}/{path.stem}") for path in sorted(PACKAGE.glob("steps/*/[!_]*.py"))]
     readers = [(path, f"{path.stem}:") for path in sorted(PACKAGE.glob("read/[!_]*.py"))]
     named = [path for path, name in steps + readers if name in text]
-    start([".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in named] + [ENGINE])
+    modules = [".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in named]
+    start([*modules, ENGINE], here)
 
 
 def is_probably_finished(recipe: Path, folder: str | None) -> bool:
