@@ -45,7 +45,7 @@ class ShardFiles:
         the index says."""
         if entry.number not in self._tokens:
             path = self.folder / self.index.tokens_name(entry.number)
-            self.check_size(entry)
+            self.check_size(entry.number, entry.tokens)
             if not entry.tokens:  # nothing can be mapped
                 return np.empty(0, stored(self.index.dtype))
             try:
@@ -71,17 +71,17 @@ class ShardFiles:
         self._check(name, entry.table_xxh3_128)
         return self.folder / name
 
-    def check_size(self, entry: Entry) -> None:
-        """Raises ShardError unless the file of tokens is there and as large as the index says."""
-        file, width = self.folder / self.index.tokens_name(entry.number), stored(self.index.dtype).itemsize
+    def check_size(self, shard: int, tokens: int) -> None:
+        """Raises ShardError unless the file of a shard is there, and has the size of so many tokens."""
+        file, width = self.folder / self.index.tokens_name(shard), stored(self.index.dtype).itemsize
         try:
             size = file.stat().st_size
         except (OSError, ValueError) as error:
             raise _missing(file, error) from error
-        if size != entry.tokens * width:
+        if size != tokens * width:
             raise ShardError(
-                f"{file}: has {size} bytes, the index says {entry.tokens * width} ({entry.tokens} tokens of {width} "
-                "bytes). It was truncated or changed; copy it again."
+                f"{file}: has {size} bytes, the index says {tokens * width} ({tokens} tokens of {width} bytes). It was "
+                "truncated or changed; copy it again."
             )
 
     def check_there(self) -> None:
