@@ -4,11 +4,11 @@
 
 Each case is a process of its own. Of 10 to 10,000 shards the rows of each are the same few, so that the files are small
 and real, and everything is opened as in training: one folder; the same without `index.entries`, as earlier versions
-wrote it; a mixture of two; three stages of such mixtures. Processor seconds are those of the process, memory what its
-peak grows by. "All there" is the listing that finds a missing file, between the first batch and the second. 10^12 rows
-do not fit a disk: the order is computed for that many, of the first eight samples and the last eight, which is all that
-depends on their number. Beside it what a shuffled list of the rows takes, as `numpy.random.permutation` makes it, where
-it fits.
+wrote it; a mixture of two (here the same by two names); three stages of such mixtures. Processor seconds are those of
+the process, memory what its peak grows by. "All there" is the listing that finds a missing file, between the first
+batch and the second. 10^12 rows do not fit a disk: the order is computed for that many, of the first eight samples and
+the last eight, which is all that depends on their number. Beside it what a shuffled list of the rows takes, as
+`numpy.random.permutation` makes it, where it fits.
 """
 
 import json
