@@ -3,9 +3,12 @@
     python -m benchmarks.speed.first_batch
 
 Each case is a process of its own. Of 10 to 10,000 shards the rows of each are the same few, so that the files are small
-and real, and everything is opened as in training. 10^12 rows do not fit a disk: the order is computed for that many, of
-the first eight samples and the last eight, which is all that depends on their number. Beside it what a shuffled list of
-the rows takes, as `numpy.random.permutation` makes it, where it fits.
+and real, and everything is opened as in training: one folder; the same without `index.entries`, as earlier versions
+wrote it; a mixture of two (here the same by two names); three stages of such mixtures. Processor seconds are those of
+the process, memory what its peak grows by. "All there" is the listing that finds a missing file, between the first
+batch and the second. 10^12 rows do not fit a disk: the order is computed for that many, of the first eight samples and
+the last eight, which is all that depends on their number. Beside it what a shuffled list of the rows takes, as
+`numpy.random.permutation` makes it, where it fits.
 """
 
 import json
@@ -17,7 +20,7 @@ from pathlib import Path
 SHARDS = (10, 100, 1_000, 10_000)
 ROWS = (10**3, 10**6, 10**9, 10**12)
 LENGTH, PER_SHARD = 64, 8  # tokens in a row, rows in a shard
-REPEATS = 3
+REPEATS = 5
 
 # Not ru_maxrss, in which a child begins with what its parent had.
 PEAK = """
@@ -28,15 +31,26 @@ def peak():
 FOLDER = """
 import json, sys, time
 from corpusmill.loader import TokenLoader
+from corpusmill.loader.stages import StageLoader
+kind, one, other = sys.argv[1:]
+mixture = {one: 0.75, other: 0.25}
+stages = [{"name": f"s{i}", "tokens": 10**6, "shards": mixture, "batch": 8} for i in range(3)]
 before = peak()
-begin = time.perf_counter()
-loader = TokenLoader(sys.argv[1], batch_size=8, seed=1)
-opened = time.perf_counter()
+begin, cpu = time.perf_counter(), time.process_time()
+if kind == "stages":
+    loader = StageLoader(stages, seed=1)
+else:
+    loader = TokenLoader(mixture if kind == "mixture" else one, batch_size=8, seed=1)
+opened, opened_cpu = time.perf_counter(), time.process_time()
 next(iter(loader))
 done = time.perf_counter()
 after = peak()
-print(json.dumps([opened - begin, done - opened, (after - before) / 1024]))
+for each in getattr(loader, "loaders", [loader]):
+    each.check_there()
+there = time.perf_counter()
+print(json.dumps([opened - begin, opened_cpu - cpu, done - opened, (after - before) / 1024, there - done]))
 """
+KINDS = ("folder", "earlier folder", "mixture", "stages")
 ORDER = """
 import json, sys, time
 import numpy as np
@@ -64,15 +78,22 @@ print(json.dumps([time.perf_counter() - begin, 0, (peak() - before) / 1024]))
 
 
 def main() -> None:
-    print("shards   rows of 64   open          first batch   memory")
+    print("                 shards   rows of 64   open      processor   first batch   memory      all there")
     with tempfile.TemporaryDirectory() as place:
-        for shards in SHARDS:
-            folder = made(Path(place) / str(shards), shards)
-            opened, batch, memory = median(FOLDER, str(folder))
-            print(
-                f"{shards:>6,}   {shards * PER_SHARD:>10,}   {opened:8.3f} s   {batch:10.4f} s   {memory:6.1f} MiB",
-                flush=True,
-            )
+        folders = {shards: made(Path(place) / str(shards), shards) for shards in SHARDS}
+        for kind in KINDS:
+            for shards, folder in folders.items():
+                mapped, away = folder / "index.entries", folder / "away"
+                if kind == "earlier folder" and mapped.exists():
+                    mapped.rename(away)
+                opened, cpu, batch, memory, there = median(FOLDER, kind, str(folder), f"{folder}/.")
+                if away.exists():
+                    away.rename(mapped)
+                print(
+                    f"{kind:>14}   {shards:>6,}   {shards * PER_SHARD:>10,}   {1e3 * opened:5.1f} ms   "
+                    f"{1e3 * cpu:6.1f} ms   {1e3 * batch:8.1f} ms   {memory:6.1f} MiB   {1e3 * there:6.1f} ms",
+                    flush=True,
+                )
     print("\nrows                  8 first     8 last      memory     a shuffled list of them")
     for rows in ROWS:
         first, last, memory = median(ORDER, str(rows))
@@ -101,16 +122,15 @@ def made(folder: Path, shards: int) -> Path:
     return folder
 
 
-def median(program: str, argument: str) -> tuple[float, float, float]:
+def median(program: str, *arguments: str) -> list[float]:
     """Of several processes, after one that warms the file system."""
     found = []
     for _ in range(REPEATS + 1):
         done = subprocess.run(
-            [sys.executable, "-c", PEAK + program, argument], capture_output=True, text=True, check=True
+            [sys.executable, "-c", PEAK + program, *arguments], capture_output=True, text=True, check=True
         )
         found.append(json.loads(done.stdout))
-    first, second, third = (sorted(column)[REPEATS // 2] for column in zip(*found[1:]))
-    return first, second, third
+    return [sorted(column)[REPEATS // 2] for column in zip(*found[1:])]
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def of_row(shards: Shards, row: int, seq_len: int | None = None, shard: int | No
     Raises ShardError if there is no such row, or rows have no length.
     """
     rows = Rows(shards, seq_len)
-    edges = np.cumsum([0, *(entry.tokens for entry in shards.index.shards)]).tolist()
+    edges = shards.edges.tolist()
     if shard is not None:
         _check_shard(shards, shard)
         tokens = edges[shard + 1] - edges[shard]
@@ -130,7 +130,7 @@ def of_token(shards: Shards, shard: int, token: int) -> Traced:
             f"{entries[shard].tokens - 1} of it."
         )
     _check_shard(shards, shard, f"token {token} of ")
-    at = sum(entry.tokens for entry in entries[:shard]) + token
+    at = int(shards.edges[shard]) + token
     place = shards.document_at(at)
     if place is None:
         raise ShardError(f"{shards.folder}: token {token} of shard {shard} is padding, not part of a document.")

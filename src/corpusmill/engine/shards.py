@@ -17,7 +17,8 @@ from corpusmill.engine.outputs import check_writer, link_all, publish_files
 from corpusmill.engine.streams import Stream
 from corpusmill.errors import RecipeError
 from corpusmill.run_folder import RunFolder
-from corpusmill.shards.layout import INDEX, Entry, table_name
+from corpusmill.shards.entries import index_files
+from corpusmill.shards.layout import Entry, table_name
 from corpusmill.shards.loss import Loss
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange
@@ -105,7 +106,8 @@ class PackRows:
             has_rows=self.pack is not None,
             loss=Loss.from_json(json.loads(shards.notes["loss"][0])) if "loss" in shards.notes else None,
         )
-        run.write_output(name, INDEX, index.to_bytes())
+        for file, content in index_files(index).items():
+            run.write_output(name, file, content)
 
     def _loss(self) -> Loss | None:
         """Which tokens have no loss: by what made them, and by the writer."""

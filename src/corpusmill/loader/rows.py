@@ -38,7 +38,7 @@ class Rows:
             raise ShardError(f"{shards.folder}: the shards hold no tokens.")
         self.shards = shards
         self.length: int = length or shards.row_length
-        self._edges = np.cumsum([0, *(entry.tokens for entry in shards.index.shards)])
+        self._edges = shards.edges
 
     def __len__(self) -> int:
         """The number of rows; the last may be filled with padding."""

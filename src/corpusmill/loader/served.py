@@ -69,16 +69,16 @@ def rows_of(rows: Rows, document: int) -> Int64s:
 def _shards_of(shards: Shards, document: int) -> list[tuple[int, int]]:
     """The shards that may hold a document, by number and first token: that in which it begins, and the next ones."""
     entries = shards.index.shards
-    edges = np.cumsum([0, *(entry.tokens for entry in entries)]).tolist()
-    ranges = [(entry.first_document, entry.first_document + entry.documents) for entry in entries]
-    begin = next((number for number, (first, stop) in enumerate(ranges) if first <= document < stop), None)
-    if begin is None:
+    first = shards.index.column("first_document")
+    holding = np.flatnonzero((first <= document) & (document < first + shards.index.column("documents")))
+    if not len(holding):
         last = shards.index.documents - shards.index.discarded_documents - 1
         raise ShardError(f"{shards.folder}: no document {document}; the shards hold 0 to {last}.")
+    begin = int(holding[0])
     stop = begin + 1
     while stop < len(entries) and (shards.runs(stop).document == document).any():
         stop += 1
-    return [(shard, edges[shard]) for shard in range(begin, stop)]
+    return [(shard, int(shards.edges[shard])) for shard in range(begin, stop)]
 
 
 def _taken(loader: "TokenLoader", sample: int) -> int | None:

@@ -134,6 +134,8 @@ class StageLoader:
                 batch = next(batches)
                 self.step += 1
                 yield batch
+                for any_stage in self.loaders:  # what is missing in the last one is missed now, not weeks later
+                    any_stage.check_there()
 
     def state_dict(self) -> dict[str, Any]:
         """The progress of training in a few numbers, independent of the world size."""

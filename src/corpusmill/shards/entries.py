@@ -1,0 +1,98 @@
+"""`index.entries`: the content of index.json in a form that is mapped, not parsed, so that opening 10,000 shards takes
+no longer than opening ten. FORMAT.md is the contract. Needs NumPy and xxhash only.
+
+It is written before index.json and holds its checksum. Where it is not there, is damaged, or is of another index.json,
+as between the two writes, index.json is read.
+"""
+
+import json
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import xxhash
+
+from corpusmill.errors import ShardError
+from corpusmill.shards.layout import INDEX, RECORD, Entries, Index
+
+ENTRIES = "index.entries"
+FEWEST = 64  # shards: of fewer, index.json is read in a millisecond, and nothing is written
+MAGIC = b"CMINDEX1"
+HEADER = 64  # bytes: magic, shards, bytes of JSON, zero; checksums of index.json and of all that follows
+SUM = 16  # bytes
+BLOCK = 1 << 18  # bytes read and hashed at a time: larger ones would be the memory that opening takes
+
+
+def index_files(index: Index) -> dict[str, bytes]:
+    """The files of an index, in the order in which they are to be written: index.json is last."""
+    content = index.to_bytes()
+    entries = entries_of(content) if len(index.shards) >= FEWEST else None
+    return ({} if entries is None else {ENTRIES: entries}) | {INDEX: content}
+
+
+def entries_of(content: bytes) -> bytes | None:
+    """The file beside an index.json of this content; None if that can have none, as it is no index or says what cannot
+    be in the file."""
+    try:
+        index = Index.from_bytes(content, Path(INDEX))
+        shards = Entries.of(index.shards)
+    except (ShardError, ValueError, TypeError, OverflowError):
+        return None
+    if shards != index.shards:  # a checksum in capitals, for example
+        return None
+    facts = json.dumps(index.facts(), ensure_ascii=False).encode()
+    facts += b" " * (-len(facts) % 8)  # what follows is aligned
+    body = facts + shards.edges.astype("<i8").tobytes() + shards.records.tobytes()
+    sizes = np.array([len(shards), len(facts), 0], "<i8").tobytes()
+    head = MAGIC + sizes + xxhash.xxh3_128_digest(content)
+    return head + xxhash.xxh3_128_digest(head + body) + body
+
+
+def open_index(folder: Path) -> Index:
+    """The index of a folder, its shards mapped if `index.entries` is of it. Raises ShardError as `Index.read` does."""
+    return mapped_index(folder) or Index.read(folder / INDEX)
+
+
+def mapped_index(folder: Path) -> Index | None:
+    """The index as `index.entries` has it; None if that is not there, is damaged, or is not of this index.json."""
+    try:
+        with (folder / ENTRIES).open("rb") as file:
+            head = file.read(HEADER)
+            if len(head) < HEADER or head[: len(MAGIC)] != MAGIC:
+                return None
+            count, facts, _ = np.frombuffer(head, "<i8", 3, len(MAGIC)).tolist()
+            of_index, of_all = head[-2 * SUM : -SUM], head[-SUM:]
+            if _digest(file, head[:-SUM]) != of_all:
+                return None
+            with (folder / INDEX).open("rb") as index:
+                if _digest(index) != of_index:
+                    return None
+            # The file that was read, also if another one has its name by now.
+            held = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except OSError:
+        return None
+    edges, records = HEADER + facts, HEADER + facts + 8 * (count + 1)
+    shards = Entries(held[edges:records].view("<i8"), held[records:].view(RECORD))
+    return Index.of(json.loads(held[HEADER:edges].tobytes()), shards)
+
+
+def problems(folder: Path) -> Iterator[str]:
+    """What is wrong with `index.entries`, if it is there."""
+    path = folder / ENTRIES
+    try:
+        if path.exists() and path.read_bytes() != entries_of((folder / INDEX).read_bytes()):
+            yield (
+                f"{path}: does not say what {INDEX} says: it is damaged, or of another {INDEX}. Remove it: shards are "
+                "read without it, and opened more slowly."
+            )
+    except OSError as error:
+        yield f"{path}: cannot be read ({error.strerror}). Remove it: shards are read without it."
+
+
+def _digest(file: BinaryIO, begin: bytes = b"") -> bytes:
+    digest = xxhash.xxh3_128(begin)
+    while block := file.read(BLOCK):
+        digest.update(block)
+    return digest.digest()
