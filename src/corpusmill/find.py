@@ -23,6 +23,7 @@ from corpusmill.engine.text_index import ABOUT, DOCUMENTS, INDEX, STAGE, index_p
 from corpusmill.errors import InputError
 from corpusmill.execute import cpus
 from corpusmill.loader import Served, TokenLoader
+from corpusmill.loader.stages import StageLoader
 from corpusmill.recipe.canaries import SOURCE
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
@@ -277,11 +278,14 @@ def find_canaries(index: TextIndex) -> list[FoundCanary]:
 def served(run: str | os.PathLike[str] | RunFolder, ids: Collection[str], **settings: Any) -> dict[str, list[Served]]:
     """id -> the batches that hold some of the document, in order of steps; none of one that is not in the shards.
 
-    settings   of the TokenLoader; of `epochs`, one if not given
+    settings   of the TokenLoader; of `epochs`, one if not given. A run with stages of training says itself how they are
+               read: of `seed` and `world` alone
 
     Raises InputError if the run has no shards.
     """
     files = RunFiles(run)
+    if files.folder.is_local and files.folder.training():
+        return StageLoader(files.folder.path, settings.get("seed", 0), 0, settings.get("world", 1)).served(ids)
     if files.shards is None:
         raise InputError(f"{files.folder.place}: the run wrote no training shards, so no training step has served it.")
     loader = TokenLoader(files.shards, **settings)

@@ -16,6 +16,7 @@ from corpusmill.engine import inputs
 from corpusmill.errors import CorpusmillError, RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.find import served
 from corpusmill.loader.stages import StageLoader
 from corpusmill.models.tokenizer import load
 from corpusmill.recipe.json_schema import recipe_schema
@@ -26,6 +27,7 @@ from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.tokenize.bpe import Bpe
+from corpusmill.traced import with_shards
 from corpusmill.write.shards import Goldfish, Shards
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
@@ -130,6 +132,20 @@ def test_the_loader_takes_the_run(done):
     prefix = loader.at(18)
     assert not prefix["loss_mask"][prefix["position_ids"] < 3].any()  # "URL: …" has no loss, in this stage alone
     assert loader.at(0)["loss_mask"].mean() > 0.9
+
+
+def test_the_steps_of_a_document_are_those_that_read_it(done):
+    loaders = [StageLoader(done, seed=3, rank=rank, world=2) for rank in range(2)]
+    everything = kept(done)
+    read: dict[str, set[tuple[int, int]]] = {id: set() for id in everything}
+    for rank, loader in enumerate(loaders):
+        for step in range(len(loader)):
+            number, inside = loader.place(step)
+            for _, piece in with_shards(loader.loaders[number], inside):
+                read[piece.about["id"]].add((step, rank))
+    found = served(str(done), list(everything), seed=3, world=2)
+    assert {id: {(one.step, one.rank) for one in batches} for id, batches in found.items()} == read
+    assert max(len({step for step, _ in steps}) for steps in read.values()) > 1
 
 
 def bytes_of(place: Path) -> dict[str, bytes]:

@@ -178,7 +178,7 @@ def _print_canaries(planted: list["FoundCanary"], served: dict[str, list["Served
 def _print_served(served: dict[str, list["Served"]]) -> None:
     for name, batches in served.items():
         if not batches:
-            print(f"{name}  is not in the training shards")
+            print(f"{name}  is in no training step")
             continue
         listed = ", ".join(f"{one.step} (rank {one.rank}, row {one.row})" for one in batches[:SHOWN])
         more = f" and {number(len(batches) - SHOWN)} more" if len(batches) > SHOWN else ""

@@ -20,6 +20,7 @@ from typing import Any
 from corpusmill.errors import ShardError, did_you_mean
 from corpusmill.loader.given import shown, whole
 from corpusmill.loader.rows import FIELDS, same_tokenizer
+from corpusmill.loader.served import Served
 from corpusmill.loader.tokens import FAR, MANY, Batch, Piece, TokenLoader
 
 IN_RUN = "training.json"  # in the folder of a run whose recipe has stages
@@ -121,6 +122,19 @@ class StageLoader:
         """The documents of a step's batch of this rank."""
         number, inside = self.place(step)
         return self.loaders[number].trace(inside)
+
+    def served(self, ids: Collection[str]) -> dict[str, list[Served]]:
+        """id -> the batches of all stages that hold some of the document, in order of steps, which are counted over all
+        stages; none of one that no stage reads. Raises ShardError if shards were written without tables."""
+        found: dict[str, list[Served]] = {each: [] for each in ids}
+        for one, steps, end in zip(self.loaders, self.steps, self._ends):
+            for name, rows, share in zip(one.names, one.rows, one.order.shares):
+                drawn = steps * one.batch_size * one.world * share / sum(one.order.shares)
+                epochs = int(drawn / max(len(rows), 1)) + 2
+                for each, numbers in rows.shards.numbers_of(ids).items():
+                    batches = one.served(numbers, name, epochs)
+                    found[each] += [b._replace(step=end - steps + b.step) for b in batches if b.step < steps]
+        return {each: sorted(batches) for each, batches in found.items()}
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches from the state on, to the end of the last stage. The state counts a batch as soon as it is
