@@ -25,6 +25,7 @@ import corpusmill
 from corpusmill.errors import InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
 from corpusmill.inspect.blind import ROUND, agreement
+from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import Span, marks, parts
 from corpusmill.inspect.sliders import NONE, Slider
 from corpusmill.loader import TokenLoader
@@ -508,7 +509,10 @@ def test_tokens_are_marked_by_characters_and_only_where_they_are_those_of_the_te
 def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):
     drawn = api("round", stage="pass-1")
     assert len(drawn) == ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)
-    assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "text", "stage"}
+    assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "stage"}
+    for each in drawn:
+        shown = api("text", **{name: each[name] for name in ("stage", "id", "file", "position")})["text"]
+        assert shown == "".join(part for part, _ in api("document", id=each["id"])["parts"])
     dropped = {row["id"] for page in (0, 1) for row in api("documents", outcome="dropped", page=page)["rows"]}
     steps = {"gopher_quality", "fineweb"}
     assert api("agreement")["agreement"] == []
@@ -540,13 +544,15 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
         api("mark", {**place, "id": "0" * 32, "mark": "keep"})
     with pytest.raises(InputError, match='no pass "pass-7"'):
         api("round", stage="pass-7")
+    with pytest.raises(InputError, match="has no text of a document with the id"):
+        api("text", stage="pass-1", id="0" * 32, file="", position=0)
 
 
 def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):
     from corpusmill.inspect.blind import Review
 
     copy = Path(shutil.copytree(made_run(), tmp_path / "run"))
-    review = Review(RunTables(copy))
+    review = Review(Listing(RunTables(copy)))
     mark = {"id": "a", "file": "f", "position": 1, "stage": "pass-1", "mark": "keep", "kept": True, "reasons": []}
     review.path.write_text(json.dumps(mark) + '\n{"id": "b', "utf-8")
     assert [one["id"] for one in review.marks()] == ["a"]

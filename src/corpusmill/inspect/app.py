@@ -50,7 +50,7 @@ class Inspector:
         self.tables = tables
         self.listing = Listing(tables)
         self.thresholds = Thresholds(tables)
-        self.review = Review(tables)
+        self.review = Review(self.listing)
         _ = self.listing.facets  # counted before the page can ask
         self.tracing = Trace(tables)
 
@@ -98,6 +98,10 @@ class Inspector:
     def round(self, given: Mapping[str, str]) -> list[dict[str, Any]]:
         return self.review.round(given.get("stage", ""))
 
+    def text(self, given: Mapping[str, str]) -> dict[str, str]:
+        id, file, position = _address(given)
+        return {"text": self.review.text(given.get("stage", ""), id, file, _whole(position, "position"))}
+
     def mark(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         stage, id, file = (str(asked.get(name, "")) for name in ("stage", "id", "file"))
         position = _whole(str(asked.get("position", "")), "position")
@@ -116,8 +120,8 @@ def app(inspector: Inspector, token: str) -> Starlette:
         "document": inspector.document,
         "pair": inspector.pair,
     }
-    asked |= {"sliders": inspector.sliders, "round": inspector.round, "agreement": inspector.agreement}
-    asked |= {"trace": inspector.trace}
+    asked |= {"sliders": inspector.sliders, "trace": inspector.trace}
+    asked |= {"round": inspector.round, "text": inspector.text, "agreement": inspector.agreement}
     asked |= {"run": lambda _: inspector.run()}
     told = {
         "estimate": inspector.estimate,
