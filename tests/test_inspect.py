@@ -24,13 +24,15 @@ from hypothesis import strategies as st
 import corpusmill
 from corpusmill.errors import InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
-from corpusmill.inspect.blind import ROUND, agreement
+from corpusmill.inspect.blind import ROUND, Review, agreement
 from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import Span, marks, parts
 from corpusmill.inspect.sliders import NONE, Slider
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
 from corpusmill.recipe.model import Recipe
+from corpusmill.report import samples
+from corpusmill.report.explain import history
 from corpusmill.report.rule_counts import rule_counts
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import visible
@@ -39,7 +41,7 @@ from corpusmill.shards import open_shards
 from corpusmill.steps import C4
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.steps.verdict import COMPARE
-from made_run import HOSTILE, HOSTILE_URL, SHORT, made_run, records
+from made_run import HOSTILE, HOSTILE_URL, SHORT, made_corpus, made_run, records
 
 pytest.importorskip("starlette", reason="the extra inspect is not installed")
 TOKEN = "t0ken"
@@ -548,9 +550,38 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
         api("text", stage="pass-1", id="0" * 32, file="", position=0)
 
 
-def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):
-    from corpusmill.inspect.blind import Review
+@pytest.mark.parametrize("texts", ["all", "sample", "none"])
+def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path, monkeypatch, texts):
+    """As the files of the pass have them, in the order of their ids, with those left out that have a mark."""
+    monkeypatch.setattr("corpusmill.engine.dropped.EXAMPLES", 1)
+    monkeypatch.setattr("corpusmill.engine.dropped.SAMPLED", 3)
+    run = corpusmill.run(
+        made_corpus(), overrides=[f"run.dropped_text={texts}"], folder=tmp_path / "run", executor=Serial()
+    )
+    tables = RunTables(run.folder)
+    review = Review(Listing(tables))
+    for number, (stage, _) in enumerate(tables.passes):
+        marked: set[str] = set()
+        while True:
+            sides = []
+            for kind in ("docs", "dropped"):
+                stored = samples.draw(tables, kind, [number], 1000)
+                sides.append([each["id"] for each in stored if each["text"] is not None and each["id"] not in marked])
+            few = min(ROUND, *map(len, sides))
+            most = ROUND // 2 if few >= ROUND // 2 else ROUND - few
+            drawn = review.round(stage)
+            assert [each["id"] for each in drawn] == sorted(id for side in sides for id in side[:most])
+            if not drawn:
+                break
+            for each in drawn:
+                place = each["id"], each["file"], each["position"]
+                assert review.text(stage, *place) == visible(history(tables, *place).text)
+                review.mark(stage, *place, "keep")
+                marked.add(each["id"])
+        assert texts == "none" or len(marked) > ROUND or number > 0
 
+
+def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):
     copy = Path(shutil.copytree(made_run(), tmp_path / "run"))
     review = Review(Listing(RunTables(copy)))
     mark = {"id": "a", "file": "f", "position": 1, "stage": "pass-1", "mark": "keep", "kept": True, "reasons": []}

@@ -108,7 +108,9 @@ def questions(server: Server, rounds: int) -> Iterator[tuple[str, float, list[fl
     gone = [each["id"] for i in range(4) for each in server.get("documents", outcome="dropped", page=i)[1]["rows"]]
     yield timed("a kept document, with its marks", CLICK, lambda i: server.get("document", id=draw.choice(kept))[0])
     yield timed("a dropped document, with its marks", CLICK, lambda i: server.get("document", id=draw.choice(gone))[0])
-    copies = server.get("documents", reason="minhash.near_copy")[1]["rows"]
+    reasons = dict(facets["reason"])
+    of = next((reason for reason in ("minhash.near_copy", "exact.exact_copy") if reason in reasons), "")
+    copies = server.get("documents", reason=of)[1]["rows"] if of else []
     if copies:
         yield timed("a duplicate pair", CLICK, lambda i: server.get("pair", id=draw.choice(copies)["id"])[0])
 

@@ -101,7 +101,10 @@ class Listing:
             f"FROM (SELECT id, {coded['file']}, position, filename::one_path AS path "
             f"FROM ({tables.table('signals', 0, place=True)}))"
         )
-        rows = f"SELECT id, {', '.join(coded.values())}, position, url, date, kept, bytes, tokens, {host} AS host{own}"
+        # What is looked for in URLs is in either case, and most of them are in lower case as they are.
+        lower_url = "CASE WHEN url <> lower(url) THEN lower(url) END AS lower_url"
+        rows = f"SELECT id, {', '.join(coded.values())}, position, url, {lower_url}, date, kept, bytes, tokens, "
+        rows += f"{host} AS host{own}"
         database.execute(
             f"CREATE TABLE listed AS SELECT n, path, d.* EXCLUDE (host), domains.domain::one_domain AS domain "
             f"FROM ({rows} FROM ({every})) d LEFT JOIN domains USING (host) JOIN ranks ON ranks.id = d.id "
@@ -142,17 +145,21 @@ class Listing:
             values,
         )
         order, first = self._order(wanted), number * PAGE
-        query = f"SELECT * EXCLUDE (path) FROM listed WHERE {where} ORDER BY {order} LIMIT {PAGE} OFFSET {first}"
+        shown, wanted_rows = "SELECT * EXCLUDE (path, lower_url) FROM listed", f"{where} ORDER BY {order}"
+        query = f"{shown} WHERE {wanted_rows} LIMIT {PAGE} OFFSET {first}"
+        if wanted.name or wanted.text:  # joined with what was found, whole rows would be sorted
+            numbers = f"SELECT n FROM listed WHERE {wanted_rows} LIMIT {PAGE} OFFSET {first}"
+            query = f"{shown} WHERE n IN ({numbers}) ORDER BY {order}"
         # `n` numbers the rows of the whole list, as they are stored: nothing to sort.
         if where == "true" and order == "n":
-            query = f"SELECT * EXCLUDE (path) FROM listed WHERE n >= {first} AND n < {first + PAGE} ORDER BY n"
+            query = f"{shown} WHERE n >= {first} AND n < {first + PAGE} ORDER BY n"
         rows = [self._row(row, wanted.signal) for row in self.tables.rows(query, values)]
         return {"rows": rows, "documents": documents, "tokens": tokens, "kept": kept, "page": number, "size": PAGE}
 
     def rows(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         """All of a list, in its order: what is known of each document, without its text."""
         where, values = self._where(wanted)
-        query = f"SELECT * EXCLUDE (n, path) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
+        query = f"SELECT * EXCLUDE (n, path, lower_url) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
         result = self.tables.duckdb.cursor().execute(query, values)
         names = [column[0] for column in result.description]
         while many := result.fetchmany(1000):
@@ -221,7 +228,7 @@ class Listing:
 
     def _with_name(self, name: str) -> str:
         """The table of the documents with this part in their id or URL."""
-        query = "SELECT n FROM listed WHERE contains(id, lower(?)) OR contains(lower(url), lower(?))"
+        query = "SELECT n FROM listed WHERE contains(id, lower(?)) OR contains(coalesce(lower_url, url), lower(?))"
         return self._found(("name", name), query, [name, name])
 
     def _with_text(self, text: str) -> str:
