@@ -24,12 +24,15 @@ from hypothesis import strategies as st
 import corpusmill
 from corpusmill.errors import InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
-from corpusmill.inspect.blind import ROUND, agreement
+from corpusmill.inspect.blind import ROUND, Review, agreement
+from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import Span, marks, parts
 from corpusmill.inspect.sliders import NONE, Slider
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
 from corpusmill.recipe.model import Recipe
+from corpusmill.report import samples
+from corpusmill.report.explain import history
 from corpusmill.report.rule_counts import rule_counts
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import visible
@@ -38,7 +41,7 @@ from corpusmill.shards import open_shards
 from corpusmill.steps import C4
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.steps.verdict import COMPARE
-from made_run import HOSTILE, HOSTILE_URL, SHORT, made_run, records
+from made_run import HOSTILE, HOSTILE_URL, SHORT, made_corpus, made_run, records
 
 pytest.importorskip("starlette", reason="the extra inspect is not installed")
 TOKEN = "t0ken"
@@ -508,7 +511,10 @@ def test_tokens_are_marked_by_characters_and_only_where_they_are_those_of_the_te
 def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):
     drawn = api("round", stage="pass-1")
     assert len(drawn) == ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)
-    assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "text", "stage"}
+    assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "stage"}
+    for each in drawn:
+        shown = api("text", **{name: each[name] for name in ("stage", "id", "file", "position")})["text"]
+        assert shown == "".join(part for part, _ in api("document", id=each["id"])["parts"])
     dropped = {row["id"] for page in (0, 1) for row in api("documents", outcome="dropped", page=page)["rows"]}
     steps = {"gopher_quality", "fineweb"}
     assert api("agreement")["agreement"] == []
@@ -540,13 +546,44 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
         api("mark", {**place, "id": "0" * 32, "mark": "keep"})
     with pytest.raises(InputError, match='no pass "pass-7"'):
         api("round", stage="pass-7")
+    with pytest.raises(InputError, match="has no text of a document with the id"):
+        api("text", stage="pass-1", id="0" * 32, file="", position=0)
+
+
+@pytest.mark.parametrize("texts", ["all", "sample", "none"])
+def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path, monkeypatch, texts):
+    """As the files of the pass have them, in the order of their ids, with those left out that have a mark."""
+    monkeypatch.setattr("corpusmill.engine.dropped.EXAMPLES", 1)
+    monkeypatch.setattr("corpusmill.engine.dropped.SAMPLED", 3)
+    run = corpusmill.run(
+        made_corpus(), overrides=[f"run.dropped_text={texts}"], folder=tmp_path / "run", executor=Serial()
+    )
+    tables = RunTables(run.folder)
+    review = Review(Listing(tables))
+    for number, (stage, _) in enumerate(tables.passes):
+        marked: set[str] = set()
+        while True:
+            sides = []
+            for kind in ("docs", "dropped"):
+                stored = samples.draw(tables, kind, [number], 1000)
+                sides.append([each["id"] for each in stored if each["text"] is not None and each["id"] not in marked])
+            few = min(ROUND, *map(len, sides))
+            most = ROUND // 2 if few >= ROUND // 2 else ROUND - few
+            drawn = review.round(stage)
+            assert [each["id"] for each in drawn] == sorted(id for side in sides for id in side[:most])
+            if not drawn:
+                break
+            for each in drawn:
+                place = each["id"], each["file"], each["position"]
+                assert review.text(stage, *place) == visible(history(tables, *place).text)
+                review.mark(stage, *place, "keep")
+                marked.add(each["id"])
+        assert texts == "none" or len(marked) > ROUND or number > 0
 
 
 def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):
-    from corpusmill.inspect.blind import Review
-
     copy = Path(shutil.copytree(made_run(), tmp_path / "run"))
-    review = Review(RunTables(copy))
+    review = Review(Listing(RunTables(copy)))
     mark = {"id": "a", "file": "f", "position": 1, "stage": "pass-1", "mark": "keep", "kept": True, "reasons": []}
     review.path.write_text(json.dumps(mark) + '\n{"id": "b', "utf-8")
     assert [one["id"] for one in review.marks()] == ["a"]

@@ -108,10 +108,20 @@ def questions(server: Server, rounds: int) -> Iterator[tuple[str, float, list[fl
     gone = [each["id"] for i in range(4) for each in server.get("documents", outcome="dropped", page=i)[1]["rows"]]
     yield timed("a kept document, with its marks", CLICK, lambda i: server.get("document", id=draw.choice(kept))[0])
     yield timed("a dropped document, with its marks", CLICK, lambda i: server.get("document", id=draw.choice(gone))[0])
-    copies = server.get("documents", reason="minhash.near_copy")[1]["rows"]
+    reasons = dict(facets["reason"])
+    of = next((reason for reason in ("minhash.near_copy", "exact.exact_copy") if reason in reasons), "")
+    copies = server.get("documents", reason=of)[1]["rows"] if of else []
     if copies:
         yield timed("a duplicate pair", CLICK, lambda i: server.get("pair", id=draw.choice(copies)["id"])[0])
-    yield timed("blind review: a round", CLICK, lambda i: server.get("round", stage=about["stages"][0])[0])
+
+    def first_of_a_round(i: int) -> float:
+        """Of a round that is asked for, the first text; then each of the others while one is read."""
+        stage = about["stages"][0]
+        took, drawn = server.get("round", stage=stage)
+        one = drawn[i % len(drawn)]
+        return took + server.get("text", stage=stage, **{name: one[name] for name in ("id", "file", "position")})[0]
+
+    yield timed("blind review: a round and its first text", CLICK, first_of_a_round)
     for stage in about["with_thresholds"]:
         took, found = server.get("sliders", stage=stage)
         yield f"sliders of {stage}: the first time", CLICK, [took]

@@ -1,5 +1,6 @@
 """Which address gives what. Everything is below a random token, and nothing is allowed that the page does not need."""
 
+import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
@@ -14,10 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from corpusmill.errors import CorpusmillError, InputError
+from corpusmill.errors import AssetError, CorpusmillError, InputError, RecipeError
 from corpusmill.inspect.blind import MARKS, Review
 from corpusmill.inspect.document import document, pair
 from corpusmill.inspect.listing import Filter, Listing
+from corpusmill.inspect.marks import marks
 from corpusmill.inspect.thresholds import Thresholds
 from corpusmill.inspect.trace import Trace
 from corpusmill.report.tables import RunTables
@@ -40,6 +42,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 MAX_BODY = 1 << 20  # bytes
+EXAMPLE = "A line, with an address: a.b@example.com, 10.0.0.1 and +1 212 555 0100.\n" * 3
 Answer = Callable[[Any], Any]
 
 
@@ -50,9 +53,17 @@ class Inspector:
         self.tables = tables
         self.listing = Listing(tables)
         self.thresholds = Thresholds(tables)
-        self.review = Review(tables)
+        self.review = Review(self.listing)
         _ = self.listing.facets  # counted before the page can ask
         self.tracing = Trace(tables)
+
+    def read_ahead(self) -> None:
+        """What takes seconds the first time, so that nobody waits for it who comes to it: code that marks a text, which
+        is compiled or loaded, and the signals of all passes."""
+        with contextlib.suppress(RecipeError, AssetError):  # of steps that cannot be imported from here
+            steps = self.tables.files.recipe.steps
+            marks(EXAMPLE, {"url": None}, steps, steps)
+        self.thresholds.read_ahead()
 
     def run(self) -> dict[str, Any]:
         """The run's name and passes, what can be filtered by, and which signals its rules judge by."""
@@ -98,6 +109,10 @@ class Inspector:
     def round(self, given: Mapping[str, str]) -> list[dict[str, Any]]:
         return self.review.round(given.get("stage", ""))
 
+    def text(self, given: Mapping[str, str]) -> dict[str, str]:
+        id, file, position = _address(given)
+        return {"text": self.review.text(given.get("stage", ""), id, file, _whole(position, "position"))}
+
     def mark(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         stage, id, file = (str(asked.get(name, "")) for name in ("stage", "id", "file"))
         position = _whole(str(asked.get("position", "")), "position")
@@ -116,8 +131,8 @@ def app(inspector: Inspector, token: str) -> Starlette:
         "document": inspector.document,
         "pair": inspector.pair,
     }
-    asked |= {"sliders": inspector.sliders, "round": inspector.round, "agreement": inspector.agreement}
-    asked |= {"trace": inspector.trace}
+    asked |= {"sliders": inspector.sliders, "trace": inspector.trace}
+    asked |= {"round": inspector.round, "text": inspector.text, "agreement": inspector.agreement}
     asked |= {"run": lambda _: inspector.run()}
     told = {
         "estimate": inspector.estimate,

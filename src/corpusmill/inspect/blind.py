@@ -16,14 +16,17 @@ from threading import Lock
 from typing import Any
 
 from corpusmill.errors import InputError
+from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import LONGEST
-from corpusmill.report import samples
-from corpusmill.report.tables import RunTables
+from corpusmill.keys import ADDRESS
+from corpusmill.report.samples import text_of
+from corpusmill.report.tables import ORDER, placeholders
 from corpusmill.report.visible import visible
 
 REVIEW = "review.jsonl"
 ROUND = 20  # documents
 MARKS = ("keep", "drop", "unsure")
+AT = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,9 @@ class Agreement:
 class Review:
     """The marks of a run. Raises InputError if its folder is not on this machine."""
 
-    def __init__(self, tables: RunTables) -> None:
-        self.tables = tables
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self.tables = listing.tables
         self._lock = Lock()
 
     @property
@@ -59,33 +63,63 @@ class Review:
         return folder.path / REVIEW
 
     def round(self, stage: str) -> list[dict[str, Any]]:
-        """The next documents of a pass that have no mark yet, without anything that tells what became of them. Empty if
-        all have one."""
+        """The next documents of a pass that have no mark yet, without anything that tells what became of them; each
+        has a text. Empty if all have a mark."""
         number = self._number(stage)
         done = [mark["id"] for mark in self.marks() if mark["stage"] == stage]
-        unseen = f"id NOT IN ({', '.join('?' * len(done))})" if done else "true"
-        sides = [samples.draw(self.tables, kind, [number], ROUND, unseen, done) for kind in ("docs", "dropped")]
-        sides = [[entry for entry in side if entry["text"] is not None] for side in sides]
+        sides = [self._kept(number, done), self._dropped(number, done)]
         half = ROUND // 2
         few = min(map(len, sides))
         most = half if few >= half else ROUND - few
         drawn = sorted((entry for side in sides for entry in side[:most]), key=lambda entry: str(entry["id"]))
-        about = ("id", "file", "position", "source", "url", "date")
-        return [
-            {name: entry[name] for name in about} | {"text": visible(entry["text"][:LONGEST]), "stage": stage}
-            for entry in drawn
-        ]
+        return [entry | {"stage": stage} for entry in drawn]
+
+    def text(self, stage: str, id: str, file: str, position: int) -> str:
+        """The text of a document as a pass has kept or dropped it. Of a round each is asked for alone: to read one
+        takes milliseconds, to read twenty, which are in as many files, a second."""
+        number, units = self._number(stage), self.listing.units(id)
+        for kind in ("docs", "dropped"):
+            text = text_of(self.tables, kind, number, AT, [id, file, position], units)
+            if text is not None:
+                return visible(text[:LONGEST])
+        raise InputError(f'{stage} has no text of a document with the id "{id}" from {file} at {position}')
+
+    def _kept(self, number: int, done: Sequence[str]) -> list[dict[str, Any]]:
+        """The first documents that a pass kept, whatever later ones did with them."""
+        later = [label for _, own in self.tables.passes[number + 1 :] for label in own]
+        lost = "NOT kept AND dropped_by IS NULL"  # by a later pass, unless it is said below
+        if number and "lost" in dict(self.listing.facets["outcome"]):
+            dead = self.tables.tables("dead", range(1, number + 1))
+            same = " AND ".join(f"dead.{name} IS NOT DISTINCT FROM listed.{name}" for name in ADDRESS)
+            lost += f" AND NOT EXISTS (FROM ({dead}) dead WHERE {same})"
+        where = f"(kept OR {_among(later)} OR ({lost})) AND {_unseen(done)}"
+        return self.listing.first(where, [*later, *done], ROUND)
+
+    def _dropped(self, number: int, done: Sequence[str]) -> list[dict[str, Any]]:
+        """The first documents that a pass dropped, of those whose text is stored."""
+        labels, below = self.tables.passes[number][1], self.tables.files.texts_below
+        where, values = f"{_among(labels)} AND {_unseen(done)}", [*labels, *done]
+        if below is None or not self.tables.has_texts("dropped", number):
+            return self.listing.first(where, values, ROUND)
+        found = self.listing.first(f"id < ? AND {where}", [below, *values], ROUND)
+        if len(found) == ROUND:
+            return found
+        # Others are stored as well, at random places; there are few, so that looking for them takes little.
+        ids = self.tables.tuples(
+            f"SELECT id FROM ({self.tables.table('dropped', number)}) WHERE text NOTNULL AND {_unseen(done)} "
+            f"ORDER BY {ORDER} LIMIT {ROUND}",
+            done,
+        )
+        stored = f"id IN {placeholders(ids)}" if ids else "false"
+        return self.listing.first(f"{stored} AND {where}", [*(id for (id,) in ids), *values], ROUND)
 
     def mark(self, stage: str, id: str, file: str, position: int, mark: str) -> None:
         """Keep what somebody says of a document. Of two marks of a document the later counts."""
         if mark not in MARKS:
             raise InputError(f'a mark is one of {", ".join(MARKS)}, got "{mark}"')
         number = self._number(stage)
-        rows = self.tables.tuples(
-            f"SELECT reasons FROM ({self.tables.table('signals', number)}) WHERE id = ? "
-            "AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ? LIMIT 1",
-            [id, file, position],
-        )
+        signals = self.tables.table("signals", number, units=self.listing.units(id))
+        rows = self.tables.tuples(f"SELECT reasons FROM ({signals}) WHERE {AT} LIMIT 1", [id, file, position])
         if not rows:
             raise InputError(f'{stage} has no document with the id "{id}" from {file} at {position}')
         reasons = rows[0][0].split(",") if rows[0][0] else []
@@ -131,6 +165,16 @@ class Review:
         if stage not in stages:
             raise InputError(f'{self.tables.folder}: there is no pass "{stage}". There are: {", ".join(stages)}.')
         return stages.index(stage)
+
+
+def _among(labels: Sequence[str]) -> str:
+    """Whether one of these steps drops a document of the list, as SQL with parameters."""
+    return f"dropped_by::VARCHAR IN {placeholders(labels)}" if labels else "false"
+
+
+def _unseen(done: Sequence[str]) -> str:
+    """Whether a document is none of these, as SQL with parameters."""
+    return f"id NOT IN {placeholders(done)}" if done else "true"
 
 
 def agreement(name: str, one: Sequence[bool], other: Iterable[bool]) -> Agreement:

@@ -107,7 +107,7 @@ def _side(found: DocumentHistory, text: Sequence[tuple[str, bool]] | None) -> di
 def _history(listing: Listing, id: str, file: str = "", position: str = "") -> DocumentHistory:
     for place in listing.places(id):
         if file in ("", place[1]) and position in ("", str(place[2])):
-            return history(listing.tables, *place)
+            return history(listing.tables, *place, listing.units)
     raise InputError(f'{listing.tables.folder}: there is no document with the id "{id}"')
 
 

@@ -1,6 +1,6 @@
 """The documents of a run as a list: filtered, sorted, page by page."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from threading import Lock
@@ -11,7 +11,7 @@ import pyarrow as pa
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.figures.domains import HOST
 from corpusmill.report.rules import because
-from corpusmill.report.tables import RunTables, finite, identifier
+from corpusmill.report.tables import RunTables, finite, identifier, literal
 from corpusmill.report.views import Views, documents
 
 PAGE = 25  # documents
@@ -86,6 +86,10 @@ class Listing:
         }
         for name, value in values.items():
             _enumerate(database, name, f"SELECT {value} AS value FROM ({every})")
+        # The files of its unit: a document is found in them without looking through those of all others.
+        paths = tables.files.paths("signals", 0)
+        self._units = {path: unit for unit, path in enumerate(paths)}
+        _enumerate(database, "path", f"SELECT unnest([{', '.join(map(literal, paths))}]) AS value")
         host = f"nullif(lower(regexp_extract(url, '{HOST}', 1)), '')"
         domains = self._domains(database, f"SELECT DISTINCT {host} AS host FROM ({every})")
         database.register("domains", domains)
@@ -93,12 +97,16 @@ class Listing:
         coded = {name: f"({value})::one_{name} AS {name}" for name, value in values.items()}
         # The order first, of the address alone: sorting whole rows would take twice the memory of the table.
         database.execute(
-            "CREATE TABLE ranks AS SELECT id, file, position, row_number() OVER (ORDER BY id, file, position) - 1 AS n "
-            f"FROM (SELECT id, {coded['file']}, position FROM ({every}))"
+            "CREATE TABLE ranks AS SELECT *, row_number() OVER (ORDER BY id, file, position) - 1 AS n "
+            f"FROM (SELECT id, {coded['file']}, position, filename::one_path AS path "
+            f"FROM ({tables.table('signals', 0, place=True)}))"
         )
-        rows = f"SELECT id, {', '.join(coded.values())}, position, url, date, kept, bytes, tokens, {host} AS host{own}"
+        # What is looked for in URLs is in either case, and most of them are in lower case as they are.
+        lower_url = "CASE WHEN url <> lower(url) THEN lower(url) END AS lower_url"
+        rows = f"SELECT id, {', '.join(coded.values())}, position, url, {lower_url}, date, kept, bytes, tokens, "
+        rows += f"{host} AS host{own}"
         database.execute(
-            f"CREATE TABLE listed AS SELECT n, d.* EXCLUDE (host), domains.domain::one_domain AS domain "
+            f"CREATE TABLE listed AS SELECT n, path, d.* EXCLUDE (host), domains.domain::one_domain AS domain "
             f"FROM ({rows} FROM ({every})) d LEFT JOIN domains USING (host) JOIN ranks ON ranks.id = d.id "
             "AND ranks.file IS NOT DISTINCT FROM d.file AND ranks.position IS NOT DISTINCT FROM d.position"
         )
@@ -137,17 +145,21 @@ class Listing:
             values,
         )
         order, first = self._order(wanted), number * PAGE
-        query = f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {PAGE} OFFSET {first}"
+        shown, wanted_rows = "SELECT * EXCLUDE (path, lower_url) FROM listed", f"{where} ORDER BY {order}"
+        query = f"{shown} WHERE {wanted_rows} LIMIT {PAGE} OFFSET {first}"
+        if wanted.name or wanted.text:  # joined with what was found, whole rows would be sorted
+            numbers = f"SELECT n FROM listed WHERE {wanted_rows} LIMIT {PAGE} OFFSET {first}"
+            query = f"{shown} WHERE n IN ({numbers}) ORDER BY {order}"
         # `n` numbers the rows of the whole list, as they are stored: nothing to sort.
         if where == "true" and order == "n":
-            query = f"SELECT * FROM listed WHERE n >= {first} AND n < {first + PAGE} ORDER BY n"
+            query = f"{shown} WHERE n >= {first} AND n < {first + PAGE} ORDER BY n"
         rows = [self._row(row, wanted.signal) for row in self.tables.rows(query, values)]
         return {"rows": rows, "documents": documents, "tokens": tokens, "kept": kept, "page": number, "size": PAGE}
 
     def rows(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         """All of a list, in its order: what is known of each document, without its text."""
         where, values = self._where(wanted)
-        query = f"SELECT * EXCLUDE (n) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
+        query = f"SELECT * EXCLUDE (n, path, lower_url) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
         result = self.tables.duckdb.cursor().execute(query, values)
         names = [column[0] for column in result.description]
         while many := result.fetchmany(1000):
@@ -160,6 +172,16 @@ class Listing:
         """Id, file and position of the documents with an id, which is one unless an input gives it twice."""
         places = self.tables.tuples("SELECT id, file, position FROM listed WHERE id = ? ORDER BY n", [id])
         return [(name, file, position) for name, file, position in places]
+
+    def units(self, id: str) -> Collection[int] | None:
+        """The units that have a document with this id; None if the list has none: it may be any."""
+        paths = self.tables.tuples("SELECT DISTINCT path FROM listed WHERE id = ?", [id])
+        return {self._units[path] for (path,) in paths} or None
+
+    def first(self, where: str, values: Sequence[Any], n: int) -> list[dict[str, Any]]:
+        """The first documents of those that fulfil a condition: what says which they are."""
+        about = "id, file, position, source, url, date"
+        return self.tables.rows(f"SELECT {about} FROM listed WHERE {where} ORDER BY listed.n LIMIT {n}", values)
 
     def _row(self, row: dict[str, Any], signal: str) -> dict[str, Any]:
         signals = {name: row.pop(name) for name in self.signals}
@@ -206,7 +228,7 @@ class Listing:
 
     def _with_name(self, name: str) -> str:
         """The table of the documents with this part in their id or URL."""
-        query = "SELECT n FROM listed WHERE contains(id, lower(?)) OR contains(lower(url), lower(?))"
+        query = "SELECT n FROM listed WHERE contains(id, lower(?)) OR contains(coalesce(lower_url, url), lower(?))"
         return self._found(("name", name), query, [name, name])
 
     def _with_text(self, text: str) -> str:

@@ -42,8 +42,7 @@ def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
             server_header=False,
             timeout_graceful_shutdown=GRACE,
         )
-        # The signals of a pass take seconds to read: they are there when somebody comes to them.
-        threading.Thread(target=inspector.thresholds.read_ahead, daemon=True).start()
+        threading.Thread(target=inspector.read_ahead, daemon=True).start()
         begun(f"http://{HOST}:{listening.getsockname()[1]}/{token}/")
         with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
             uvicorn.Server(config).run(sockets=[listening])

@@ -1,7 +1,7 @@
 """The history of a document: where it was read, what every step measured and decided, where its tokens are."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.keys import ADDRESS
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.report.samples import SAME_NAME, draw
+from corpusmill.report.samples import SAME_NAME, text_of
 from corpusmill.report.tables import ABOUT, PLACE, RunTables
 from corpusmill.shards import open_shards
 from corpusmill.shards.reader import Shards
@@ -149,6 +149,7 @@ def explain(folder: str | PathLike[str], key: str) -> list[DocumentHistory]:
 
 
 Match = tuple[str, str, int]  # the columns of ADDRESS
+UnitsOf = Callable[[str], Collection[int] | None]  # id -> the units that may have it; None: all
 
 
 def _by_name(tables: RunTables, key: str) -> list[Match]:
@@ -202,18 +203,25 @@ def _near(tables: RunTables, key: str) -> list[str]:
     return get_close_matches(key, [name for (name,) in sample], n=NEAR, cutoff=0.75)
 
 
-def history(tables: RunTables, name: str, file: str, position: int) -> DocumentHistory:
-    """The history of the document or lost record of a finished run at this address, which is there."""
+def history(
+    tables: RunTables, name: str, file: str, position: int, units_of: UnitsOf = lambda _: None
+) -> DocumentHistory:
+    """The history of the document or lost record of a finished run at this address, which is there.
+
+    units_of   says where documents are: other units are not read, which in a large run takes a second
+    """
+    units = units_of(name)
     where = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
     values = [name, file, position]
     rows: list[dict[str, Any]] = []  # one per pass that the document reached
     lost: list[tuple[int, Loss]] = []
     about: dict[str, Any] = {}
     for number in range(len(tables.passes)):
-        for letter in tables.rows(f"SELECT * FROM ({tables.table('dead', number)}) WHERE {where}", values):
+        for letter in tables.rows(f"SELECT * FROM ({tables.table('dead', number, units=units)}) WHERE {where}", values):
             lost.append((number, Loss(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
             about = letter | about
-        row = tables.rows(f"SELECT * FROM ({tables.table('signals', number)}) WHERE {where} LIMIT 1", values)
+        signals = tables.table("signals", number, units=units)
+        row = tables.rows(f"SELECT * FROM ({signals}) WHERE {where} LIMIT 1", values)
         if not row:
             break
         rows += row
@@ -230,15 +238,17 @@ def history(tables: RunTables, name: str, file: str, position: int) -> DocumentH
         kept=kept,
         dropped_by=last.get("dropped_by"),
         lost=lost[-1][1] if lost else None,
-        steps=tuple(_outcomes(tables, rows, {number: loss.step for number, loss in lost})),
+        steps=tuple(_outcomes(tables, rows, {number: loss.step for number, loss in lost}, units_of)),
         bytes=last.get("bytes"),
         tokens=last.get("tokens"),
         shards=tuple(_placements(tables, name, file, position)) if kept else (),
-        text=_text(tables, rows, where, values),
+        text=_text(tables, rows, where, values, units),
     )
 
 
-def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[int, str]) -> Iterator[StepOutcome]:
+def _outcomes(
+    tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mapping[int, str], units_of: UnitsOf
+) -> Iterator[StepOutcome]:
     """Every step of every pass, in the order of the recipe. `lost` has, for a pass, the step that failed in it."""
     names = _step_names(tables)
     dropped = False
@@ -274,7 +284,7 @@ def _outcomes(tables: RunTables, rows: Sequence[Mapping[str, Any]], lost: Mappin
                 tuple(reason.partition(".")[2] for reason in failed),
                 signals,
                 () if how_far == "none" and row["dropped_by"] else tuple(_rules(tables, label, row)),
-                _duplicate_of(tables, number, signals),
+                _duplicate_of(tables, number, signals, units_of),
             )
 
 
@@ -296,24 +306,29 @@ def _rules(tables: RunTables, label: str, row: Mapping[str, Any]) -> Iterator[Ru
             yield RuleResult(rule, bound.signal.partition(".")[2], value, bound.drops, bound.threshold, passes)
 
 
-def _duplicate_of(tables: RunTables, number: int, signals: Mapping[str, Any]) -> KeptDuplicate | None:
-    if signals.get("duplicate_of") is None:
+def _duplicate_of(
+    tables: RunTables, number: int, signals: Mapping[str, Any], units_of: UnitsOf
+) -> KeptDuplicate | None:
+    kept = signals.get("duplicate_of")
+    if kept is None:
         return None
-    urls = tables.tuples(
-        f"SELECT url FROM ({tables.table('signals', number - 1, place=True)}) WHERE id = ? "
-        f"ORDER BY {', '.join(PLACE)} LIMIT 1",
-        [signals["duplicate_of"]],
-    )
-    return KeptDuplicate(signals["duplicate_of"], urls[0][0] if urls else None, signals.get("similarity"))
+    table = tables.table("signals", number - 1, place=True, units=units_of(kept))
+    urls = tables.tuples(f"SELECT url FROM ({table}) WHERE id = ? ORDER BY {', '.join(PLACE)} LIMIT 1", [kept])
+    return KeptDuplicate(kept, urls[0][0] if urls else None, signals.get("similarity"))
 
 
-def _text(tables: RunTables, rows: Sequence[Mapping[str, Any]], where: str, values: Sequence[Any]) -> str | None:
+def _text(
+    tables: RunTables,
+    rows: Sequence[Mapping[str, Any]],
+    where: str,
+    values: Sequence[Any],
+    units: Collection[int] | None,
+) -> str | None:
     if not rows:
         return None
     kind = "docs" if rows[-1]["dropped_by"] is None else "dropped"
     # A document that a later pass failed on is as the pass before it has left it.
-    documents = draw(tables, kind, [len(rows) - 1], 1, where, values)
-    return documents[0]["text"] if documents else None
+    return text_of(tables, kind, len(rows) - 1, where, values, units)
 
 
 def _placements(tables: RunTables, name: str, file: str, position: int) -> Iterator[TokenPlacement]:

@@ -329,6 +329,25 @@ def draw(
     return [entries[place] for place in places]
 
 
+def text_of(
+    tables: RunTables, kind: str, number: int, where: str, values: Sequence[Any], units: Collection[int] | None = None
+) -> str | None:
+    """The text of the first document by id of a pass, "docs" or "dropped", that fulfils a condition. None if there is
+    no such document, or its text is not stored.
+
+    units   that are looked through; all of them if not given
+    """
+    table = tables.table(kind, number, place=True, units=units)
+    places = tables.tuples(
+        f"SELECT {', '.join(PLACE)} FROM ({table}) WHERE {where} ORDER BY {ORDER} LIMIT 1",
+        values,
+    )
+    for row in _rows(tables, places, ["text"]).values():
+        text: str | None = row["text"]
+        return text or "" if kind == "docs" else text
+    return None
+
+
 def _draw_ids(tables: RunTables, kind: str, number: int, ids: Mapping[str, Any]) -> list[Document]:
     return draw(tables, kind, [number], len(ids), f"id IN {placeholders(ids)}", list(ids)) if ids else []
 

@@ -8,28 +8,48 @@ let press = null;
 export async function review(run, query) {
   const stage = query.stage ?? run.stages[0];
   const found = await get("round", { stage });
+  const texts = []; // promises: the next one is on its way while one is read
   const box = h("div", {});
   const chosen = (event) => (location.hash = to("review", { stage: event.target.value }));
   let at = 0;
 
+  function text(which) {
+    if (which >= found.length) return null;
+    const { id, file, position } = found[which];
+    texts[which] ??= get("text", { stage, id, file, position });
+    texts[which].catch(() => (texts[which] = undefined)); // to be asked for again
+    return texts[which];
+  }
+
   async function mark(value) {
+    if (press !== mark) return; // the one before is not saved yet, or the next one not shown
     const own = found[at];
-    press = null; // until it is saved
+    press = null;
     try {
       await post("mark", { stage, id: own.id, file: own.file, position: own.position, mark: value });
-      at += 1;
-      scrollTo(0, 0);
-      await draw();
     } catch (error) {
       box.prepend(h("p", { class: "error", role: "alert" }, error.message));
       press = mark;
+      return;
     }
+    at += 1;
+    scrollTo(0, 0);
+    await draw();
   }
 
   async function draw() {
     if (at < found.length) {
+      let shown;
+      try {
+        shown = await text(at);
+      } catch (error) {
+        const again = h("button", { type: "button", onclick: draw }, "Try again");
+        box.replaceChildren(h("p", { class: "error", role: "alert" }, error.message), again);
+        return;
+      }
       press = mark;
-      box.replaceChildren(...card(found[at], at, found.length, run.marks, mark));
+      box.replaceChildren(...card({ ...found[at], ...shown }, at, found.length, run.marks, mark));
+      text(at + 1);
       return;
     }
     press = null;
