@@ -3,8 +3,8 @@
     python scripts/page_pictures.py [--out build/screenshots] [--only inspect]
 
 The report and the inspector, each view as wide as a desk and as a phone, in light and in dark:
-NAME-WIDTH-SCHEME-NN.png, a page in pieces of a screen each, to be looked at. Those that the docs show go to docs/screenshots as well. Needs
-Playwright, and a Chromium that is installed (Debian: apt install chromium).
+NAME-WIDTH-SCHEME-NN.png, a page in pieces of a screen each, to be looked at. Those that the docs show go to
+docs/screenshots as well. Needs Playwright, and a Chromium that is installed (Debian: apt install chromium).
 """
 
 import argparse
@@ -74,8 +74,9 @@ def main() -> None:
 @contextmanager
 def served(run: Path) -> Iterator[str]:
     """The address of an inspector of a run."""
-    command = [*COMMAND, "inspect", str(run), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    run = run.resolve()  # named below its own folders, so that a picture shows no path of this machine
+    command = [*COMMAND, "inspect", f"{run.parent.name}/{run.name}", "--no-browser"]
+    with subprocess.Popen(command, cwd=run.parents[1], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         yield process.stdout.readline().strip()
         process.terminate()
