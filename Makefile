@@ -180,8 +180,10 @@ web: $(READY) ## the inspector and the report in a headless Chromium, which must
 	$(BIN)/python $(PIP) playwright
 	$(BIN)/python -m pytest tests/test_inspect_page.py tests/report/test_report_charts.py
 
-screenshots: build/hands/tools/.ready ## pictures for the docs of terminal and notebook, made by what `hands` runs
+screenshots: build/hands/tools/.ready $(READY) ## pictures for the docs of terminal, notebook and pages; of all views of pages in build/screenshots
 	PYTHONPATH=scripts/hands $(HANDS_PYTHON) scripts/hands/screenshots.py
+	$(BIN)/python $(PIP) playwright
+	$(BIN)/python scripts/page_pictures.py --out build/screenshots
 
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache

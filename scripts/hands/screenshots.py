@@ -1,7 +1,7 @@
 """Pictures for the docs, of what a user sees: `make screenshots` writes them to docs/screenshots.
 
 Terminals are drawn as SVG. The notebook and the site of the docs (`make docs`) are photographed by Chromium, if there
-is one; without it their pictures stay as they are.
+is one; without it their pictures stay as they are. The report and the inspector are in scripts/page_pictures.py.
 """
 
 import json
@@ -34,7 +34,6 @@ def main() -> None:
         mistakes(user / "corpusmill", desk, env)
         if browser := next(filter(None, map(shutil.which, BROWSERS)), None):
             executed(notebook, desk, env, browser)
-            photograph(browser, desk / "runs" / "demo" / "report.html", PICTURES / "report.png", 1280, 1300)
             site = ROOT / "build" / "site" / "index.html"
             if site.exists():
                 photograph(browser, site, PICTURES / "docs.png", 1280, 900)

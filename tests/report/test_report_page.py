@@ -22,7 +22,7 @@ from corpusmill.report.rule_counts import reasons
 from corpusmill.report.tables import RunTables
 from made_run import HOSTILE, HOSTILE_URL, made_corpus, made_run, unfinish
 
-EMPTY = {"meta", "input", "rect", "line"}
+EMPTY = {"meta", "input", "rect", "line", "wbr"}
 
 
 class Checked(HTMLParser):

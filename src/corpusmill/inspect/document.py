@@ -41,6 +41,7 @@ def document(
     if text is None:
         about["not_stored"] = not_stored(told)
     else:
+        told["bytes"] = len(text.encode())  # of what is shown: what drops it may have left less
         steps, later = _steps(listing.tables, found)
         shown = text[:LONGEST]
         where = marks(shown, {"url": found.url}, steps, later)

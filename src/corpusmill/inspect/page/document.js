@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { shown } from "./documents.js";
-import { addressOf, h, measured, number, outcome, to } from "./dom.js";
+import { addressOf, h, measured, number, outcome, parted, to } from "./dom.js";
 
 const COLOURS = 8;
 const NOT_AT_FIRST = ["most frequent 2 to 4 words", "short line"]; // they would cover the others
@@ -87,10 +87,9 @@ function step(each) {
     h(
       "tr",
       { class: own.passes ? null : "failed" },
-      h("td", {}, own.rule),
-      h("td", {}, own.signal),
+      h("td", {}, parted(own.rule), h("small", {}, parted(own.signal))),
       h("td", { class: "number" }, measured(own.value)),
-      h("td", {}, `drops ${SAID[own.drops]} ${measured(own.threshold)}`),
+      h("td", {}, `${SAID[own.drops]} ${measured(own.threshold)}`),
       h("td", {}, own.passes ? "passes" : "fails"),
     );
   return h(
@@ -103,8 +102,8 @@ function step(each) {
         { class: "wide" },
         h(
           "table",
-          {},
-          h("thead", {}, h("tr", {}, ["Rule", "Signal", "Value", "Threshold", "Verdict"].map((name) => h("th", { scope: "col" }, name)))),
+          { class: "rules" },
+          h("thead", {}, h("tr", {}, ["Rule, its signal", "Value", "Drops", "Verdict"].map((name) => h("th", { scope: "col", class: name === "Value" && "number" }, name)))),
           h("tbody", {}, each.rules.map(rule)),
         ),
       ),

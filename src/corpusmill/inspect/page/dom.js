@@ -25,6 +25,9 @@ export function measured(value) {
   return Number.isInteger(value) ? value.toLocaleString("en-US") : String(Number(value.toPrecision(4)));
 }
 
+// An identifier, which may be broken behind its dots and underscores.
+export const parted = (name) => name.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
+
 export function outcome(row) {
   if (row.kept) return h("span", { class: "badge kept" }, "kept");
   if (row.dropped_by) return h("span", { class: "badge dropped" }, `dropped by ${row.dropped_by}`);

@@ -1,7 +1,7 @@
 // Blind review: twenty documents, one at a time; what the run decided is told when all have a mark.
 
 import { get, post } from "./api.js";
-import { h, measured, number, select, to } from "./dom.js";
+import { h, measured, number, parted, select, to } from "./dom.js";
 
 let press = null;
 
@@ -88,7 +88,7 @@ function agreement(said) {
     h(
       "tr",
       {},
-      h("td", {}, each.name),
+      h("td", {}, parted(each.name)),
       [each.marked, each.fired, each.agree].map((value) => h("td", { class: "number" }, number(value))),
       h("td", { class: "number" }, each.kappa === null ? "–" : measured(Number(each.kappa.toFixed(2)))),
     );
@@ -96,7 +96,7 @@ function agreement(said) {
     "section",
     {},
     h("h2", {}, "Agreement"),
-    h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, ["Pass or rule", "Marked", "Run drops", "Agree", "Kappa"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, said.agreement.map(row)))),
+    h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, ["Pass or rule", "Marked", "Run drops", "Agree", "Kappa"].map((name, at) => h("th", { scope: "col", class: at > 0 && "number" }, name)))), h("tbody", {}, said.agreement.map(row)))),
     h("p", {}, "Kappa is 1 where both always agree and 0 where they agree as often as chance would. A round has as many dropped as kept documents, where there are enough."),
     h("p", {}, `The marks are in ${said.file}.`),
   );

@@ -69,7 +69,7 @@ def pair(entry: Mapping[str, Any], titles: tuple[str, str] = ("duplicate", "kept
     ]
     similarity = f"similarity {entry['similarity']:.3f}"
     if entry.get("lost") is not None:
-        similarity += f", {entry['lost']:.1%} of the n-grams on the left are not on the right"
+        similarity += f", {entry['lost']:.1%} of the n-grams of the first are not in the second"
     return tag("div", tag("div", similarity, class_="soft"), tag("div", *both, class_="two"), class_="reason")
 
 

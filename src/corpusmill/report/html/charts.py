@@ -272,9 +272,14 @@ def _spec(
             },
         }
     ]
+    shown = [(value, words, css) for value, words, css in marks if low <= value <= high]
+    places = [svg.position(value, low, high, data.log) for value, _, _ in shown]
+    lowered = False
     if open_end:
         # The last bin holds all that is larger: its width on the axis says nothing.
-        end: dict[str, Any] = {"v": drawn[-1][1], "t": f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"}
+        words = f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"
+        lowered = (1 - max(places, default=0.0)) * NARROWEST < WORD_HEIGHT / 2 * len(words)
+        end: dict[str, Any] = {"v": drawn[-1][1], "t": words}
         layers.append(
             {
                 "data": {"values": [end]},
@@ -282,17 +287,19 @@ def _spec(
                     "type": "text",
                     "align": "right",
                     "baseline": "top",
-                    "dy": 3,
+                    "dy": 3 + WORD_HEIGHT * lowered,  # below the words of a mark that is near
                     "dx": -2,
                     "color": "var(--soft)",
                 },
                 "encoding": {"x": {"field": "v", "type": "quantitative"}, "y": {"value": 0}, "text": {"field": "t"}},
             }
         )
-    shown = [(value, words, css) for value, words, css in marks if low <= value <= high]
     for row, (value, words, css) in enumerate(shown):
-        right = svg.position(value, low, high, data.log) > 0.5
+        right = places[row] > 0.5
         colour = "var(--ink)" if css == "bound" else "var(--soft)"
+        # A line through words that are not its own would make them unreadable.
+        rows = len(shown) + lowered
+        below = {"y": {"value": 2 + WORD_HEIGHT * rows}, "y2": {"value": height}} if rows > 1 else {}
         there: dict[str, Any] = {"field": "v", "type": "quantitative"}
         text: dict[str, Any] = {
             "type": "text",
@@ -306,11 +313,11 @@ def _spec(
                 "layer": [
                     {
                         "mark": {"type": "rule", "color": colour, "strokeDash": [3, 3], "clip": True},
-                        "encoding": {"x": there},
+                        "encoding": {"x": there, **below},
                     },
                     {
                         "mark": {**text, "color": colour, "fontWeight": 600 if css == "bound" else 400, "clip": True},
-                        "encoding": {"x": there, "y": {"value": 2 + 14 * row}, "text": {"field": "t"}},
+                        "encoding": {"x": there, "y": {"value": 2 + WORD_HEIGHT * row}, "text": {"field": "t"}},
                     },
                 ],
             }
@@ -318,6 +325,8 @@ def _spec(
     return {"data": {"values": list(bars)}, "height": height, "layer": layers}
 
 
+WORD_HEIGHT = 14  # pixels; a letter is half as wide
+NARROWEST = 270  # pixels: a chart on a phone
 BRUSH = "[pointerdown[!event.shiftKey], window:pointerup] > window:pointermove!"
 MOVE = "[pointerdown[event.shiftKey], window:pointerup] > window:pointermove!"
 WHEEL = "wheel![event.shiftKey || event.ctrlKey]"  # without a key the page scrolls

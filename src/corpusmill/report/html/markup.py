@@ -1,5 +1,6 @@
 """HTML that its contents cannot break: whatever is not markup already is escaped where it is inserted."""
 
+import re
 from collections.abc import Collection, Iterable
 from html import escape
 from itertools import count, repeat
@@ -48,6 +49,15 @@ def _text(text: str) -> str:
 
 
 MANY = 4  # columns: a table of more of them is a card a row on a phone
+
+
+def parted(name: str) -> Html:
+    """An identifier, which may be broken behind its dots and underscores.
+
+    >>> print(parted("c4.min_words"))
+    c4.<wbr>min_<wbr>words
+    """
+    return Html(re.sub(r"([._])(?=.)", r"\1<wbr>", _text(name)))
 
 
 def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> Html:

@@ -1,7 +1,7 @@
 """Pairs of rules that drop the same documents: one of two that always agree could be left out."""
 
 from corpusmill.report.figures.together import COMBINATIONS, PAIRS, together
-from corpusmill.report.html.markup import Inside, table, tag
+from corpusmill.report.html.markup import Inside, parted, table, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
@@ -12,7 +12,7 @@ def section(tables: RunTables) -> list[Inside]:
         return []
     head = ["rule", "and", "fail both", "fail the one", "fail the other", "of the rarer rule"]
     rows = [
-        [*one.rules, number(one.both), number(one.one), number(one.other), f"{100 * one.of_fewer:.1f} %"]
+        [*map(parted, one.rules), number(one.both), number(one.one), number(one.other), f"{100 * one.of_fewer:.1f} %"]
         for one in found
     ]
     words = (
