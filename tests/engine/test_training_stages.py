@@ -13,7 +13,7 @@ import yaml
 
 import corpusmill
 from corpusmill.engine import inputs
-from corpusmill.errors import CorpusmillError, RecipeError
+from corpusmill.errors import CorpusmillError, RecipeError, ShardError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.find import served
@@ -344,3 +344,8 @@ def test_plan_check_report_and_trace_say_the_stages(corpusmill, folder, done, tm
     code, _, err = corpusmill("trace", done, "--step", 18, "--seq-len", 64)
     assert code != 0
     assert "leave out --seq-len" in err
+
+
+def test_a_run_without_stages_is_said_to_have_none(tmp_path):
+    with pytest.raises(ShardError, match=r"no stages of training are there \(no training.json\)"):
+        StageLoader(tmp_path)

@@ -191,7 +191,10 @@ def read_stages(path: str | os.PathLike[str]) -> tuple[Stage, ...]:
     file = Path(path)
     if file.is_dir():
         if not (file / IN_RUN).exists():
-            raise ShardError(f"{file}: a run without stages of training (there is no {IN_RUN}); its recipe has stages:")
+            raise ShardError(
+                f"{file}: no stages of training are there (no {IN_RUN}). Its recipe needs a section `stages`; without, "
+                "give its shards to a TokenLoader."
+            )
         file /= IN_RUN
     try:
         text = file.read_text("utf-8")
