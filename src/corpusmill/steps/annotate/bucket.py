@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError
 from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, after, dropped_documents, key_files, keys_content
-from corpusmill.steps.verdict_tables import VerdictWriter
+from corpusmill.steps.annotate._quantiles import NONE, Cells, Runs, by_cell, edges_by_cell, least_reaching
+from corpusmill.steps.annotate._quantiles import Keys as SortedKeys
+from corpusmill.steps.corpus import Everything, KeyFiles, after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.ranks import LARGEST, ordered
+from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
+from corpusmill.units import Planned, Planner, Stage
 
-ROWS = 1 << 16  # verdicts that are made ready at a time
 MOST = 1000  # buckets
+CELLS = 1 << 10  # of ranks, at least
+IN_CELL = 1 << 18  # documents of a cell, about, where there are more cells
 
 Edges = NDArray[np.float64]
 
@@ -96,96 +100,197 @@ class Bucket:
         return Keys(np.empty((len(docs), 0), np.uint64), values)
 
     def stages(self, keys: KeyStage) -> list[Stage]:
-        work = BucketVerdicts(keys, self.by, self.buckets, self.lowest, self.edges)
-        return [Stage(f"{keys.label}-verdicts", work, after(keys), partial(one_unit, keys))]
+        ranks, grid, places, cut = (f"{keys.label}-{name}" for name in ("ranks", "grid", "places", "cut"))
+
+        def ranked(upstream: Upstream) -> list[Planned]:
+            content = keys_content(keys, upstream)
+            return [Planned(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+
+        def once(*of: tuple[str, str]) -> Planner:
+            return lambda upstream: [
+                Planned(Everything(), tuple(digest(upstream.results(stage)[output]) for stage, output in of))
+            ]
+
+        def judged(stage: str, output: str) -> Planner:
+            def units(upstream: Upstream) -> list[Planned]:
+                found = digest(upstream.results(stage)[output])
+                return [Planned(each.inputs, (*each.content, found)) for each in ranked(upstream)]
+
+            return units
+
+        verdicts, values = f"{keys.label}-verdicts", Values(keys, self.by, self.lowest)
+        if self.edges:
+            return [Stage(verdicts, BucketVerdicts(values, self.buckets, "", self.edges), after(keys), ranked)]
+        found = [Stage(ranks, BucketRanks(values), after(keys), ranked)]
+        if len(self.by) == 1:
+            work = BucketCut(values, self.buckets, ranks, "", "")
+            found += [Stage(cut, work, (ranks,), once((ranks, "ranks")))]
+        else:
+            work = BucketCut(values, self.buckets, ranks, grid, places)
+            found += [
+                Stage(grid, BucketGrid(len(self.by), ranks), (ranks,), once((ranks, "ranks"))),
+                Stage(places, BucketPlaces(values, grid), after(keys, grid), judged(grid, "grid")),
+                Stage(cut, work, (ranks, grid, places), once((ranks, "ranks"), (places, "places"))),
+            ]
+        work_of_all = BucketVerdicts(values, self.buckets, cut, ())
+        return [*found, Stage(verdicts, work_of_all, after(keys, cut), judged(cut, "edges"))]
 
 
-def one_unit(keys: KeyStage, upstream: Upstream) -> list[Planned]:
-    return [Planned(Everything(), keys_content(keys, upstream))]
+@dataclass(frozen=True)
+class Values:
+    """What of the key files of the pass the stages look at."""
+
+    keys: KeyStage
+    by: tuple[str, ...]
+    lowest: tuple[str, ...]
+
+    @property
+    def signs(self) -> list[float]:
+        """Of each signal: times this, the highest value is best."""
+        return [-1.0 if name in self.lowest else 1.0 for name in self.by]
+
+    def scores(self, files: KeyFiles, number: int, io: UnitIO) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
+        """The rows of the documents of a file, and of each signal their scores: highest is best, NaN is none."""
+        arrays = io.arrays(files.keys[number])
+        present = np.ones(len(arrays["value0"]), bool)
+        present[dropped_documents(files, io, number)] = False
+        rows = np.flatnonzero(present)
+        return rows, [sign * arrays[f"value{i}"][rows] for i, sign in enumerate(self.signs)]
+
+    def sortable(self, files: KeyFiles, inputs: UnitRange, io: UnitIO) -> list[SortedKeys]:
+        """Of each signal (documents,), in the order of documents: numbers that are in the order of scores, NONE without
+        a score."""
+        parts: list[list[SortedKeys]] = [[np.empty(0, np.uint64)] for _ in self.by]
+        for number in own_files(files, inputs):
+            for found, score in zip(parts, self.scores(files, number, io)[1]):
+                found.append(np.where(np.isnan(score), NONE, ordered(score)))
+        return [np.concatenate(found) for found in parts]
+
+
+def own_files(files: KeyFiles, inputs: UnitRange) -> range:
+    return range(files.earlier + inputs.first, files.earlier + inputs.stop)
+
+
+@dataclass(frozen=True)
+class BucketRanks:
+    """Some neighbouring units: `keys0`, … of each signal the scores, sorted."""
+
+    values: Values
+
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
+        keys = self.values.sortable(key_files(self.values.keys, io), inputs, io)
+        arrays = {f"keys{i}": np.sort(each[each != NONE]) for i, each in enumerate(keys)}
+        io.write_arrays("ranks", sum(map(len, arrays.values())), **arrays)
+
+
+def runs_of(ranks: str, signals: int, io: UnitIO) -> list[Runs]:
+    """What `BucketRanks` wrote. Files are mapped anew for each look, so that no more than one is open."""
+    paths = io.results(ranks)["ranks"].paths.to_pylist()
+    return [[partial(mapped, io, path, f"keys{i}") for path in paths] for i in range(signals)]
+
+
+def mapped(io: UnitIO, path: str, name: str) -> SortedKeys:
+    return io.arrays(path)[name]
+
+
+@dataclass(frozen=True)
+class BucketGrid:
+    """`keys0`, … of each signal (cells - 1,) the keys at which cells of ranks begin: see `by_cell`."""
+
+    signals: int
+    ranks: str
+
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        values = runs_of(self.ranks, self.signals, io)
+        most = max(sum(len(run()) for run in runs) for runs in values)
+        cells = max(CELLS, most // IN_CELL + 1)
+        shares = np.arange(1, cells) / cells
+        io.write_arrays("grid", 0, **{f"keys{i}": least_reaching(runs, shares) for i, runs in enumerate(values)})
+
+
+@dataclass(frozen=True)
+class BucketPlaces:
+    """Some neighbouring units, in the order of cells: see `by_cell`."""
+
+    values: Values
+    grid: str
+
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
+        keys = self.values.sortable(key_files(self.values.keys, io), inputs, io)
+        placed = by_cell(keys, grid_of(self.grid, len(keys), io))
+        io.write_arrays("places", len(placed["keys0"]), **placed)
+
+
+def grid_of(grid: str, signals: int, io: UnitIO) -> list[SortedKeys]:
+    arrays = io.arrays(io.results(grid)["grid"].path(0))
+    return [arrays[f"keys{i}"] for i in range(signals)]
+
+
+@dataclass(frozen=True)
+class BucketCut:
+    """The output `edges`: `edges0`, … of each signal (buckets - 1,) the scores from which on a document is in bucket 1,
+    2, … or a higher one, infinite where none is enough."""
+
+    values: Values
+    buckets: int
+    ranks: str
+    grid: str  # "" of one signal
+    places: str
+
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        runs = runs_of(self.ranks, len(self.values.by), io)
+        if len(runs) == 1:
+            keys = [least_reaching(runs[0], np.arange(1, self.buckets) / self.buckets)]
+        else:
+            paths = io.results(self.places)["places"].paths.to_pylist()
+            files: list[Cells] = [partial(io.arrays, path) for path in paths]
+            keys = edges_by_cell(runs, grid_of(self.grid, len(runs), io), files, self.buckets)
+        edges = [scores_of(each) for each in keys]
+        io.write_arrays("edges", 0, **{f"edges{i}": each for i, each in enumerate(edges)})
+        io.facts["edges"] = {
+            name: {str(k + 1): float(sign * edge) for k, edge in enumerate(each) if np.isfinite(edge)}
+            for name, sign, each in zip(self.values.by, self.values.signs, edges)
+        }
+
+
+def scores_of(keys: SortedKeys) -> Edges:
+    """The scores that have these keys; infinite of LARGEST.
+
+    >>> scores_of(ordered(np.array([-2.5, 0.0, 1.0])))
+    array([-2.5,  0. ,  1. ])
+    """
+    sign = np.uint64(1 << 63)
+    scores = np.where(keys & sign, keys ^ sign, ~keys).view(np.float64)
+    return np.where(keys == np.uint64(LARGEST), np.inf, scores)
 
 
 @dataclass(frozen=True)
 class BucketVerdicts:
-    keys: KeyStage
-    by: tuple[str, ...]
+    values: Values
     buckets: int
-    lowest: tuple[str, ...]
+    cut: str  # "" where edges are given
     edges: tuple[tuple[str, tuple[float, ...]], ...]
 
-    def run(self, inputs: Everything, io: UnitIO) -> None:
-        files = key_files(self.keys, io)
-        parts = [io.arrays(path) for path in files.keys]
-        present = np.ones(files.documents, bool)
-        for number, start in enumerate(files.starts[:-1].tolist()):
-            present[dropped_documents(files, io, number) + start] = False
-        documents = np.flatnonzero(present)
-        signs = [-1.0 if name in self.lowest else 1.0 for name in self.by]
-        # Highest is best from here on.
-        scores = [
-            sign * np.concatenate([part[f"value{number}"] for part in parts])[documents]
-            for number, sign in enumerate(signs)
-        ]
-        given = dict(self.edges)
-        edges = (
-            [sign * np.array(given[name]) for name, sign in zip(self.by, signs)]
-            if given
-            else edges_of(scores, self.buckets)
-        )
-        bucket = buckets_of(scores, edges)
-        io.facts["edges"] = {
-            name: {str(k + 1): float(sign * edge) for k, edge in enumerate(each) if np.isfinite(edge)}
-            for name, sign, each in zip(self.by, signs, edges)
-        }
-        io.facts["buckets"] = {str(k): int((bucket == k).sum()) for k in range(self.buckets)}
-        verdicts = VerdictWriter(io, files.own_starts, Bucket.verdict)
-        for start in range(0, len(documents), ROWS):
-            here = bucket[start : start + ROWS]
-            kept = pa.nulls(len(here), pa.string())
-            verdicts.write(documents[start : start + ROWS], [kept, pa.array(here.astype(np.int32), mask=here < 0)])
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
+        files = key_files(self.values.keys, io)
+        if self.cut:
+            arrays = io.arrays(io.results(self.cut)["edges"].path(0))
+            edges = [arrays[f"edges{i}"] for i in range(len(self.values.by))]
+        else:
+            given = dict(self.edges)
+            edges = [sign * np.array(given[name]) for name, sign in zip(self.values.by, self.values.signs)]
+        counts = np.zeros(self.buckets, np.int64)
+        numbers = own_files(files, inputs)
+        verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], Bucket.verdict)
+        for number in numbers:
+            rows, scores = self.values.scores(files, number, io)
+            bucket = buckets_of(scores, edges)
+            counts += np.bincount(bucket[bucket >= 0], minlength=self.buckets)
+            kept = pa.nulls(len(rows), pa.string())
+            found = pa.array(bucket.astype(np.int32), mask=bucket < 0)
+            verdicts.write(rows + files.starts[number], [kept, found])
         verdicts.close()
-
-
-def edges_of(scores: list[NDArray[np.float64]], buckets: int) -> list[Edges]:
-    """For each score the (buckets - 1,) values from which on a document is in the bucket 1, 2, … or a higher one;
-    infinite where no value is enough.
-
-    scores   one (documents,) each, NaN where there is none
-
-    The quantile of a value is the share of documents with a score that is lower, and half of those with the same. The
-    highest of the quantiles of a document is its rank; bucket k begins where the quantile of the rank is k / buckets.
-    """
-    quantiles = [quantile(score) for score in scores]
-    rank = np.full(len(scores[0]), np.nan)
-    for each in quantiles:
-        rank = np.fmax(rank, each)
-    final = quantile(rank)
-    edges = []
-    ranked = np.sort(rank[~np.isnan(rank)])
-    ends = np.sort(final[~np.isnan(final)])
-    for score, each in zip(scores, quantiles):
-        order = np.argsort(each, kind="stable")[: int((~np.isnan(each)).sum())]
-        own = np.full(buckets - 1, np.inf)
-        for k in range(1, buckets):
-            first = int(np.searchsorted(ends, k / buckets))
-            if first < len(ranked):
-                at = int(np.searchsorted(each[order], ranked[first]))
-                if at < len(order):
-                    own[k - 1] = score[order[at]]
-        edges.append(own)
-    return edges
-
-
-def quantile(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(documents,) the share of the values that are lower, and half of those that are equal; NaN of NaN.
-
-    >>> quantile(np.array([3.0, 1.0, np.nan, 1.0, 7.0]))
-    array([0.625, 0.25 ,   nan, 0.25 , 0.875])
-    """
-    there = ~np.isnan(values)
-    _, place, count = np.unique(values[there], return_inverse=True, return_counts=True)
-    share = np.full(len(values), np.nan)
-    share[there] = ((np.cumsum(count) - count / 2) / max(int(there.sum()), 1))[place]
-    return share
+        io.facts["buckets"] = {str(k): int(count) for k, count in enumerate(counts.tolist())}
 
 
 def buckets_of(scores: list[NDArray[np.float64]], edges: list[Edges]) -> NDArray[np.int64]:
