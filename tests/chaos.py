@@ -119,9 +119,10 @@ def processes(run: "subprocess.Popen[str]") -> dict[str, list[psutil.Process]]:
         found["driver"].append(driver)
         children = driver.children(recursive=True)
         found["one"] = [driver, *children]
+        own = driver.cmdline()
         for child in children:
-            command = " ".join(child.cmdline())
-            if "multiprocessing.forkserver" in command:
+            command = child.cmdline()
+            if "multiprocessing.forkserver" in " ".join(command) or command == own:  # which may be a copy of the driver
                 found["fork server" if child.ppid() == run.pid else "worker"].append(child)
     except psutil.Error:  # it ended meanwhile
         pass
