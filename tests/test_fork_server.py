@@ -126,3 +126,18 @@ def test_a_process_with_threads_makes_no_copy(tmp_path):
     script.write_text(code)
     done = subprocess.run([sys.executable, str(script)], input="", capture_output=True, text=True, check=True)
     assert done.stdout.startswith("False True 0")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no fork server")
+def test_the_server_says_nothing_of_a_driver_that_ends_while_it_asks_for_a_worker(tmp_path):
+    script = tmp_path / "left.py"
+    script.write_text(
+        "import os, socket\nfrom multiprocessing import forkserver\nfrom corpusmill.execute import warm_start\n"
+        "if __name__ == '__main__':\n"
+        "    warm_start.start([warm_start.ENGINE])\n"
+        "    with socket.socket(socket.AF_UNIX) as client:\n"
+        "        client.connect(forkserver._forkserver._forkserver_address)\n"
+        "    os.waitpid(forkserver._forkserver._forkserver_pid, 0)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

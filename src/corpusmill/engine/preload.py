@@ -4,10 +4,12 @@ The kernels are those that were imported before.
 """
 
 import contextlib
+import sys
 
 import pyarrow as pa
 
 from corpusmill.engine import documents, passes, shards, tokens
+from corpusmill.execute.warm_start import unless_left
 from corpusmill.text import compile as kernels
 
 __all__ = ["documents", "passes", "shards", "tokens"]
@@ -19,3 +21,4 @@ pa.set_io_thread_count(1)
 with contextlib.suppress(Exception):
     if kernels.is_warm(needed := kernels.imported_kernels()):
         kernels.warm(needed)
+sys.excepthook = unless_left

@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
 from multiprocessing import util
@@ -86,6 +87,13 @@ def _copied() -> Iterator[None]:
         yield
     finally:
         util.spawnv_passfds = before
+
+
+def unless_left(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """`sys.excepthook` of the server: it says nothing if the driver ended while it asked for a worker."""
+    names = {frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(trace)}
+    if not (issubclass(kind, EOFError) and "multiprocessing.forkserver" in names):
+        sys.__excepthook__(kind, error, trace)
 
 
 @cache
