@@ -8,20 +8,17 @@ Timed are all stages of annotate/bucket as in every run, in a process of their o
 """
 
 import argparse
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
-from benchmarks.speed.scale import UNIT, Documents, carry_out_by_workers, make
+from benchmarks.common import GIB, Figure, heading, row, table, verdict
+from benchmarks.speed.scale import UNIT, Documents, carry_out_by_workers, made_and_watched, make
 from benchmarks.speed.whole_run import wall_of
 from corpusmill.engine.pass_parts import KeyRequest, write_keys
 from corpusmill.engine.plan import PassInfo, Plan
@@ -61,16 +58,7 @@ def plan(documents: int) -> Plan:
 def measure(documents: int, root: Path) -> tuple[float, int, int]:
     """Seconds, and peak bytes over all processes: resident, and proportional. Prints a table of the stages."""
     command = [sys.executable, "-m", "benchmarks.speed.buckets_scale", "--folder", str(root)]
-    command += ["--documents", str(documents), "--part"]
-    subprocess.run([*command, "make"], check=True)
-    os.sync()
-    start = time.perf_counter()
-    process = subprocess.Popen([*command, "stages"])
-    with watching(process.pid, own=True) as watch:
-        status = process.wait()
-    wall = time.perf_counter() - start
-    if status != 0:
-        raise SystemExit(status)
+    wall, watch = made_and_watched([*command, "--documents", str(documents)])
     print(f"## {documents:,} documents\n")
     table("stage", "wall s", "units", "CPU s")
     buckets: dict[str, int] = {}

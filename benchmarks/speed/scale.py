@@ -34,7 +34,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from benchmarks.common import GIB, Figure, heading, row, table, verdict, watching
+from benchmarks.common import GIB, Figure, Watch, heading, row, table, verdict, watching
 from benchmarks.speed.whole_run import wall_of
 from corpusmill.arrays import map_arrays
 from corpusmill.engine.carry_out import Silent, carry_out
@@ -181,19 +181,24 @@ def carry_out_by_workers(root: Path, stages: Plan) -> None:
         carry_out(run, stages, executor, Silent())
 
 
-def measure(documents: int, copies: bool, root: Path) -> tuple[float, int, int]:
-    """Seconds, and peak bytes over all processes: resident, and proportional. Prints a table of the stages."""
-    command = [sys.executable, "-m", "benchmarks.speed.scale", "--folder", str(root)]
-    command += ["--documents", "--copies", str(documents)] if copies else ["--documents", str(documents)]
+def made_and_watched(command: list[str]) -> tuple[float, Watch]:
+    """Have a command make its data, and watch it carry out the stages; with the seconds of these."""
     subprocess.run([*command, "--part", "make"], check=True)
     os.sync()
     start = time.perf_counter()
     process = subprocess.Popen([*command, "--part", "stages"])
     with watching(process.pid, own=True) as watch:
         status = process.wait()
-    wall = time.perf_counter() - start
     if status != 0:
         raise SystemExit(status)
+    return time.perf_counter() - start, watch
+
+
+def measure(documents: int, copies: bool, root: Path) -> tuple[float, int, int]:
+    """Seconds, and peak bytes over all processes: resident, and proportional. Prints a table of the stages."""
+    command = [sys.executable, "-m", "benchmarks.speed.scale", "--folder", str(root)]
+    command += ["--documents", "--copies", str(documents)] if copies else ["--documents", str(documents)]
+    wall, watch = made_and_watched(command)
     print(f"## {documents:,} {'near copies of one page' if copies else 'documents'}\n")
     table("stage", "wall s", "units", "busy s")
     for name, results in RunFolder(str(root)).results().items():

@@ -299,37 +299,35 @@ class RunFolder:
 
     def canaries(self) -> dict[str, Any] | None:
         """What canaries.json says: what the run has planted; None if that is nothing. Raises DamagedRecord."""
-        name = self.name_of(CANARIES)
-        if not storage.exists(name):
-            return None
-        record = read_json(name)
-        if not isinstance(record, dict) or not isinstance(record.get("canaries"), list):
-            raise DamagedRecord(name, "it has no canaries")
-        return record
+        return self._manifest(CANARIES, "canaries")
 
     def write_canaries(self, record: Mapping[str, Any] | None) -> None:
         """None: nothing is planted any more."""
-        if record is not None:
-            storage.write_atomic(self.name_of(CANARIES), as_json(record))
-        else:
-            storage.remove(self.name_of(CANARIES))
+        self._write_manifest(CANARIES, record)
 
     def training(self) -> dict[str, Any] | None:
         """What training.json says: the stages of training; None of a run without. Raises DamagedRecord."""
-        name = self.name_of(TRAINING)
-        if not storage.exists(name):
-            return None
-        record = read_json(name)
-        if not isinstance(record, dict) or not isinstance(record.get("stages"), list):
-            raise DamagedRecord(name, "it has no stages")
-        return record
+        return self._manifest(TRAINING, "stages")
 
     def write_training(self, record: Mapping[str, Any] | None) -> None:
         """None: there are no stages any more."""
+        self._write_manifest(TRAINING, record)
+
+    def _manifest(self, file: str, entries: str) -> dict[str, Any] | None:
+        """A record that has a list of entries; None if it is not there."""
+        name = self.name_of(file)
+        if not storage.exists(name):
+            return None
+        record = read_json(name)
+        if not isinstance(record, dict) or not isinstance(record.get(entries), list):
+            raise DamagedRecord(name, f"it has no {entries}")
+        return record
+
+    def _write_manifest(self, file: str, record: Mapping[str, Any] | None) -> None:
         if record is not None:
-            storage.write_atomic(self.name_of(TRAINING), as_json(record))
+            storage.write_atomic(self.name_of(file), as_json(record))
         else:
-            storage.remove(self.name_of(TRAINING))
+            storage.remove(self.name_of(file))
 
     @property
     def report(self) -> str:

@@ -328,7 +328,7 @@ def test_plan_check_report_and_trace_say_the_stages(corpusmill, folder, done, tm
     assert [stage["steps"] for stage in planned] == [11, 7, 4]
     assert planned[2]["without_loss"] == ["prefix"]
     figures = training(RunTables(str(done)))
-    assert [(one.stage, one.steps, one.first_step) for one in figures] == [
+    assert [(one.when.stage, one.when.steps, one.when.first_step) for one in figures] == [
         ("pretrain", 11, 0), ("anneal", 7, 11), ("long", 4, 18),
     ]  # fmt: skip
     for one, stage in zip(figures, planned):

@@ -37,7 +37,7 @@ def check(
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
         said: dict[str, Any] = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
         record |= {"only": checked.only} if checked.only else {}
-        training: dict[str, Any] = {"training": [asdict(stage) for stage in outline(checked.recipe)]}
+        training: dict[str, Any] = {"training": [stage._asdict() for stage in outline(checked.recipe)]}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
         said |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
         needs = {name: {"from": low, "to": high} for name, (low, high) in asdict(checked.needs).items()}

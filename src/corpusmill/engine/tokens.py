@@ -15,7 +15,6 @@ from corpusmill.engine.token_files import IDS, ids_of
 from corpusmill.engine.token_ids import TokenIds, read_tokens
 from corpusmill.errors import RecipeError
 from corpusmill.models.tokenizer import Tokenizer
-from corpusmill.shards.writer import TokenizerFacts
 from corpusmill.steps import Tokenize
 from corpusmill.tokens.breaks import SplitAt, of_documents
 from corpusmill.tokens.counts import count_ids
@@ -118,7 +117,7 @@ class EncodeDocuments:
 
     def check(self) -> None:
         """Raises RecipeError if a model cannot be trained on the ids of both steps."""
-        mine, others = (TokenizerFacts.of(step.open()) for step in (self.step, self.like))
+        mine, others = (step.open() for step in (self.step, self.like))
         if differs := [name for name in SAME if getattr(mine, name) != getattr(others, name)]:
             raise RecipeError(
                 f"a stage of training has another tokenizer than the recipe ({differs[0]} is "

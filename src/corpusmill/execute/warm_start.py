@@ -79,6 +79,10 @@ def _copied() -> Iterator[None]:
                     with contextlib.suppress(OSError):
                         os.close(fd)
             exec(args[-1], {})
+        except SystemExit:
+            pass
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
         finally:
             os._exit(0)
 

@@ -22,9 +22,9 @@ from corpusmill.loader.given import shown, whole
 from corpusmill.loader.rows import FIELDS, same_tokenizer
 from corpusmill.loader.served import Served
 from corpusmill.loader.tokens import FAR, MANY, Batch, Piece, TokenLoader
+from corpusmill.tokens.budget import amount, steps_of
 
 IN_RUN = "training.json"  # in the folder of a run whose recipe has stages
-SUFFIXES = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class StageLoader:
         )
         same_tokenizer({name: opened for one in self.loaders for name, opened in zip(one.names, one.shards)})
         self.steps = tuple(
-            max(1, stage.tokens // (stage.batch * one.length)) for stage, one in zip(self.stages, self.loaders)
+            steps_of(stage.tokens, stage.batch, one.length) for stage, one in zip(self.stages, self.loaders)
         )
         self._ends = [sum(self.steps[: number + 1]) for number in range(len(self.steps))]
         self.step = 0  # the next one
@@ -276,10 +276,9 @@ def _stage(number: int, given: Stage | Mapping[str, Any]) -> Stage:
 def _amount(given: Any) -> Any:
     """A number of tokens, as 2000, "2B" or "1.5T"; what is none is returned as it is."""
     if isinstance(given, str):
-        number, unit = (given[:-1], SUFFIXES[given[-1].lower()]) if given[-1:].lower() in SUFFIXES else (given, 1)
         try:
-            return round(float(number) * unit)
-        except (ValueError, OverflowError):
+            return round(amount(given))
+        except ValueError:
             return given
     return int(given) if isinstance(given, float) and given.is_integer() else given
 

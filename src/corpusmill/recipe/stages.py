@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.steps import Pack, Tokenize
+from corpusmill.tokens.budget import amount, steps_of
 from corpusmill.write.shards import Shards
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import Sections
 
-SUFFIXES = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+OUTPUT = "output/"  # where folders are, relative to training.json
 ALL = "all"  # sources, as they come
 PARTS = ("tokenize", "pack", "shards")  # of a stage: a step, a step, the parameters of a writer
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -88,11 +89,9 @@ class TrainingStage:
     @property
     def budget(self) -> int:
         """`tokens` as a number. Raises RecipeError if it is none."""
-        text = str(self.tokens).strip()
-        number, unit = (text[:-1], SUFFIXES[text[-1].lower()]) if text[-1:].lower() in SUFFIXES else (text, 1)
         try:
-            budget = round(float(number.replace("_", "")) * unit)
-        except (ValueError, OverflowError):
+            budget = round(amount(self.tokens))
+        except ValueError:
             budget = 0
         if not 0 < budget < 1 << 60:
             raise RecipeError(f"tokens is a number from 1, as 2000000000, 2B or 1.5T; got {self.tokens!r:.60}")
@@ -246,16 +245,44 @@ def _said(bounds: Bounds) -> dict[str, float]:
     return {name: value for name, value in (("min", bounds.min), ("max", bounds.max)) if value is not None}
 
 
-@dataclass(frozen=True)
-class Outline:
-    """A stage as far as its recipe tells.
+class Scheduled(NamedTuple):
+    """A stage by what `training.json` says of it.
 
     first_step   the number of its first step, over all stages
     tokens       of all its steps
+    batch        rows in a step of all ranks
     length       tokens in a row
-    packing      the method
-    shares       source -> its share of the rows; "all" where the sources are as they come
-    folders      the folder of output of each of these
+    shares       folder -> its share of the rows
+    """
+
+    stage: str
+    first_step: int
+    steps: int
+    tokens: int
+    batch: int
+    length: int
+    shares: Mapping[str, float]
+
+
+def scheduled(record: Mapping[str, Any] | None) -> list[Scheduled]:
+    """The stages of a `training_record`, in order."""
+    found: list[Scheduled] = []
+    first = 0
+    for stage in record["stages"] if record else ():
+        batch, length = stage["batch"], stage["length"]
+        steps = steps_of(stage["tokens"], batch, length)
+        total = sum(stage["shards"].values())
+        shares = {folder.removeprefix(OUTPUT): weight / total for folder, weight in stage["shards"].items()}
+        found.append(Scheduled(stage["name"], first, steps, steps * batch * length, batch, length, shares))
+        first += steps
+    return found
+
+
+class Outline(NamedTuple):
+    """A stage as far as its recipe tells: as `Scheduled`, but for these.
+
+    packing   the method
+    shares    source -> its share of the rows; "all" where the sources are as they come
     """
 
     stage: str
@@ -266,7 +293,6 @@ class Outline:
     length: int
     packing: str
     shares: Mapping[str, float]
-    folders: tuple[str, ...]
 
     def __str__(self) -> str:
         of = ", ".join(f"{source} {share:.0%}" for source, share in self.shares.items())
@@ -276,39 +302,28 @@ class Outline:
 
 def outline(recipe: "Recipe") -> list[Outline]:
     """The stages of a recipe, in order."""
-    found: list[Outline] = []
-    first = 0
-    for one in reads(recipe)[1]:
-        stage, length = one.stage, one.length
-        assert length is not None  # as `check_stages` has seen
-        steps = max(1, stage.budget // (stage.batch * length))
-        total = sum(one.folders.values())
-        names = [source for source, _ in stage.mix] or [ALL]
-        shares = {name: weight / total for name, weight in zip(names, one.folders.values())}
+    found = []
+    for stage, one in zip(recipe.stages, scheduled(training_record(recipe))):
         pack = parts_of(recipe, stage)[1]
-        method = pack.method if pack else "concat"
-        tokens = steps * stage.batch * length
-        folders = tuple(one.folders)
-        found.append(Outline(stage.name, first, steps, tokens, stage.batch, length, method, shares, folders))
-        first += steps
+        names = [source for source, _ in stage.mix] or [ALL]
+        found.append(Outline(*one[:-1], pack.method if pack else "concat", dict(zip(names, one.shares.values()))))
     return found
 
 
 def training_record(recipe: "Recipe") -> dict[str, Any] | None:
     """What `training.json` says, as `corpusmill.loader.stages.read_stages` takes it; None of a recipe without
-    stages."""
+    stages. A recipe that `check_stages` takes."""
     if not recipe.stages:
         return None
-    rows: Sequence[Reads] = reads(recipe)[1]
     return {
         "stages": [
             {
                 "name": one.stage.name,
                 "tokens": one.stage.budget,
-                "shards": {f"output/{folder}": weight for folder, weight in one.folders.items()},
+                "shards": {f"{OUTPUT}{folder}": weight for folder, weight in one.folders.items()},
                 "batch": one.stage.batch,
-                **({} if one.length is None else {"length": one.length}),
+                "length": one.length,
             }
-            for one in rows
+            for one in reads(recipe)[1]
         ]
     }

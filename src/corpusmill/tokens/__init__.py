@@ -6,7 +6,7 @@
     periodic   runs of tokens that repeat with a short period
     sampling   random draws of documents that are the same in every run
     mixing     how much each source gives to a mixture, and how often each document is drawn
-    budget     scaling laws: how many tokens a model of a given size needs
+    budget     scaling laws: how many tokens a model of a given size needs; how many steps a number of tokens is
     llmc_header   what stands before the ids in a file of llm.c
 
 Lengths and ids come in as arrays, layouts and counts go out as arrays: nothing here reads or writes a file.

@@ -34,6 +34,15 @@ def amount(written: str | float) -> float:
     return value
 
 
+def steps_of(tokens: int, batch: int, length: int) -> int:
+    """Steps of `batch` rows of `length` tokens: as many whole ones as a budget has room for, one at least.
+
+    >>> steps_of(300_000, 16, 512), steps_of(10, 16, 512)
+    (36, 1)
+    """
+    return max(1, tokens // (batch * length))
+
+
 class Model(NamedTuple):
     """A model and its training: parameters, tokens, floating-point operations."""
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from corpusmill.recipe.stages import Scheduled, scheduled
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
@@ -29,43 +30,26 @@ class Read:
 
 @dataclass(frozen=True)
 class Trained:
-    """A stage of training.
+    """A stage of training: when it is, and what it reads."""
 
-    first_step   the number of its first step, over all stages
-    tokens       in the rows of all its steps
-    batch        rows in a step of all ranks
-    length       tokens in a row
-    """
-
-    stage: str
-    first_step: int
-    steps: int
-    tokens: int
-    batch: int
-    length: int
+    when: Scheduled
     reads: tuple[Read, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        when = self.when._asdict()
+        del when["shares"]
+        return {**when, "reads": [asdict(read) for read in self.reads]}
 
 
 def training(tables: RunTables) -> list[Trained]:
     """The stages of training of a run, in order; none if its recipe has none."""
-    record = tables.files.folder.training()
-    found: list[Trained] = []
-    first = 0
-    for stage in record["stages"] if record else ():
-        batch, length = stage["batch"], stage["length"]
-        steps = max(1, stage["tokens"] // (batch * length))
-        total = sum(stage["shards"].values())
+    found = []
+    for when in scheduled(tables.files.folder.training()):
         reads = []
-        for path, weight in stage["shards"].items():
-            name = path.partition("/")[2]
-            rows, tokens = _rows(tables, name, length)
-            epochs = steps * batch * weight / total / rows if rows else 0.0
-            reads.append(Read(name, weight / total, rows, tokens, epochs))
-        found.append(Trained(stage["name"], first, steps, steps * batch * length, batch, length, tuple(reads)))
-        first += steps
+        for name, share in when.shares.items():
+            rows, tokens = _rows(tables, name, when.length)
+            reads.append(Read(name, share, rows, tokens, when.steps * when.batch * share / rows if rows else 0.0))
+        found.append(Trained(when, tuple(reads)))
     return found
 
 
@@ -80,13 +64,13 @@ def _rows(tables: RunTables, folder: str, length: int) -> tuple[int, int]:
 
 def training_table(stages: list[Trained]) -> list[list[str]]:
     """A row for each stage, as HEAD names them."""
-    return [[one.stage, *map(number, (one.steps, one.first_step, one.tokens, one.batch, one.length))] for one in stages]
+    return [[one.stage, *map(number, (one.steps, one.first_step, *one[3:6]))] for one in (each.when for each in stages)]
 
 
 def folders_table(stages: list[Trained]) -> list[list[str]]:
     """A row for each folder that a stage reads, as HEAD_OF_FOLDERS names them."""
     return [
-        [one.stage, read.folder, f"{read.share:.1%}", number(read.rows), number(read.tokens), f"{read.epochs:.2f}"]
-        for one in stages
-        for read in one.reads
+        [each.when.stage, one.folder, f"{one.share:.1%}", number(one.rows), number(one.tokens), f"{one.epochs:.2f}"]
+        for each in stages
+        for one in each.reads
     ]
