@@ -627,6 +627,16 @@ def test_a_folder_that_is_no_run_and_a_port_that_is_taken_are_errors(corpusmill,
     assert status == 2 and f"port {port} of 127.0.0.1 cannot be used" in err
 
 
+def test_answers_do_not_wait_to_be_acknowledged():
+    import socket
+
+    serve = pytest.importorskip("corpusmill.inspect.serve")
+    with serve._listening(0) as listening, socket.create_connection(listening.getsockname()):
+        answered, _ = listening.accept()
+        with answered:
+            assert answered.proto == socket.IPPROTO_TCP  # for others asyncio leaves Nagle's algorithm on
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is a signal of POSIX")
 def test_ctrl_c_ends_it_without_an_error(folder):
     command = [sys.executable, "-m", "corpusmill.cli", "inspect", str(folder), "--no-browser"]

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from corpusmill.report.bins import Histogram
-from corpusmill.report.html.charts import Row, bars, histogram
+from corpusmill.report.html.charts import Pair, Row, bars, histogram, pairs
 from corpusmill.report.html.markup import tag
 from corpusmill.report.page import write_page
 from made_run import made_run
@@ -59,6 +59,20 @@ def test_horizontal_bars_lie_end_to_end_with_their_words_and_links():
     assert [one["h"] for one in links] == ["#step-first"] and [one["c"] for one in names] == ["second"]
     assert [one["w"] for one in words] == ["60 · 60 %"] * 2
     assert spec["layer"][0]["encoding"]["x"]["title"] == "documents" and "<p>still</p>" in chart
+
+
+def test_shares_lie_below_each_other_with_their_intervals():
+    sides = [("input", 0.25, (0.2, 0.3), "25 % (5 of 20)"), ("output", 0.1, (0.1, 0.1), "10 % (1 of 10)")]
+    chart = pairs(tag("p", "still"), [Pair("fr", sides, "25 % → 10 %")], label="made", axis="share of documents")
+    spec = spec_of(chart)
+    assert [(one["c"], one["s"], one["n"], one["low"], one["high"]) for one in spec["data"]["values"]] == [
+        ("fr", "input", 0.25, 0.2, 0.3),
+        ("fr", "output", 0.1, 0.1, 0.1),
+    ]
+    assert {one["input"] for one in spec["data"]["values"]} == {"25 % (5 of 20)"}
+    marks = [layer["mark"]["type"] for layer in spec["layer"]]
+    assert marks == ["bar", "rule", "bar", "rule", "text", "text"]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, 0.3] and "<p>still</p>" in chart
 
 
 def test_the_page_in_a_browser(tmp_path):

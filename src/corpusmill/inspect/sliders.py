@@ -21,13 +21,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.errors import InputError, did_you_mean
+from corpusmill.inspect.moves import CODES, moves
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if.saved import Codes, coded
 from corpusmill.steps.verdict import rules_of
 
 EDGES = 254
-NONE = 255  # the code of a null or NaN, which no rule drops
+NONE = CODES - 1  # the code of a null or NaN, which no rule drops
 DIGITS = 3
 SAMPLED = 32  # units, spread evenly, whose values make the edges
 
@@ -60,10 +61,10 @@ class Slider:
         return codes
 
     def dropped(self, threshold: float | None) -> NDArray[np.bool_]:
-        """(256,) whether a document with this code is dropped, at the edge nearest to a threshold; at None, none is."""
-        codes = np.arange(NONE + 1)
+        """(CODES,) whether documents with this code are dropped, at the edge next to a threshold; at None none are."""
+        codes = np.arange(CODES)
         if threshold is None:
-            return np.zeros(NONE + 1, bool)
+            return np.zeros(CODES, bool)
         at = int(np.argmin(np.abs(self.edges - threshold)))
         hit = codes <= at if self.drops in ("<", "<=") else codes > at
         hit[NONE] = False
@@ -98,19 +99,21 @@ class Signals:
         for file in sample:
             file.close()
         combinations = Codes()
-        codes, reasons, tokens = list[list[NDArray[np.uint8]]](), list[NDArray[Any]](), list[NDArray[Any]]()
+        codes, reasons, tokens = list[NDArray[np.uint8]](), list[NDArray[Any]](), list[NDArray[Any]]()
         for path in paths:
             table = _read([path], [*names, "reasons", "tokens"])
-            codes.append([slider.codes(table[slider.signal]) for slider in self.sliders])
+            codes.append(np.stack([slider.codes(table[slider.signal]) for slider in self.sliders], axis=1))
             code, values = coded(table["reasons"])
             reasons.append(np.array([combinations[value] for value in values], np.uint32)[code])
             tokens.append(pc.fill_null(table["tokens"], 0).to_numpy(zero_copy_only=False).astype(np.int32))
-        self._codes = [np.concatenate(every) for every in zip(*codes)]
+        # A document's codes lie together: most documents keep their verdict, and their other codes are not read.
+        self._codes = np.concatenate(codes)
         self._reasons, self._tokens = np.concatenate(reasons), np.concatenate(tokens)
         self._combinations = [frozenset(value.split(",")) if value else frozenset() for value in combinations.names]
-        self._was = self._reasons != 0
-        self._every = [np.bincount(own, minlength=NONE + 1) for own in self._codes]
-        self._kept = [np.bincount(own[~self._was], minlength=NONE + 1) for own in self._codes]
+        kept = self._reasons == 0
+        self._before = {"documents": int(kept.sum()), "tokens": int(self._tokens[kept].sum(dtype=np.int64))}
+        self._every = [np.bincount(own, minlength=CODES) for own in self._codes.T]
+        self._kept = [np.bincount(own[kept], minlength=CODES) for own in self._codes.T]
         self.estimate = lru_cache(64)(self._estimate)
 
     def count(self, moved: Mapping[str, float | None]) -> dict[str, Any]:
@@ -125,30 +128,20 @@ class Signals:
     def _estimate(self, moved: tuple[tuple[str, float | None], ...]) -> dict[str, Any]:
         names = frozenset(key for key, _ in moved)
         others = np.array([bool(combination - names) for combination in self._combinations])
-        dropped = others[self._reasons]
-        at = dict(moved)
-        for slider, codes in zip(self.sliders, self._codes):
-            if slider.key in at:
-                dropped = dropped | slider.dropped(at[slider.key])[codes]
-        newly_kept, newly_dropped = self._was & ~dropped, dropped & ~self._was
-        kept = []
-        for own, codes in zip(self._kept, self._codes):
-            gained, lost = (np.bincount(codes[moves], minlength=NONE + 1) for moves in (newly_kept, newly_dropped))
-            kept.append(own + gained - lost)
-        before = {"documents": int((~self._was).sum()), "tokens": int(self._tokens[~self._was].sum(dtype=np.int64))}
-        gains, losses = (
-            {"documents": int(moves.sum()), "tokens": int(self._tokens[moves].sum(dtype=np.int64))}
-            for moves in (newly_kept, newly_dropped)
-        )
+        by_key = {slider.key: (at, slider) for at, slider in enumerate(self.sliders)}
+        chosen = np.array([by_key[key][0] for key, _ in moved], np.int64)
+        drops = np.array([by_key[key][1].dropped(value) for key, value in moved], np.bool_).reshape(-1, CODES)
+        counts, (gained, lost) = moves(self._codes, self._reasons, self._tokens, others, chosen, drops)
+        gains, losses = (dict(zip(("documents", "tokens"), of)) for of in counts.tolist())
         return {
-            "documents": len(dropped),
-            "before": before,
-            "after": {name: before[name] + gains[name] - losses[name] for name in before},
+            "documents": len(self._codes),
+            "before": self._before,
+            "after": {name: of + gains[name] - losses[name] for name, of in self._before.items()},
             "newly_kept": gains,
             "newly_dropped": losses,
             "histograms": {
-                slider.key: {"every": every[:NONE].tolist(), "kept": own[:NONE].tolist()}
-                for slider, every, own in zip(self.sliders, self._every, kept)
+                slider.key: {"every": every[:NONE].tolist(), "kept": (kept + gained[at] - lost[at])[:NONE].tolist()}
+                for at, (slider, every, kept) in enumerate(zip(self.sliders, self._every, self._kept))
             },
         }
 

@@ -34,9 +34,9 @@ class Thresholds:
         return [stage for stage, own in self.tables.passes if ruled & set(own)]
 
     def read_ahead(self) -> None:
-        """Read the signals of all passes."""
+        """Read the signals of all passes, and count once."""
         for stage in self.stages():
-            self._of(stage)
+            self._of(stage).count({})
 
     def sliders(self, stage: str) -> dict[str, Any]:
         """The rules of a pass, with the edges that their sliders take, and the counts of the run."""

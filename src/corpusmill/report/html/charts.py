@@ -28,6 +28,7 @@ COLOURS = {
     "peak memory": "var(--before)",
 }
 BAR, ROW = 13, 38  # pixels: a horizontal bar, and it with the words above it
+HALF, BETWEEN = 8, 1  # pixels: one of two bars of a row, and between them
 NARROW = 0.22  # of a bin's width, on either side, by which a series is narrower than the one before it
 GAP = 0.04
 
@@ -106,62 +107,102 @@ def bars(still: Html, rows: Sequence[Row], *, label: str, axis: str, unit: str =
                 place = {"x": float(f"{start:.6g}"), "x2": float(f"{start + value:.6g}")}
                 values.append({"i": i, "c": row.name, "s": series, "n": float(f"{value:.6g}"), **place, **about})
                 start += value
-    places: dict[str, Any] = {"type": "band", "domain": list(range(len(rows))), "paddingInner": 0, "paddingOuter": 0}
-    y = {"field": "i", "type": "nominal", "scale": places, "axis": None, "sort": None}
-    heads = [{"i": i, "c": row.name, "w": row.words, "h": row.href or ""} for i, row in enumerate(rows)]
-    above = {"type": "text", "baseline": "bottom", "dy": -1, "fontSize": 12.5}
-    layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "bar", "height": BAR, "yOffset": BAR - 4, "cornerRadius": 2, "minBandSize": 1},
-            "encoding": {
-                "y": y,
-                "x": {
-                    "field": "x",
-                    "type": "quantitative",
-                    "scale": {"domain": [0, most], "nice": False},
-                    "title": axis,
-                    "axis": {
-                        "labelExpr": f"format(datum.value, '{'~s' if most >= 1000 else '~g'}') + '{unit}'",
-                        "labelOverlap": True,
-                        "tickCount": 5,
-                        "labelFlush": True,
-                    },
-                },
-                "x2": {"field": "x2"},
-                "color": {
-                    "field": "s",
-                    "type": "nominal",
-                    "legend": None,
-                    "scale": {"domain": names, "range": [COLOURS[name] for name in names]},
-                },
-                "tooltip": [
-                    {"field": "c", "type": "nominal", "title": " "},
-                    *({"field": name, "type": "nominal", "title": name} for name in names),
-                ],
-            },
+    ticks = f"format(datum.value, '{'~s' if most >= 1000 else '~g'}') + '{unit}'"
+    colours = {"domain": names, "range": [COLOURS[name] for name in names]}
+    drawn = {
+        "mark": {"type": "bar", "height": BAR, "yOffset": BAR - 4, "cornerRadius": 2, "minBandSize": 1},
+        "encoding": {
+            "y": _rows(len(rows)),
+            "x": _along("x", most, axis, ticks),
+            "x2": {"field": "x2"},
+            "color": {"field": "s", "type": "nominal", "legend": None, "scale": colours},
+            "tooltip": _told(names),
         },
-        {
-            "data": {"values": [head for head in heads if head["h"]]},
-            "mark": {**above, "align": "left", "color": "var(--kept)"},
-            "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "c"}, "href": {"field": "h"}},
-        },
-        {
-            "data": {"values": [head for head in heads if not head["h"]]},
-            "mark": {**above, "align": "left", "color": "var(--ink)"},
-            "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "c"}},
-        },
-        {
-            "data": {"values": heads},
-            "mark": {**above, "align": "right", "color": "var(--soft)"},
-            "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "w"}},
-        },
-    ]
-    if not any(row.href for row in rows):
-        layers.pop(1)
-    if all(row.href for row in rows):
-        layers.pop(-2)
-    spec = {"data": {"values": values}, "height": ROW * len(rows), "layer": layers}
-    return _chart(still, spec, unit, label)
+    }
+    layers = [drawn, *_words([(row.name, row.words, row.href or "") for row in rows])]
+    return _chart(still, {"data": {"values": values}, "height": ROW * len(rows), "layer": layers}, unit, label)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row of `pairs`.
+
+    parts   (series, share, its interval, the share in words), one below the other; an interval of equal ends is none
+    words   to the right above the bars
+    """
+
+    name: str
+    parts: Sequence[tuple[str, float, tuple[float, float], str]]
+    words: str
+
+
+def pairs(still: Html, rows: Sequence[Pair], *, label: str, axis: str) -> Html:
+    """Shares as horizontal bars, two per row, each with its interval as a line.
+
+    still   the same on paper and without scripts
+    axis    words below the horizontal axis
+    """
+    most = max([high for row in rows for *_, (_, high), _ in row.parts] + [0.01])
+    names = list(dict.fromkeys(series for row in rows for series, *_ in row.parts))
+    values = []
+    for i, row in enumerate(rows):
+        about = {series: words for series, *_, words in row.parts}
+        for series, share, (low, high), _ in row.parts:
+            numbers = {"n": share, "low": low, "high": high}
+            rounded = {key: float(f"{number:.6g}") for key, number in numbers.items()}
+            values.append({"i": i, "c": row.name, "s": series, **rounded, **about})
+    layers: list[dict[str, Any]] = []
+    for i, name in enumerate(names):
+        only: dict[str, Any] = {"transform": [{"filter": {"field": "s", "equal": name}}]}
+        y, below = _rows(len(rows)), BETWEEN + HALF // 2 + i * (HALF + BETWEEN)
+        x = _along("n", most, axis, "format(datum.value, '~%')")
+        mark = {"type": "bar", "height": HALF, "yOffset": below, "cornerRadius": 2, "color": COLOURS[name]}
+        layers.append({**only, "mark": mark, "encoding": {"y": y, "x": x, "tooltip": _told(names)}})
+        line = {"type": "rule", "yOffset": below, "color": "var(--ink)"}
+        ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
+        only = {"transform": [*only["transform"], {"filter": "datum.high > datum.low"}]}
+        layers.append({**only, "mark": line, "encoding": {"y": y, **ends}})
+    layers += _words([(row.name, row.words, "") for row in rows])
+    return _chart(still, {"data": {"values": values}, "height": ROW * len(rows), "layer": layers}, "", label)
+
+
+def _rows(count: int) -> dict[str, Any]:
+    """The vertical axis of horizontal bars: a band per row."""
+    scale = {"type": "band", "domain": list(range(count)), "paddingInner": 0, "paddingOuter": 0}
+    return {"field": "i", "type": "nominal", "scale": scale, "axis": None, "sort": None}
+
+
+def _along(field: str, most: float, title: str, ticks: str) -> dict[str, Any]:
+    """The horizontal axis of horizontal bars, from 0 to `most`."""
+    axis = {"labelExpr": ticks, "labelOverlap": True, "tickCount": 5, "labelFlush": True}
+    scale = {"domain": [0, most], "nice": False}
+    return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": axis}
+
+
+def _told(names: Sequence[str]) -> list[dict[str, str]]:
+    """What is said of a horizontal bar that one points at: its row, and each series of it in words."""
+    series = [{"field": name, "type": "nominal", "title": name} for name in names]
+    return [{"field": "c", "type": "nominal", "title": " "}, *series]
+
+
+def _words(rows: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Above each row of horizontal bars: its name on the left, a link if it has an address, and words on the right."""
+    heads = [{"i": i, "c": name, "w": words, "h": href} for i, (name, words, href) in enumerate(rows)]
+    y = _rows(len(rows))
+
+    def above(chosen: Sequence[Mapping[str, Any]], x: Any, field: str, **mark: str) -> dict[str, Any]:
+        text = {"type": "text", "baseline": "bottom", "dy": -1, "fontSize": 12.5, **mark}
+        encoding: dict[str, Any] = {"y": y, "x": {"value": x}, "text": {"field": field}}
+        return {"data": {"values": chosen}, "mark": text, "encoding": encoding}
+
+    layers = []
+    if links := [head for head in heads if head["h"]]:
+        linked = above(links, 0, "c", align="left", color="var(--kept)")
+        linked["encoding"]["href"] = {"field": "h"}
+        layers.append(linked)
+    if names := [head for head in heads if not head["h"]]:
+        layers.append(above(names, 0, "c", align="left", color="var(--ink)"))
+    return [*layers, above(heads, "width", "w", align="right", color="var(--soft)")]
 
 
 def _chart(still: Html, spec: Mapping[str, Any], unit: str, label: str, unknown: int = 0) -> Html:

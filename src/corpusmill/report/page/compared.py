@@ -7,7 +7,7 @@ from corpusmill.report.figures.left import NGRAM, SIMILAR, Left, left
 from corpusmill.report.figures.sampled import TOXIC, Sampled, Share, draw, sampled
 from corpusmill.report.figures.scores import Score, scores
 from corpusmill.report.figures.texts import SIDES, Texts
-from corpusmill.report.html.charts import overlaid
+from corpusmill.report.html.charts import Pair, overlaid, pairs
 from corpusmill.report.html.markup import Html, Inside, table, tag
 from corpusmill.report.html.svg import legend, two_bars
 from corpusmill.report.numbers import measured, number, plural, share
@@ -86,7 +86,7 @@ def integrity(sides: Mapping[str, Texts]) -> list[Inside]:
         "comment. Code-like: a twentieth of the characters or more are {}[]();=<>_&|. White space: 3 spaces or 4 line "
         "feeds in a row. Encoding: U+FFFD, or UTF-8 that was decoded as Latin-1 (Ã©)."
     )
-    return [tag("h3", "Integrity"), bars(rows.items(), caption)]
+    return [tag("h3", "Integrity"), bars(rows.items(), "damaged texts, input and output", caption)]
 
 
 def samples(figure: Sampled) -> list[Inside]:
@@ -112,13 +112,16 @@ def samples(figure: Sampled) -> list[Inside]:
     n = f"n = {number(counts['input'])} → {number(counts['output'])}."
     caption = f"Share of documents by language, as lid.176 identifies it; {n}"
     parts: list[Inside] = [tag("p", note, class_="note"), tag("h3", "Language")]
-    parts += [bars(figure.languages.items(), caption), tag("h3", "Personal data")]
+    parts += [
+        bars(figure.languages.items(), "documents by language, input and output", caption),
+        tag("h3", "Personal data"),
+    ]
     if figure.personal:
         seen = [kind for kind, (before, _) in figure.personal.items() if not before.sampled]
         words = f"Share of documents that hold each kind; {n}"
         if seen:
             words += f" Of {', '.join(seen)}, the input is every document, as the recipe's own step found them."
-        parts.append(bars(figure.personal.items(), words))
+        parts.append(bars(figure.personal.items(), "personal data, input and output", words))
     else:
         parts.append(tag("p", f"None was found; {n}"))
     if figure.found:
@@ -126,7 +129,7 @@ def samples(figure: Sampled) -> list[Inside]:
         parts.append(tag("p", f"Found by the recipe's steps in all documents: {pieces}."))
     words = f"Share of documents with a score of {TOXIC:g} or more by the model toxicity-en, and with a word of the "
     words += f"list toxic-words-en; both are for English and know words, not what is meant; {n}"
-    return [*parts, tag("h3", "Toxicity"), bars(figure.toxicity.items(), words)]
+    return [*parts, tag("h3", "Toxicity"), bars(figure.toxicity.items(), "toxicity, input and output", words)]
 
 
 def scored(score: Score) -> list[Inside]:
@@ -181,17 +184,23 @@ def copies(figure: Left) -> list[Inside]:
     return [tag("h3", "Duplicates left in the output"), *words]
 
 
-def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], caption: str) -> Html:
+def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], label: str, caption: str) -> Html:
     """A pair of bars a row: the share of documents in the input and in the output."""
-    drawn = list(rows)
-    most = max([pair.interval[1] for _, sides in drawn for pair in sides] + [0.01])
+    given = list(rows)
+    most = max([pair.interval[1] for _, sides in given for pair in sides] + [0.01])
     parts: list[Html] = []
-    for name, sides in drawn:
-        shown = []
+    drawn: list[Pair] = []
+    for name, sides in given:
+        shown, told = [], []
         for css, one in zip(SIDES, sides):
             low, high = one.interval
-            tooltip = f"{css}: {number(one.count)} of {plural(one.of, 'document')}"
+            counts = f"{number(one.count)} of {plural(one.of, 'document')}"
+            tooltip = f"{css}: {counts}"
             shown.append((100 * one.value / most, (100 * low / most, 100 * high / most), css, tooltip))
+            told.append((css, one.value, one.interval, f"{share(one.count, one.of)} ({counts})"))
         values = " → ".join(share(one.count, one.of) for one in sides)
         parts += [tag("div", name), two_bars(shown, f"{name}: {values}"), tag("div", values, class_="value")]
-    return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption, class_="axes"))
+        drawn.append(Pair(name, told, values))
+    still = tag("div", *parts, class_="ranks")
+    chart = pairs(still, drawn, label=label, axis="share of documents")
+    return tag("figure", chart, tag("figcaption", caption, class_="axes"))

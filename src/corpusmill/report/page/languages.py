@@ -1,6 +1,7 @@
 """Documents by language, if a step identifies it."""
 
 from corpusmill.report.figures.languages import Languages, languages
+from corpusmill.report.html.charts import Row, bars
 from corpusmill.report.html.markup import Html, Inside, tag
 from corpusmill.report.html.svg import bar
 from corpusmill.report.numbers import number
@@ -25,6 +26,7 @@ def chart(figure: Languages) -> Html:
         rows.append((f"{len(rest)} others", sum(one.kept for one in rest), sum(one.dropped for one in rest)))
     most = max((kept + dropped for _, kept, dropped in rows), default=1)
     parts: list[Html] = []
+    drawn: list[Row] = []
     for name, kept, dropped in rows:
         shares = [
             (100 * kept / most, "kept", f"{number(kept)} kept"),
@@ -32,9 +34,13 @@ def chart(figure: Languages) -> Html:
         ]
         parts.append(tag("div", name))
         parts.append(bar(shares, f"{name}: {number(kept)} kept, {number(dropped)} dropped"))
-        parts.append(tag("div", f"{number(kept)} of {number(kept + dropped)}", class_="value"))
+        words = f"{number(kept)} of {number(kept + dropped)}"
+        parts.append(tag("div", words, class_="value"))
+        drawn.append(Row(name, [("kept", kept, number(kept)), ("dropped", dropped, number(dropped))], words))
     caption = (
         f"Documents by language, as identified by the step {figure.step}; kept: still kept after the step "
         f"{figure.last_step}.{MEASURED[figure.measured]}"
     )
-    return tag("figure", tag("div", *parts, class_="ranks"), tag("figcaption", caption))
+    still = tag("div", *parts, class_="ranks")
+    label = f"documents by language, as identified by {figure.step}"
+    return tag("figure", bars(still, drawn, label=label, axis="documents"), tag("figcaption", caption))
