@@ -319,7 +319,10 @@ def _spec(
     if open_end:
         # The last bin holds all that is larger: its width on the axis says nothing.
         words = f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"
-        lowered = (1 - max(places, default=0.0)) * NARROWEST < WORD_HEIGHT / 2 * len(words)
+        ends = [
+            place * NARROWEST + (_length(about) if place <= 0.5 else 0) for place, (_, about, _) in zip(places, shown)
+        ]
+        lowered = NARROWEST - max(ends, default=0.0) < _length(words)
         end: dict[str, Any] = {"v": drawn[-1][1], "t": words}
         layers.append(
             {
@@ -345,7 +348,7 @@ def _spec(
         text: dict[str, Any] = {
             "type": "text",
             "align": "right" if right else "left",
-            "dx": -4 if right else 4,
+            "dx": {"expr": _inside(words, places[row], right)},
             "baseline": "top",
         }
         layers.append(
@@ -364,6 +367,18 @@ def _spec(
             }
         )
     return {"data": {"values": list(bars)}, "height": height, "layer": layers}
+
+
+def _inside(words: str, place: float, right: bool) -> str:
+    """How far the words of a mark are moved, in pixels: beside its line, or over it as far as they would be cut."""
+    room = place if right else 1 - place
+    over = f"max(0, {_length(words):g} - {room:.4f} * width)"
+    return f"{over} - 4" if right else f"4 - {over}"
+
+
+def _length(words: str) -> float:
+    """Of words in a chart, in pixels, about."""
+    return WORD_HEIGHT / 2 * len(words)
 
 
 WORD_HEIGHT = 14  # pixels; a letter is half as wide
