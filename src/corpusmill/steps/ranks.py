@@ -1,17 +1,18 @@
 """Where a line is drawn through all documents in an order of their own, each file of them sorted by itself.
 
 A file has `keys` (documents,) uint64, rising; `documents` (documents,), which decide between equal keys, rising among
-these; and `sums` (documents + 1,), the weights of the first documents. Looking for the line reads a few places of each
-file, and holds none.
+these; and `sums` (documents + 1,), the weights of the first documents. Looking for the line reads a few places of one
+file at a time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Run = dict[str, NDArray[Any]]
+Runs = Sequence[Callable[[], Run]]  # file by file, mapped anew with each call: there may be more than can be open
 LARGEST = (1 << 64) - 1
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
@@ -46,31 +47,44 @@ def run_of(keys: NDArray[np.uint64], documents: NDArray[np.int64], weights: NDAr
     return {"keys": keys[order], "documents": documents[order], "sums": sums}
 
 
-def line_at(runs: Sequence[Run], bound: float) -> Line:
+def weight(runs: Runs) -> int:
+    """Of all documents."""
+    return sum(int(run["sums"][-1]) for run in opened(runs))
+
+
+def line_at(runs: Runs, bound: float) -> Line:
     """Before the first document that, with all before it, weighs more than this; END if there is none."""
-    if sum(int(run["sums"][-1]) for run in runs) <= bound:
+    if weight(runs) <= bound:
         return END
 
     def up_to(key: int) -> int:
         """The weight of all documents with this key or a smaller one."""
-        ends = (int(np.searchsorted(run["keys"], np.uint64(key), "right")) for run in runs)
-        return sum(int(run["sums"][end]) for run, end in zip(runs, ends))
+        return sum(int(run["sums"][int(np.searchsorted(run["keys"], np.uint64(key), "right"))]) for run in opened(runs))
 
     key = least(0, LARGEST, lambda key: up_to(key) > bound)
-    before = up_to(key - 1) if key else 0
-    ties = [slice(*(int(np.searchsorted(run["keys"], np.uint64(key), side)) for side in SIDES)) for run in runs]
-    some = [(run, tie) for run, tie in zip(runs, ties) if tie.start < tie.stop]
+    before, last = up_to(key - 1) if key else 0, 0
+    some: list[tuple[Callable[[], Run], slice]] = []
+    for run, arrays in zip(runs, opened(runs)):
+        tie = slice(*(int(np.searchsorted(arrays["keys"], np.uint64(key), side)) for side in SIDES))
+        if tie.start < tie.stop:
+            some.append((run, tie))
+            last = max(last, int(arrays["documents"][tie.stop - 1]))
 
-    def weight(document: int) -> int:
+    def with_ties(document: int) -> int:
         """The same of this document and those before it, of those that have the key."""
         found = before
         for run, tie in some:
-            end = tie.start + int(np.searchsorted(run["documents"][tie], document, "right"))
-            found += int(run["sums"][end] - run["sums"][tie.start])
+            arrays = run()
+            end = tie.start + int(np.searchsorted(arrays["documents"][tie], document, "right"))
+            found += int(arrays["sums"][end] - arrays["sums"][tie.start])
         return found
 
-    last = max(int(run["documents"][tie.stop - 1]) for run, tie in some)
-    return Line(key, least(0, last, lambda document: weight(document) > bound))
+    return Line(key, least(0, last, lambda document: with_ties(document) > bound))
+
+
+def opened(runs: Runs) -> Iterator[Run]:
+    """One file after the other."""
+    return (run() for run in runs)
 
 
 def least(low: int, high: int, right: Callable[[int], bool]) -> int:

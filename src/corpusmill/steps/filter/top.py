@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.corpus import Everything, after, digest, dropped_documents, key_files, keys_content
-from corpusmill.steps.ranks import SIDES, Line, Run, line_at, ordered, run_of
+from corpusmill.steps.ranks import SIDES, Line, Run, line_at, opened, ordered, run_of, weight
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Stage
@@ -125,12 +126,11 @@ class TopCut:
     lowest: bool
 
     def run(self, inputs: Everything, io: UnitIO) -> None:
-        runs = [io.arrays(path) for path in io.results(self.ranks)["ranks"].paths.to_pylist()]
-        total = sum(int(run["sums"][-1]) for run in runs)
+        runs = [partial(io.arrays, path) for path in io.results(self.ranks)["ranks"].paths.to_pylist()]
         # A share that is meant to be whole, as 0.1 of 30, must not miss a document by the last bit.
-        line = line_at(runs, self.keep * total * (1 + 1e-12))
+        line = line_at(runs, self.keep * weight(runs) * (1 + 1e-12))
         io.write_arrays("line", 0, key=np.array([line.key], np.uint64), document=np.array([line.document]))
-        last = [run["keys"][end - 1] for run in runs if (end := places_before(run, line))]
+        last = [run["keys"][end - 1] for run in opened(runs) if (end := places_before(run, line))]
         if last:
             io.facts["bound"] = value_of(int(max(last)), self.lowest)
 
