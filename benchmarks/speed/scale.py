@@ -47,7 +47,9 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder
 from corpusmill.runs import preloaded, warm_kernels
 from corpusmill.schema import COUNTED
+from corpusmill.steps.dedup._near import SKETCH_HASH
 from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.text.sketch import sketch_hashes
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Planned, Stage
 
@@ -96,8 +98,8 @@ class Make:
         true = STEP.keys(docs.take(pa.array(paired)), {})
         keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
         request = KeyRequest("minhash", STEP, self.partitions, {})
-        site = hash_numbers(numbers // TOGETHER)
-        write_keys(io, request, [(Keys(keys, {"sketch": sketches, "site": site}), len(numbers))])
+        arrays = {"sketch": sketches, SKETCH_HASH: sketch_hashes(sketches), "site": hash_numbers(numbers // TOGETHER)}
+        write_keys(io, request, [(Keys(keys, arrays), len(numbers))])
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"CMARRAY1"
+CAN_ADVISE = hasattr(mmap.mmap, "madvise")  # not on Windows
+JOINED = 4  # pages between two that are wanted, which are read with them in one request
 HEAD = 4096  # bytes before the first array of a file that is written in parts
 
 
@@ -57,8 +59,12 @@ def writing_arrays(path: Path) -> Iterator[Callable[[str, NDArray[Any]], None]]:
         file.write(MAGIC + (HEAD - 16).to_bytes(8, "little") + header)
 
 
-def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of `write_arrays`, mapped read-only."""
+def map_arrays(path: Path, scattered: bool = False) -> dict[str, NDArray[Any]]:
+    """The arrays of `write_arrays`, mapped read-only.
+
+    scattered   few of the rows are read, which `will_need` names before: the system reads no pages around them. Many
+                systems read megabytes around each: of a corpus larger than memory, all of it for each unit
+    """
     with path.open("rb") as file:
         start = file.read(16)
         if start[:8] != MAGIC:
@@ -67,6 +73,8 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
         head = json.loads(file.read(size))
         # One map for all: a stage opens every file once a partition, and np.memmap would open it once an array.
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if scattered and CAN_ADVISE:
+            mapped.madvise(mmap.MADV_RANDOM)
     arrays: dict[str, NDArray[Any]] = {}
     for name, entry in head.items():
         shape = tuple(entry["shape"])
@@ -76,3 +84,23 @@ def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
             flat = np.frombuffer(mapped, entry["dtype"], math.prod(shape), 16 + size + entry["offset"])
             arrays[name] = flat.reshape(shape)
     return arrays
+
+
+def will_need(array: NDArray[Any], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
+    """Have the system read rows of an array of `map_arrays`, while the caller goes on.
+
+    starts, stops   (ranges,) of rows; none is empty, and both rise
+    """
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    mapped = owner.obj if isinstance(owner, memoryview) else None
+    if not isinstance(mapped, mmap.mmap) or not CAN_ADVISE or not len(starts):
+        return
+    begin = array.ctypes.data - np.frombuffer(mapped, np.uint8, 1).ctypes.data
+    row = array.strides[0]
+    first, last = (begin + starts * row) // mmap.PAGESIZE, (begin + stops * row - 1) // mmap.PAGESIZE
+    cuts = np.flatnonzero(first[1:] > last[:-1] + JOINED)
+    firsts, lasts = first[np.append(0, cuts + 1)], last[np.append(cuts, len(last) - 1)]
+    for page, end in zip(firsts.tolist(), lasts.tolist()):
+        mapped.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, (end + 1 - page) * mmap.PAGESIZE)

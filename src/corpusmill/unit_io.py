@@ -66,9 +66,9 @@ class Upstream:
         """A file that a stage wrote, or one of an earlier run by its full name, as a file of this machine."""
         return self.run.file(path)
 
-    def arrays(self, path: str) -> dict[str, NDArray[Any]]:
-        """Arrays that an earlier stage wrote, mapped and not read."""
-        return map_arrays(self.file(path))
+    def arrays(self, path: str, scattered: bool = False) -> dict[str, NDArray[Any]]:
+        """Arrays that an earlier stage wrote, mapped and not read; see `map_arrays`."""
+        return map_arrays(self.file(path), scattered)
 
     def parquet(self, path: str) -> pq.ParquetFile:
         return pq.ParquetFile(self.file(path), memory_map=False)

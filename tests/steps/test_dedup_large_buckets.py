@@ -1,7 +1,7 @@
 """Buckets of very many documents: linear work, the same decisions, and a count of what was not compared."""
 
 from collections.abc import Sequence
-from itertools import combinations, groupby
+from itertools import combinations, count, groupby
 from random import Random
 from typing import Any
 
@@ -185,3 +185,28 @@ def test_documents_that_share_a_bucket_and_nothing_else_stay_and_the_report_says
     assert facts(found)["sketches_compared"] + facts(found)["not_compared"] == met
     assert (missed := facts(found)["not_compared"]) > 1000
     assert f"Not compared in large buckets: {missed:,} pairs" in (found.folder / "report.html").read_text("utf-8")
+
+
+def test_keys_without_hashes_of_sketches_give_the_same(tmp_path, monkeypatch):
+    """As earlier versions made them: in the files of all units, or of every second one."""
+    draw = Random(5)
+    texts = [words_of(draw.randrange(2), [draw.randrange(12)]) for _ in range(60)]
+    whole = Minhash.keys
+    place = folders(tmp_path)
+
+    def run() -> Any:
+        return dedup(next(place), named(texts), STEP, cuts=(20, 40), unit=300).twins("minhash")
+
+    before = run()
+    assert before
+    for share in (1, 2):
+        calls = count()
+
+        def without(self, documents, signals, calls=calls, share=share):
+            keys = whole(self, documents, signals)
+            if next(calls) % share == 0:
+                del keys.arrays[_near.SKETCH_HASH]
+            return keys
+
+        monkeypatch.setattr(Minhash, "keys", without)
+        assert run() == before

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.text.sketch import EMPTY, band_keys, similarity, sketch, sketch_m61
+from corpusmill.text.sketch import EMPTY, band_keys, similarity, sketch, sketch_hashes, sketch_m61
 
 WORD = 2**64 - 1
 documents = st.lists(st.lists(st.integers(0, WORD), max_size=12), min_size=1, max_size=4)
@@ -103,3 +103,17 @@ def test_refuses_what_makes_no_sketch():
         sketch(np.zeros(1, np.uint64), np.array([0, 2]), 4)
     with pytest.raises(ValueError, match="1 to 4 bands, not 5"):
         band_keys(np.zeros((1, 4), np.uint64), 5)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.integers(1, 130))
+def test_hashes_of_sketches_are_sums_of_lanes_times_odd_numbers(seed, documents, lanes):
+    sketches = np.random.default_rng(seed).integers(0, 2**16, (documents, lanes)).astype(np.uint16)
+
+    def mixed(x):
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+        return x ^ x >> 31
+
+    factors = [mixed((lane + 1) * 0x9E3779B97F4A7C15 % 2**64) | 1 for lane in range(lanes)]
+    slow = [sum(int(value) * factor for value, factor in zip(sketch, factors)) % 2**64 for sketch in sketches]
+    assert sketch_hashes(sketches).tolist() == slow

@@ -6,20 +6,25 @@ row of a document in its unit, so that they are the same whatever precedes the u
 """
 
 import hashlib
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.arrays import will_need
 from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Results, Stage
 
+T = TypeVar("T")
+AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
 RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
@@ -209,9 +214,10 @@ def partitions(
     names = (*payload, *columns)
     found: list[list[Partition]] = [[] for _ in range(inputs.first, inputs.stop)]
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
-    for number, path in enumerate(files.keys):
+    opened = (_with_slices(inputs, files, io.arrays(path, scattered=True), payload, columns) for path in files.keys)
+    for number, arrays in enumerate(_ahead(opened)):
         io.heart.at(number, len(files.keys))
-        arrays, dropped = io.arrays(path), _dropped_rows(files, number, io)
+        dropped = _dropped_rows(files, number, io)
         for parts, partition in zip(found, range(inputs.first, inputs.stop)):
             parts.append(_piece(partition, files, number, arrays, dropped, payload, columns))
     for parts in found:
@@ -221,6 +227,34 @@ def partitions(
             {name: np.concatenate([part.payload[name] for part in parts]) if parts else np.empty(0) for name in names},
         )
         parts.clear()
+
+
+def _with_slices(
+    inputs: PartitionRange,
+    files: KeyFiles,
+    arrays: dict[str, NDArray[Any]],
+    payload: tuple[str, ...],
+    columns: tuple[str, ...],
+) -> dict[str, NDArray[Any]]:
+    """A file, of which the records of some partitions are being read, and whole columns."""
+    held = int(arrays["partitions"][0])
+    first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
+    ends = arrays["offsets"][[first, stop]].astype(np.int64)
+    if ends[0] < ends[1]:
+        for name in ("keys", "row", *payload):
+            will_need(arrays[name], ends[:1], ends[1:])
+        for name in columns:
+            if name in arrays:
+                will_need(arrays[name], np.array([0]), np.array([len(arrays[name])]))
+    return arrays
+
+
+def _ahead(opened: Iterator[T]) -> Iterator[T]:
+    """The same, of which the next AHEAD have begun already."""
+    waiting = deque(islice(opened, AHEAD))
+    while waiting:
+        yield waiting.popleft()
+        waiting.extend(islice(opened, 1))
 
 
 def dropped_documents(files: KeyFiles, io: UnitIO, number: int) -> NDArray[np.int64]:
@@ -302,10 +336,23 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
     """Rows of an array by document, for sorted document numbers."""
     sample = io.arrays(files.keys[-1])[name]
     rows = np.empty((len(documents), *sample.shape[1:]), sample.dtype)
-    for path, start, end in zip(files.keys, files.starts, files.starts[1:]):
-        first, stop = np.searchsorted(documents, [start, end])
-        if first < stop:
-            rows[first:stop] = io.arrays(path)[name][documents[first:stop] - start]
+    wanted = [
+        (path, first, stop, start)
+        for path, start, first, stop in zip(
+            files.keys,
+            files.starts.tolist(),
+            *np.searchsorted(documents, [files.starts[:-1], files.starts[1:]]).tolist(),
+        )
+        if first < stop
+    ]
+
+    def begun(path: str, first: int, stop: int, start: int) -> tuple[NDArray[Any], NDArray[np.int64], int, int]:
+        array, own = io.arrays(path, scattered=True)[name], documents[first:stop] - start
+        will_need(array, own, own + 1)
+        return array, own, first, stop
+
+    for array, own, first, stop in _ahead(begun(*each) for each in wanted):
+        rows[first:stop] = array[own]
     return rows
 
 

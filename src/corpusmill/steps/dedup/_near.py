@@ -50,6 +50,7 @@ from corpusmill.text.shingles import Shingling
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Resources, Stage
 
+SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
 SKETCHES = 1 << 17  # records of a partition whose sketches are in memory at a time
 FULL = 64  # documents of a bucket, its first, that are compared with all leaders that they meet, kept or not
@@ -129,7 +130,7 @@ class MinhashGroups:
 
     def run(self, inputs: PartitionRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        groups = [self.group(part, files, io) for part in partitions(inputs, files, io)]
+        groups = [self.group(part, files, io) for part in partitions(inputs, files, io, columns=(SKETCH_HASH,))]
         pairs = distinct_rows(np.concatenate([group.pairs for group in groups]))
         document, mask, table = (np.concatenate([group[i] for group in groups]) for i in (1, 3, 4))
         first = np.cumsum([0, *(len(group.leaders) for group in groups)])
@@ -154,13 +155,13 @@ class MinhashGroups:
     def group(self, part: Partition, files: KeyFiles, io: UnitIO) -> "Group":
         bucket, buckets = shared(part.keys)
         met = np.flatnonzero(bucket >= 0)
-        documents, bucket = part.documents[met], bucket[met]
+        documents, bucket, hashes = part.documents[met], bucket[met], part.payload[SKETCH_HASH][met]
         known = sort_distinct(documents.copy())
         preferred = preference(io, files, known)[np.searchsorted(known, documents)]
         order = np.lexsort((preferred, bucket))
-        documents, bucket = documents[order], bucket[order]
+        documents, bucket, hashes = documents[order], bucket[order], hashes[order]
         del part, met, known, preferred, order
-        leads, mask, rank = self.compare(bucket, documents, files, io)
+        leads, mask, rank = self.compare(bucket, documents, hashes, files, io)
         mask[documents < files.own] = 0  # what earlier runs kept is settled
         # The leaders of all buckets, one after the other, and where those of each begin.
         leaders = documents[leads]
@@ -179,18 +180,35 @@ class MinhashGroups:
         return Group(pairs, documents[later], row, mask[later], table)
 
     def compare(
-        self, bucket: NDArray[np.int32], documents: NDArray[np.int64], files: KeyFiles, io: UnitIO
+        self,
+        bucket: NDArray[np.int32],
+        documents: NDArray[np.int64],
+        hashes: NDArray[Any],
+        files: KeyFiles,
+        io: UnitIO,
     ) -> tuple[NDArray[np.bool_], NDArray[np.uint16], NDArray[np.int32]]:
-        """What became of each record, as of `buckets.candidates`, with the sketches of SKETCHES of them in memory."""
+        """What became of each record, as of `buckets.candidates`, with the sketches of SKETCHES of them in memory.
+
+        Of equal sketches one is read, and none for a bucket in which all are equal: any other says the same of it.
+        """
+        if hashes.dtype != np.uint64:  # there are files of earlier versions, without
+            hashes = documents.astype(np.uint64)
+        mixed = np.zeros(int(bucket[-1]) + 1 if len(bucket) else 0, bool)
+        mixed[bucket[1:][(bucket[1:] == bucket[:-1]) & (hashes[1:] != hashes[:-1])]] = True
         parts: list[Met] = []
         state: Leaders | None = None
         for at in range(0, len(bucket), SKETCHES):
-            some = documents[at : at + SKETCHES]
-            known = sort_distinct(some.copy())
-            sketches = by_document(io, files, known, "sketch")
+            part = slice(at, at + SKETCHES)
+            asked = np.flatnonzero(mixed[bucket[part]])
+            _, first, which = np.unique(hashes[part][asked], return_index=True, return_inverse=True)
+            named = documents[part][asked[first]]
+            order = np.argsort(named)
+            read = by_document(io, files, named[order], "sketch")
+            sketches = np.concatenate([read, np.zeros((1, read.shape[1]), read.dtype)])
+            rows = np.full(len(bucket[part]), len(read))
+            rows[asked] = np.argsort(order)[which]
             state = state or no_leaders(sketches.shape[1])
-            rows = np.searchsorted(known, some)
-            parts.append(candidates(bucket[at : at + SKETCHES], some, rows, sketches, self.low, self.high, state))
+            parts.append(candidates(bucket[part], documents[part], rows, sketches, self.low, self.high, state))
         compared, not_compared = (0, 0) if state is None else state.counts.tolist()
         add(io.facts, "sketches_compared", count=compared)
         add(io.facts, "not_compared", count=not_compared)

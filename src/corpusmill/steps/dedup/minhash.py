@@ -12,9 +12,9 @@ from corpusmill.keys import NEAR_DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._emptied import site_array
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
-from corpusmill.steps.dedup._near import near_stages
+from corpusmill.steps.dedup._near import SKETCH_HASH, near_stages
 from corpusmill.text.shingles import Shingling
-from corpusmill.text.sketch import band_keys, sketch
+from corpusmill.text.sketch import band_keys, sketch, sketch_hashes
 from corpusmill.text.unicode import Gaps
 from corpusmill.units import Stage
 
@@ -157,7 +157,15 @@ class Minhash:
         empty = np.flatnonzero(np.diff(offsets) == 0)
         keys[empty] = unique_keys(docs, empty, bands)
         short = (lanes & np.uint64(0xFFFF)).astype(np.uint16)
-        return Keys(keys, {"sketch": short, **site_array(docs["url"]), **ranks(self.keep, docs, signals)})
+        return Keys(
+            keys,
+            {
+                "sketch": short,
+                SKETCH_HASH: sketch_hashes(short),
+                **site_array(docs["url"]),
+                **ranks(self.keep, docs, signals),
+            },
+        )
 
     def stages(self, keys: KeyStage) -> list[Stage]:
         most_lost = self.most_lost if self.rule == "contained" else 1.0

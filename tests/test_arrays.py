@@ -1,0 +1,25 @@
+"""Files of arrays: rows that are asked for before they are read."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpusmill.arrays import map_arrays, will_need, write_arrays
+
+ROWS = 3_000
+
+
+@given(st.data(), st.booleans())
+def test_rows_that_were_asked_for_are_those_of_the_file(tmp_path_factory, data, scattered):
+    path = tmp_path_factory.getbasetemp() / "asked.arrays"
+    wide, flat = np.arange(ROWS * 7, dtype=np.uint16).reshape(ROWS, 7), np.arange(ROWS)
+    if not path.exists():
+        write_arrays(path, {"wide": wide, "flat": flat, "none": np.empty((0, 3))})
+    arrays = map_arrays(path, scattered)
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, ROWS - 1)))), np.int64)
+    for name, whole in (("wide", wide), ("flat", flat)):
+        will_need(arrays[name], rows, rows + 1)
+        assert np.array_equal(arrays[name][rows], whole[rows])
+    will_need(arrays["flat"], np.array([0]), np.array([ROWS]))
+    will_need(arrays["none"], np.array([], np.int64), np.array([], np.int64))
+    will_need(flat, rows, rows + 1)  # in memory
