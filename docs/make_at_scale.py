@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpusmill.engine.lower import PARTITION
 from corpusmill.engine.requests import RANGE, SLICES, prices
-from corpusmill.steps.corpus import RECORDS
+from corpusmill.steps.corpus import MOST_RECORDS, grouped
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guide" / "at-scale.md"
@@ -40,7 +40,7 @@ def shuffle(unit_mb: int) -> dict[str, float]:
     """Units, files, slices, requests of the plan with units of this size."""
     units = A["warc_bytes"] / (unit_mb * (1 << 20))
     per_band = 1 << int(A["warc_bytes"] // PARTITION).bit_length()
-    together = max(1, int(RECORDS // (KEPT / per_band + 1)))
+    together = max(1, int(grouped(int(units)) // (KEPT / per_band + 1)))
     groups = {name: -(-bands * per_band // together) for name, bands in BANDS.items()}
     slices = units * sum(groups.values())
     all_units = 4 * units + sum(groups.values())
@@ -113,7 +113,7 @@ def tables() -> dict[str, str]:
             ["", "GB"],
             [
                 ["a worker", _n(M["worker_bytes"] / 1e9, 1)],
-                ["keys of one partition unit", _n(RECORDS * A["key_bytes_per_document"] / 1e9, 2)],
+                ["keys of one partition unit", _n(MOST_RECORDS * A["key_bytes_per_document"] / 1e9, 2)],
                 ["verdicts of near dedup, one process", _n(KEPT * M["verdict_bytes_per_document"] / 1e9, 1)],
                 ["the same without rules before it", _n(A["pages"] * M["verdict_bytes_per_document"] / 1e9, 1)],
                 [f"driver, units of {UNIT_MB[-1]} MB", _n(best["driver"] / 1e9, 2)],

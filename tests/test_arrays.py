@@ -1,10 +1,12 @@
 """Files of arrays: rows that are asked for before they are read."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.arrays import map_arrays, will_need, write_arrays
+from corpusmill.arrays import map_arrays, write_arrays
 
 ROWS = 3_000
 
@@ -18,8 +20,10 @@ def test_rows_that_were_asked_for_are_those_of_the_file(tmp_path_factory, data, 
     arrays = map_arrays(path, scattered)
     rows = np.array(sorted(data.draw(st.sets(st.integers(0, ROWS - 1)))), np.int64)
     for name, whole in (("wide", wide), ("flat", flat)):
-        will_need(arrays[name], rows, rows + 1)
+        arrays.will_need(name, rows)
         assert np.array_equal(arrays[name][rows], whole[rows])
-    will_need(arrays["flat"], np.array([0]), np.array([ROWS]))
-    will_need(arrays["none"], np.array([], np.int64), np.array([], np.int64))
-    will_need(flat, rows, rows + 1)  # in memory
+        for start, stop in pairwise(rows.tolist()):
+            arrays.will_read(name, start, stop)
+    arrays.will_read("flat", 0, ROWS)
+    arrays.will_read("none", 0, 0)
+    arrays.will_need("none", np.array([], np.int64))

@@ -5,6 +5,7 @@ import math
 import mmap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -59,48 +60,69 @@ def writing_arrays(path: Path) -> Iterator[Callable[[str, NDArray[Any]], None]]:
         file.write(MAGIC + (HEAD - 16).to_bytes(8, "little") + header)
 
 
-def map_arrays(path: Path, scattered: bool = False) -> dict[str, NDArray[Any]]:
+class Arrays(dict[str, NDArray[Any]]):
+    """The arrays of a file, by name.
+
+    mapped   what they are mapped by; None where rows need not be asked for
+    begins   of each array that is not empty, the bytes before it in the file
+    """
+
+    def __init__(self, mapped: mmap.mmap | None) -> None:
+        self.mapped = mapped
+        self.begins: dict[str, int] = {}
+
+    def will_read(self, name: str, start: int, stop: int) -> None:
+        """Have the system read rows [start, stop) of an array, while the caller goes on."""
+        if self.mapped is not None and start < stop:
+            begin, row = self.begins[name], self[name].strides[0]
+            first = (begin + start * row) // mmap.PAGESIZE * mmap.PAGESIZE
+            self.mapped.madvise(mmap.MADV_WILLNEED, first, begin + stop * row - first)
+
+    def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
+        """The same of some rows, which rise."""
+        if self.mapped is None or not len(rows):
+            return
+        begin, size = self.begins[name], self[name].strides[0]
+        first = (begin + rows * size) // mmap.PAGESIZE
+        last = (begin + rows * size + (size - 1)) // mmap.PAGESIZE
+        cuts = np.flatnonzero(first[1:] > last[:-1] + JOINED)
+        firsts, lasts = [int(first[0]), *first[cuts + 1].tolist()], [*last[cuts].tolist(), int(last[-1])]
+        for page, end in zip(firsts, lasts):
+            self.mapped.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, (end + 1 - page) * mmap.PAGESIZE)
+
+
+def map_arrays(path: Path, scattered: bool = False) -> Arrays:
     """The arrays of `write_arrays`, mapped read-only.
 
-    scattered   few of the rows are read, which `will_need` names before: the system reads no pages around them. Many
-                systems read megabytes around each: of a corpus larger than memory, all of it for each unit
+    scattered   few of the rows are read, and are asked for before: the system reads no pages around them. Many systems
+                read megabytes around each: of a corpus larger than memory, all of it for each unit
     """
-    with path.open("rb") as file:
-        start = file.read(16)
+    with path.open("rb", buffering=0) as file:
+        start = file.read(HEAD)
         if start[:8] != MAGIC:
             raise ValueError(f"{path}: not a file of arrays, it begins with {start[:8]!r}")
-        size = int.from_bytes(start[8:], "little")
-        head = json.loads(file.read(size))
-        # One map for all: a stage opens every file once a partition, and np.memmap would open it once an array.
+        size = int.from_bytes(start[8:16], "little")
+        while len(start) < 16 + size and (more := file.read(16 + size - len(start))):
+            start += more
+        # One map for all: a stage opens every file once a unit, and np.memmap would open it once an array.
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if scattered and CAN_ADVISE:
-            mapped.madvise(mmap.MADV_RANDOM)
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, entry in head.items():
-        shape = tuple(entry["shape"])
-        if 0 in shape:
-            arrays[name] = np.empty(shape, entry["dtype"])
+    scattered = scattered and CAN_ADVISE
+    if scattered:
+        mapped.madvise(mmap.MADV_RANDOM)
+    arrays = Arrays(mapped if scattered else None)
+    for name, dtype, shape, count, offset in _described(start[16 : 16 + size]):
+        if count:
+            arrays.begins[name] = 16 + size + offset
+            arrays[name] = np.frombuffer(mapped, dtype, count, 16 + size + offset).reshape(shape)
         else:
-            flat = np.frombuffer(mapped, entry["dtype"], math.prod(shape), 16 + size + entry["offset"])
-            arrays[name] = flat.reshape(shape)
+            arrays[name] = np.empty(shape, dtype)
     return arrays
 
 
-def will_need(array: NDArray[Any], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
-    """Have the system read rows of an array of `map_arrays`, while the caller goes on.
-
-    starts, stops   (ranges,) of rows; none is empty, and both rise
-    """
-    owner: Any = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    mapped = owner.obj if isinstance(owner, memoryview) else None
-    if not isinstance(mapped, mmap.mmap) or not CAN_ADVISE or not len(starts):
-        return
-    begin = array.ctypes.data - np.frombuffer(mapped, np.uint8, 1).ctypes.data
-    row = array.strides[0]
-    first, last = (begin + starts * row) // mmap.PAGESIZE, (begin + stops * row - 1) // mmap.PAGESIZE
-    cuts = np.flatnonzero(first[1:] > last[:-1] + JOINED)
-    firsts, lasts = first[np.append(0, cuts + 1)], last[np.append(cuts, len(last) - 1)]
-    for page, end in zip(firsts.tolist(), lasts.tolist()):
-        mapped.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, (end + 1 - page) * mmap.PAGESIZE)
+@lru_cache(maxsize=256)
+def _described(header: bytes) -> list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]]:
+    """Of each array its name, type, shape, how many elements it has, and where it begins."""
+    return [
+        (name, np.dtype(entry["dtype"]), tuple(entry["shape"]), math.prod(entry["shape"]), entry["offset"])
+        for name, entry in json.loads(header).items()
+    ]

@@ -44,7 +44,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -133,8 +133,7 @@ class RunFolder:
 
     def file(self, relative: str) -> Path:
         """Where a file of the run can be read on this machine; a remote one is fetched first."""
-        name = self.name_of(relative)
-        return Path(storage.local_path(name)) if storage.is_local(name) else self._cache.fetch(name)
+        return _local(self.place, relative) or self._cache.fetch(self.name_of(relative))
 
     def problem(self, relative: str, size: int, checksum: str) -> str | None:
         """What is wrong with a file of the run, read to its end; None if it is as its commit says.
@@ -921,3 +920,10 @@ def _sync(path: Path) -> None:
 
 def _is_full(name: str) -> bool:
     return "://" in name or Path(name).is_absolute()
+
+
+@lru_cache(maxsize=1 << 14)  # a unit of a corpus step opens thousands of files, more than once
+def _local(place: str, relative: str) -> Path | None:
+    """The path of a file of a run; None if it is no file of this machine."""
+    name = relative if _is_full(relative) else storage.join(place, relative)
+    return Path(storage.local_path(name)) if storage.is_local(name) else None

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill import storage
-from corpusmill.arrays import map_arrays, write_arrays, writing_arrays
+from corpusmill.arrays import Arrays, map_arrays, write_arrays, writing_arrays
 from corpusmill.beats import Beat, Heart
 from corpusmill.errors import RunError, StorageError
 from corpusmill.retry import ATTEMPTS, wait
@@ -66,7 +66,7 @@ class Upstream:
         """A file that a stage wrote, or one of an earlier run by its full name, as a file of this machine."""
         return self.run.file(path)
 
-    def arrays(self, path: str, scattered: bool = False) -> dict[str, NDArray[Any]]:
+    def arrays(self, path: str, scattered: bool = False) -> Arrays:
         """Arrays that an earlier stage wrote, mapped and not read; see `map_arrays`."""
         return map_arrays(self.file(path), scattered)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import Plan
 from corpusmill.errors import InputError
-from corpusmill.steps.corpus import RECORDS
+from corpusmill.steps.corpus import grouped
 
 SLICES = 100_000_000  # of a plan, at most: 80 USD for two requests each, and days of them on one machine
 RANGE = 8 << 20  # bytes of an input or output file to a request
@@ -50,7 +50,7 @@ def shuffles(plan: Plan, units: int, documents: int) -> list[Shuffle]:
             shape = getattr(request.step, "shape", (1,))
             each = documents // request.partitions_per_band + 1
             parts = request.partitions_per_band * shape[0]
-            found.append(Shuffle(request.label, units, -(-parts // max(1, min(RECORDS // each, parts)))))
+            found.append(Shuffle(request.label, units, -(-parts // max(1, min(grouped(units) // each, parts)))))
     return found
 
 

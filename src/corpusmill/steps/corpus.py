@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.arrays import will_need
+from corpusmill.arrays import Arrays
 from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
@@ -25,7 +25,8 @@ from corpusmill.units import Files, Planned, Planner, Results, Stage
 
 T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
-RECORDS = 1 << 20  # keys that a unit groups, about, where one partition has fewer
+RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
+SLICE = 1 << 12  # keys of a file that are worth opening it
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
@@ -179,14 +180,20 @@ class Unkept:
 
 
 def partition_ranges(keys: KeyStage, bands: int) -> Planner:
-    """As many partitions to a unit as RECORDS allow: a small corpus is one unit, and not one per band."""
+    """As many partitions to a unit as `grouped` allows: a small corpus is one unit, and not one per band."""
 
     def units(upstream: Upstream) -> list[Planned]:
-        documents = keys.earlier.rows + int(upstream.results(keys.stage)[keys.output].rows.sum())
-        each = documents // keys.partitions_per_band + 1
-        return ranges(keys, upstream, bands * keys.partitions_per_band, RECORDS // each)
+        rows = upstream.results(keys.stage)[keys.output].rows
+        each = (keys.earlier.rows + int(rows.sum())) // keys.partitions_per_band + 1
+        together = grouped(len(keys.earlier.files) + len(rows)) // each
+        return ranges(keys, upstream, bands * keys.partitions_per_band, together)
 
     return units
+
+
+def grouped(files: int) -> int:
+    """Keys that a unit groups, about: the more files of keys there are, of each of which a unit reads a slice."""
+    return max(RECORDS, min(files * SLICE, MOST_RECORDS))
 
 
 def ranges(keys: KeyStage, upstream: Upstream, partitions: int, together: int) -> list[Planned]:
@@ -212,40 +219,44 @@ def partitions(
     columns   arrays by document, given by record as the payload is; 0 where a file has none
     """
     names = (*payload, *columns)
-    found: list[list[Partition]] = [[] for _ in range(inputs.first, inputs.stop)]
+    found: list[Partition] = []
+    counts: list[NDArray[np.int64]] = []
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
     opened = (_with_slices(inputs, files, io.arrays(path, scattered=True), payload, columns) for path in files.keys)
     for number, arrays in enumerate(_ahead(opened)):
         io.heart.at(number, len(files.keys))
-        dropped = _dropped_rows(files, number, io)
-        for parts, partition in zip(found, range(inputs.first, inputs.stop)):
-            parts.append(_piece(partition, files, number, arrays, dropped, payload, columns))
-    for parts in found:
-        yield Partition(
-            np.concatenate([np.empty(0, np.uint64), *(part.keys for part in parts)]),
-            np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
-            {name: np.concatenate([part.payload[name] for part in parts]) if parts else np.empty(0) for name in names},
-        )
-        parts.clear()
+        piece, each = _piece(inputs, files, number, arrays, _dropped_rows(files, number, io), payload, columns)
+        found.append(piece)
+        counts.append(each)
+    keys = np.concatenate([np.empty(0, np.uint64), *(part.keys for part in found)])
+    documents = np.concatenate([np.empty(0, np.int64), *(part.documents for part in found)])
+    carried = {name: np.concatenate([part.payload[name] for part in found]) if found else np.empty(0) for name in names}
+    del found
+    count = inputs.stop - inputs.first
+    where = np.repeat(np.tile(np.arange(count), len(counts)), np.concatenate([np.empty(0, np.int64), *counts]))
+    ends = np.cumsum(np.bincount(where, minlength=count)).tolist()
+    order = np.argsort(where.astype(np.uint16 if count < 1 << 16 else np.int64), kind="stable")
+    for start, end in zip([0, *ends], ends):
+        rows = order[start:end]
+        yield Partition(keys[rows], documents[rows], {name: values[rows] for name, values in carried.items()})
 
 
 def _with_slices(
     inputs: PartitionRange,
     files: KeyFiles,
-    arrays: dict[str, NDArray[Any]],
+    arrays: Arrays,
     payload: tuple[str, ...],
     columns: tuple[str, ...],
-) -> dict[str, NDArray[Any]]:
+) -> Arrays:
     """A file, of which the records of some partitions are being read, and whole columns."""
     held = int(arrays["partitions"][0])
     first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
-    ends = arrays["offsets"][[first, stop]].astype(np.int64)
-    if ends[0] < ends[1]:
-        for name in ("keys", "row", *payload):
-            will_need(arrays[name], ends[:1], ends[1:])
-        for name in columns:
-            if name in arrays:
-                will_need(arrays[name], np.array([0]), np.array([len(arrays[name])]))
+    begin, end = int(arrays["offsets"][first]), int(arrays["offsets"][stop])
+    for name in ("keys", "row", *payload):
+        arrays.will_read(name, begin, end)
+    for name in columns:
+        if name in arrays:
+            arrays.will_read(name, 0, len(arrays[name]))
     return arrays
 
 
@@ -289,27 +300,40 @@ def pieces(
     """
     for number, path in enumerate(files.keys):
         dropped = np.empty(0, np.int64) if all_documents else dropped_documents(files, io, number)
-        yield _piece(partition, files, number, io.arrays(path), dropped, payload, ())
+        inputs = PartitionRange(partition, partition + 1)
+        yield _piece(inputs, files, number, io.arrays(path), dropped, payload, ())[0]
 
 
 def _piece(
-    partition: int,
+    inputs: PartitionRange,
     files: KeyFiles,
     number: int,
     arrays: Mapping[str, NDArray[Any]],
     dropped: NDArray[np.int64],
     payload: tuple[str, ...],
     columns: tuple[str, ...],
-) -> Partition:
-    """The records of a partition in one file, without those of dropped rows."""
-    first, records = _records(partition, files.partitions, arrays)
-    row = arrays["row"][first + records].astype(np.int64)
+) -> tuple[Partition, NDArray[np.int64]]:
+    """The records of some partitions in one file, one partition after the other, without those of dropped rows; and how
+    many each has."""
+    if int(arrays["partitions"][0]) == files.partitions:
+        ends = arrays["offsets"][inputs.first : inputs.stop + 1].astype(np.int64)
+        at: Any = slice(int(ends[0]), int(ends[-1]))
+        ends -= ends[0]
+    else:
+        records = [
+            begin + rows
+            for begin, rows in (_records(p, files.partitions, arrays) for p in range(inputs.first, inputs.stop))
+        ]
+        at = np.concatenate(records)
+        ends = np.cumsum([0, *map(len, records)])
+    keys, row = arrays["keys"][at], arrays["row"][at].astype(np.int64)
+    carried = {name: arrays[name][at] for name in payload}
     if len(dropped):
         kept = absent(row, dropped)
-        records, row = records[kept], row[kept]
-    carried = {name: arrays[name][first + records] for name in payload}
+        keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}
+        ends = np.append(0, np.cumsum(kept))[ends]
     carried |= {name: arrays[name][row] if name in arrays else np.zeros(len(row)) for name in columns}
-    return Partition(arrays["keys"][first + records], row + files.starts[number], carried)
+    return Partition(keys, row + files.starts[number], carried), np.diff(ends)
 
 
 def _records(partition: int, partitions: int, arrays: Mapping[str, NDArray[Any]]) -> tuple[int, NDArray[np.int64]]:
@@ -347,9 +371,9 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
     ]
 
     def begun(path: str, first: int, stop: int, start: int) -> tuple[NDArray[Any], NDArray[np.int64], int, int]:
-        array, own = io.arrays(path, scattered=True)[name], documents[first:stop] - start
-        will_need(array, own, own + 1)
-        return array, own, first, stop
+        arrays, own = io.arrays(path, scattered=True), documents[first:stop] - start
+        arrays.will_need(name, own)
+        return arrays[name], own, first, stop
 
     for array, own, first, stop in _ahead(begun(*each) for each in wanted):
         rows[first:stop] = array[own]

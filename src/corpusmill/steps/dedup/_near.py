@@ -130,12 +130,13 @@ class MinhashGroups:
 
     def run(self, inputs: PartitionRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        groups = [self.group(part, files, io) for part in partitions(inputs, files, io, columns=(SKETCH_HASH,))]
-        pairs = distinct_rows(np.concatenate([group.pairs for group in groups]))
-        document, mask, table = (np.concatenate([group[i] for group in groups]) for i in (1, 3, 4))
-        first = np.cumsum([0, *(len(group.leaders) for group in groups)])
-        bucket = np.concatenate([group.bucket + base for group, base in zip(groups, first.tolist())])
-        del groups
+        met = [_met(part) for part in partitions(inputs, files, io, columns=(SKETCH_HASH,))]
+        first = np.cumsum([0, *(buckets for *_, buckets in met)])
+        bucket = np.concatenate([bucket + base for (_, bucket, *_), base in zip(met, first.astype(np.int32))])
+        documents, hashes = (np.concatenate([some[i] for some in met]) for i in (0, 2))
+        del met
+        pairs, document, bucket, mask, table = self.group(documents, bucket, hashes, int(first[-1]), files, io)
+        pairs = distinct_rows(pairs)
         known = sort_distinct(document.copy())
         order = np.argsort(preference(io, files, known)[np.searchsorted(known, document)], kind="stable")
         documents = sort_distinct(np.concatenate([pairs.ravel(), known, table[table >= 0]]))
@@ -152,15 +153,20 @@ class MinhashGroups:
             documents=documents,
         )
 
-    def group(self, part: Partition, files: KeyFiles, io: UnitIO) -> "Group":
-        bucket, buckets = shared(part.keys)
-        met = np.flatnonzero(bucket >= 0)
-        documents, bucket, hashes = part.documents[met], bucket[met], part.payload[SKETCH_HASH][met]
+    def group(
+        self,
+        documents: NDArray[np.int64],
+        bucket: NDArray[np.int32],
+        hashes: NDArray[Any],
+        buckets: int,
+        files: KeyFiles,
+        io: UnitIO,
+    ) -> "Group":
         known = sort_distinct(documents.copy())
         preferred = preference(io, files, known)[np.searchsorted(known, documents)]
         order = np.lexsort((preferred, bucket))
         documents, bucket, hashes = documents[order], bucket[order], hashes[order]
-        del part, met, known, preferred, order
+        del known, preferred, order
         leads, mask, rank = self.compare(bucket, documents, hashes, files, io)
         mask[documents < files.own] = 0  # what earlier runs kept is settled
         # The leaders of all buckets, one after the other, and where those of each begin.
@@ -195,10 +201,12 @@ class MinhashGroups:
             hashes = documents.astype(np.uint64)
         mixed = np.zeros(int(bucket[-1]) + 1 if len(bucket) else 0, bool)
         mixed[bucket[1:][(bucket[1:] == bucket[:-1]) & (hashes[1:] != hashes[:-1])]] = True
+        asks = np.flatnonzero(mixed[bucket])
+        starts = [0, *asks[SKETCHES::SKETCHES].tolist()]
         parts: list[Met] = []
         state: Leaders | None = None
-        for at in range(0, len(bucket), SKETCHES):
-            part = slice(at, at + SKETCHES)
+        for start, stop in zip(starts, [*starts[1:], len(bucket)]):
+            part = slice(start, stop)
             asked = np.flatnonzero(mixed[bucket[part]])
             _, first, which = np.unique(hashes[part][asked], return_index=True, return_inverse=True)
             named = documents[part][asked[first]]
@@ -236,8 +244,15 @@ def linked(
     return {"roots": documents[roots(parent)], "weights": np.bincount(other, minlength=len(documents)).astype(np.int32)}
 
 
+def _met(part: Partition) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], int]:
+    """Documents that share a key, the bucket of each, the hash of its sketch; and how many buckets there are."""
+    bucket, buckets = shared(part.keys)
+    met = np.flatnonzero(bucket >= 0)
+    return part.documents[met], bucket[met], part.payload[SKETCH_HASH][met], buckets
+
+
 class Group(NamedTuple):
-    """What a partition gives, see MinhashGroups."""
+    """What some partitions give, see MinhashGroups."""
 
     pairs: NDArray[np.int64]
     document: NDArray[np.int64]
