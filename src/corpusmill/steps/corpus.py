@@ -326,8 +326,9 @@ def _piece(
         ]
         at = np.concatenate(records)
         ends = np.cumsum([0, *map(len, records)])
-    keys, row = arrays["keys"][at], arrays["row"][at].astype(np.int64)
-    carried = {name: arrays[name][at] for name in payload}
+    # Copies: a view would keep its file open, one of thousands.
+    keys, row = np.array(arrays["keys"][at]), arrays["row"][at].astype(np.int64)
+    carried = {name: np.array(arrays[name][at]) for name in payload}
     if len(dropped):
         kept = absent(row, dropped)
         keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}
