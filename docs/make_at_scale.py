@@ -19,6 +19,7 @@ TABLE = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 BANDS = {"exact": 1, "minhash": 16}
 UNIT_MB = (128, 1024, 4096)
 CORES = 1000
+GROUPED = 56  # bytes of a record in a unit that groups: key, number and hash twice, and its place
 CLOUDSORT = 0.97  # USD for a TB shuffled: Exoshuffle-CloudSort, arXiv:2301.03734
 M, A = ({name: value for name, (value, _) in COSTS[kind].items()} for kind in ("measured", "assumed"))
 KEPT = A["pages"] * A["kept"]
@@ -113,9 +114,8 @@ def tables() -> dict[str, str]:
             ["", "GB"],
             [
                 ["a worker", _n(M["worker_bytes"] / 1e9, 1)],
-                ["keys of one partition unit", _n(MOST_RECORDS * A["key_bytes_per_document"] / 1e9, 2)],
-                ["verdicts of near dedup, one process", _n(KEPT * M["verdict_bytes_per_document"] / 1e9, 1)],
-                ["the same without rules before it", _n(A["pages"] * M["verdict_bytes_per_document"] / 1e9, 1)],
+                ["a unit that groups keys, at most", _n(MOST_RECORDS * GROUPED / 1e9, 2)],
+                ["any unit of near dedup, 100 million documents", _n(M["dedup_unit_bytes"] / 1e9, 2)],
                 [f"driver, units of {UNIT_MB[-1]} MB", _n(best["driver"] / 1e9, 2)],
             ],
         ),
