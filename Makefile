@@ -25,6 +25,8 @@ PIP := -m pip install --quiet --disable-pip-version-check
 WORKLOAD ?= build/workload
 # How the test suite is spread over cores; PARALLEL= for one process.
 PARALLEL ?= -n logical --maxprocesses 4 --dist worksteal
+# With it, each of the hundreds of processes that tests start would compile all our modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 # For chaos and fuzz, which print their seed.
 KILLS ?= 200
 FUZZ_MINUTES ?= 2

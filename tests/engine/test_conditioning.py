@@ -96,10 +96,10 @@ def test_prefixes_have_no_loss_wherever_rows_end(tmp_path, spec, pack, bos):
     tokenizer = load(spec, bos=bos)
     # The stream, document by document; the loss that each token should have, as a target.
     documents: dict[int, Any] = {}
-    for token in range(len(read)):
-        place = read.document_at(token)
+    places = [*map(read.document_at, range(len(read))), None]
+    for place, token in zip(places, read.tokens(0, len(read)).tolist()):
         if place is not None:
-            documents.setdefault(place.document, {})[place.offset] = int(read.tokens(token, token + 1)[0])
+            documents.setdefault(place.document, {})[place.offset] = token
     sizes = {}
     prefixed = 0
     for document, ids in documents.items():
@@ -115,8 +115,7 @@ def test_prefixes_have_no_loss_wherever_rows_end(tmp_path, spec, pack, bos):
         for row in range(3):
             for i in range(LENGTH):
                 token = (step * 3 + row) * LENGTH + i
-                here = read.document_at(token)
-                after = read.document_at(token + 1) if token + 1 < len(read) else None
+                here, after = places[token : token + 2]
                 follows = (
                     here is not None
                     and after is not None
