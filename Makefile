@@ -38,7 +38,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -48,11 +48,16 @@ help: ## this list
 
 setup: $(READY) ## create .venv and install everything that demo and test need
 
-test: lint unit ## lint, then the whole test suite
+# mypy, which takes one core, beside the compiling of kernels.
+test: $(READY) ## lint, then the whole test suite
+	@$(MAKE) --no-print-directory -j2 lint kernels
+	@$(MAKE) --no-print-directory unit
 
-unit: $(READY) ## the test suite alone
-	$(BIN)/corpusmill warm
+unit: kernels ## the test suite alone
 	$(BIN)/python -m pytest $(PARALLEL)
+
+kernels: $(READY) ## compile the text kernels for this machine
+	$(BIN)/corpusmill warm
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
