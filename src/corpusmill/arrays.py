@@ -3,6 +3,7 @@
 import json
 import math
 import mmap
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -58,6 +59,14 @@ def writing_arrays(path: Path) -> Iterator[Callable[[str, NDArray[Any]], None]]:
             raise ValueError(f"{path}: the names of {len(head)} arrays take more than {HEAD} bytes")
         file.seek(0)
         file.write(MAGIC + (HEAD - 16).to_bytes(8, "little") + header)
+
+
+def memory() -> int:
+    """Bytes of this machine's memory; 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return 0
 
 
 class Arrays(dict[str, NDArray[Any]]):

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.arrays import Arrays
+from corpusmill.arrays import Arrays, memory
 from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
@@ -24,6 +24,7 @@ from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Results, Stage
 
 T = TypeVar("T")
+CACHED = 0.5  # of the machine's memory: files of as many bytes stay there once they are read
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
 RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
 SLICE = 1 << 12  # keys of a file that are worth opening it
@@ -65,6 +66,7 @@ class KeyFiles(NamedTuple):
     excluded     of each step before this one the `slices` of its verdicts: the path, and the place in it, of each unit
     unkept       paths of arrays of documents that earlier runs did not keep: none, or one for each file of theirs
     partitions   partitions per band
+    scattered    whether the key files are larger than memory keeps, so that rows are asked for before they are read
     """
 
     keys: Sequence[str]
@@ -74,6 +76,7 @@ class KeyFiles(NamedTuple):
     excluded: Sequence[Sequence[tuple[str, int]]]
     unkept: Sequence[str]
     partitions: int
+    scattered: bool
 
     @property
     def documents(self) -> int:
@@ -113,6 +116,7 @@ def key_files(keys: KeyStage, upstream: Upstream) -> KeyFiles:
         [_slices(verdicts) for verdicts in excluded],
         unkept,
         keys.partitions_per_band,
+        int(own.bytes.sum()) > CACHED * memory(),
     )
 
 
@@ -222,7 +226,7 @@ def partitions(
     found: list[Partition] = []
     counts: list[NDArray[np.int64]] = []
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
-    opened = (_with_slices(inputs, files, io.arrays(path, scattered=True), payload, columns) for path in files.keys)
+    opened = (_with_slices(inputs, files, io.arrays(path, files.scattered), payload, columns) for path in files.keys)
     for number, arrays in enumerate(_ahead(opened)):
         io.heart.at(number, len(files.keys))
         piece, each = _piece(inputs, files, number, arrays, _dropped_rows(files, number, io), payload, columns)
@@ -233,6 +237,9 @@ def partitions(
     carried = {name: np.concatenate([part.payload[name] for part in found]) if found else np.empty(0) for name in names}
     del found
     count = inputs.stop - inputs.first
+    if count == 1:
+        yield Partition(keys, documents, carried)
+        return
     where = np.repeat(np.tile(np.arange(count), len(counts)), np.concatenate([np.empty(0, np.int64), *counts]))
     ends = np.cumsum(np.bincount(where, minlength=count)).tolist()
     order = np.argsort(where.astype(np.uint16 if count < 1 << 16 else np.int64), kind="stable")
@@ -372,7 +379,7 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
     ]
 
     def begun(path: str, first: int, stop: int, start: int) -> tuple[NDArray[Any], NDArray[np.int64], int, int]:
-        arrays, own = io.arrays(path, scattered=True), documents[first:stop] - start
+        arrays, own = io.arrays(path, files.scattered), documents[first:stop] - start
         arrays.will_need(name, own)
         return arrays[name], own, first, stop
 
