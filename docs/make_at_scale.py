@@ -115,7 +115,7 @@ def tables() -> dict[str, str]:
             [
                 ["a worker", _n(M["worker_bytes"] / 1e9, 1)],
                 ["a unit that groups keys, at most", _n(MOST_RECORDS * GROUPED / 1e9, 2)],
-                ["any unit of near dedup, 100 million documents", _n(M["dedup_unit_bytes"] / 1e9, 2)],
+                ["other units of near dedup", _n(M["dedup_unit_bytes"] / 1e9, 2)],
                 [f"driver, units of {UNIT_MB[-1]} MB", _n(best["driver"] / 1e9, 2)],
             ],
         ),

@@ -35,7 +35,6 @@ _FIRSTS = sorted({name[0] for name in (*NAMES, *VENDORS)})
 _ANY_NAME = re.compile(  # by first letter, which is several times as fast
     "|".join(f"{c}(?:{'|'.join(n[1:] for n in (*NAMES, *VENDORS) if n[0] == c)})" for c in _FIRSTS).encode()
 )
-_NAME = re.compile("|".join((*NAMES, *VENDORS)).encode(), re.IGNORECASE)
 _NAME = re.compile("|".join(NAMES).encode(), re.IGNORECASE)
 _VENDOR = re.compile("|".join(VENDORS).encode(), re.IGNORECASE)
 _VENDOR_KEY = re.compile(f"(?:{'|'.join(VENDORS)}).*key".encode(), re.IGNORECASE)
