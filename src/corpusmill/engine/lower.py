@@ -261,7 +261,7 @@ def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], st
     """What the verdicts on each unit hold."""
     results = upstream.results(judge.stage)
     if "slices" in results.outputs:
-        arrays = [upstream.arrays(path)["digests"] for path in results["slices"].paths.to_pylist()]
+        arrays = [upstream.arrays(path)["digests"].copy() for path in results["slices"].paths.to_pylist()]
         digests = np.concatenate(arrays)
         return lambda unit: bytes(digests[unit]).hex()
     names = ("verdicts", "cuts") if judge.step.cuts else ("verdicts",)

@@ -214,7 +214,7 @@ class RepeatVerdicts:
         documents, number = (np.concatenate(column) for column in zip(*cut))
         order = np.lexsort((number, documents))
         documents, number = documents[order], number[order]
-        shown = first_of([io.arrays(file) for file in most])
+        shown = first_of([{name: column.copy() for name, column in io.arrays(file).items()} for file in most])
         own = (shown["documents"] >= start) & (shown["documents"] < stop)
         shown = {name: column[own] for name, column in shown.items()}
         texts: dict[int, tuple[str, str]] = {}  # place in `shown` -> text, id
@@ -276,9 +276,9 @@ class RepeatVerdicts:
 
 
 def within(arrays: dict[str, NDArray[Any]], start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The part of a unit's `repeats` that is about documents from start to stop."""
+    """The part of a unit's `repeats` that is about documents from start to stop; copied, so that the file is closed."""
     here = slice(*np.searchsorted(arrays["documents"], [start, stop]))
-    return arrays["documents"][here], arrays["number"][here].astype(np.int64)
+    return arrays["documents"][here].copy(), arrays["number"][here].astype(np.int64)
 
 
 def piece(text: pa.LargeStringScalar, parts: Pieces, document: int, number: int) -> str:

@@ -267,7 +267,8 @@ class MinhashRoutes:
 
     def run(self, inputs: FileRange, io: UnitIO) -> None:
         paths = io.results(self.group)["pairs"].paths.to_pylist()[inputs.first : inputs.stop]
-        known = sort_distinct(np.concatenate([io.arrays(path)["documents"] for path in paths]))
+        # Rows are copied, so that one file is open at a time.
+        known = sort_distinct(np.concatenate([io.arrays(path)["documents"].copy() for path in paths]))
         part = self.parts(known, io)
 
         def part_of(documents: NDArray[np.int64]) -> NDArray[np.uint32]:
