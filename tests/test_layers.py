@@ -26,6 +26,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"keys", "unit_io", "leases"},
     {"run_folder"},
     {"run_records"},
+    {"fetched_arrays"},
     {"node_cache"},
     {"models"},
     {"text", "tokens", "units", "sums", "beats"},

@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -9,6 +10,7 @@ import xxhash
 
 from corpusmill import storage
 from corpusmill.errors import InputError, MissingExtraError, StorageError
+from corpusmill.storage import local
 
 
 @pytest.fixture
@@ -94,6 +96,23 @@ def test_reads_from_an_offset_and_a_range(tree):
 def test_checksums_are_xxh3_128_of_the_content(tree):
     (tree / "big").write_bytes(b"ab" * (9 << 20))  # more than one block
     assert storage.checksum("big") == xxhash.xxh3_128_hexdigest(b"ab" * (9 << 20))
+
+
+@pytest.mark.parametrize("moment", ["_write_synced", "link"])
+def test_created_once_although_the_folder_is_tidied_away_meanwhile(tmp_path, monkeypatch, moment):
+    where = os if moment == "link" else local
+    real, times = getattr(where, moment), iter([True, True, False, False])
+
+    def behind_the_tidier(*arguments):
+        if next(times):
+            shutil.rmtree(tmp_path / "leases")
+        return real(*arguments)
+
+    monkeypatch.setattr(where, moment, behind_the_tidier)
+    path = str(tmp_path / "leases" / "results-1.json")
+    assert storage.create_once(path, b"mine")
+    assert storage.read_bytes(path) == b"mine"
+    assert not storage.create_once(path, b"another's")
 
 
 def test_create_once_succeeds_for_one_of_many_and_keeps_what_it_wrote(tmp_path):

@@ -1,7 +1,11 @@
+import gc
 import os
 import signal
+import sys
 import threading
+from typing import Any
 
+import duckdb
 import pytest
 
 from corpusmill import termination
@@ -54,3 +58,47 @@ def test_in_another_thread_nothing_happens():
     thread.start()
     thread.join()
     assert found == [signal.SIG_DFL]
+
+
+def test_what_a_signal_left_half_made_is_removed_without_a_word(monkeypatch):
+    said: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+
+    class Half:
+        handle: int
+
+        def __init__(self):
+            raise KeyboardInterrupt
+
+        def __del__(self):
+            os.close(self.handle)
+
+    class Faulty:
+        def __del__(self):
+            raise ValueError
+
+    with termination.raised():
+        with pytest.raises(KeyboardInterrupt):
+            Half()
+        gc.collect()
+        assert said == []
+        Faulty()
+        gc.collect()
+    assert len(said) == 1
+    assert sys.unraisablehook == said.append
+
+
+@pytest.mark.parametrize(("sent", "raised"), [("SIGINT", KeyboardInterrupt), ("SIGTERM", termination.Terminated)])
+def test_a_signal_while_a_query_runs_is_what_it_is_elsewhere(sent, raised):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.3, os.kill, (os.getpid(), getattr(signal, sent))).start()
+    try:
+        with pytest.raises(raised), termination.raised(), termination.queries():
+            duckdb.sql("SELECT sum(sin(range)) FROM range(100_000_000_000)").fetchall()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_errors_of_queries_stay():
+    with pytest.raises(RuntimeError, match="mine"), termination.queries():
+        raise RuntimeError("mine")

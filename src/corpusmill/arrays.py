@@ -69,16 +69,43 @@ def memory() -> int:
         return 0
 
 
-class Arrays(dict[str, NDArray[Any]]):
+class Arrays(Mapping[str, NDArray[Any]]):
     """The arrays of a file, by name.
 
-    mapped   what they are mapped by; None where rows need not be asked for
     begins   of each array that is not empty, the bytes before it in the file
+    mapped   what they are mapped by; None where rows need not be asked for
     """
 
-    def __init__(self, mapped: mmap.mmap | None) -> None:
-        self.mapped = mapped
-        self.begins: dict[str, int] = {}
+    def __init__(self, arrays: dict[str, NDArray[Any]], begins: dict[str, int], mapped: mmap.mmap | None) -> None:
+        self.arrays, self.begins, self.mapped = arrays, begins, mapped
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+    def rows(self, name: str) -> int:
+        """How many rows an array has."""
+        return len(self.arrays[name])
+
+    def part(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Rows [start, stop) of an array."""
+        return self[name][start:stop]
+
+    def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Some rows of an array."""
+        return self[name][rows]
+
+    def with_rows(self, name: str, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
+        """An array of which no rows but [starts[i], stops[i]) are read."""
+        return self[name]
 
     def will_read(self, name: str, start: int, stop: int) -> None:
         """Have the system read rows [start, stop) of an array, while the caller goes on."""
@@ -107,25 +134,36 @@ def map_arrays(path: Path, scattered: bool = False) -> Arrays:
                 read megabytes around each: of a corpus larger than memory, all of it for each unit
     """
     with path.open("rb", buffering=0) as file:
-        start = file.read(HEAD)
-        if start[:8] != MAGIC:
-            raise ValueError(f"{path}: not a file of arrays, it begins with {start[:8]!r}")
-        size = int.from_bytes(start[8:16], "little")
-        while len(start) < 16 + size and (more := file.read(16 + size - len(start))):
-            start += more
+        head = file.read(HEAD)
+        size = size_of_head(head, str(path))
+        while len(head) < size and (more := file.read(size - len(head))):
+            head += more
         # One map for all: a stage opens every file once a unit, and np.memmap would open it once an array.
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     scattered = scattered and CAN_ADVISE
     if scattered:
         mapped.madvise(mmap.MADV_RANDOM)
-    arrays = Arrays(mapped if scattered else None)
-    for name, dtype, shape, count, offset in _described(start[16 : 16 + size]):
+    arrays, begins = arrays_in(mapped, head[:size])
+    return Arrays(arrays, begins, mapped if scattered else None)
+
+
+def size_of_head(start: bytes, name: str) -> int:
+    """Bytes before the first array of a file, of which 16 are given at least."""
+    if start[:8] != MAGIC:
+        raise ValueError(f"{name}: not a file of arrays, it begins with {start[:8]!r}")
+    return 16 + int.from_bytes(start[8:16], "little")
+
+
+def arrays_in(mapped: mmap.mmap, head: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+    """The arrays of a file; and where they begin in it, of those that are not empty."""
+    arrays, begins = {}, {}
+    for name, dtype, shape, count, offset in _described(head[16:]):
         if count:
-            arrays.begins[name] = 16 + size + offset
-            arrays[name] = np.frombuffer(mapped, dtype, count, 16 + size + offset).reshape(shape)
+            begins[name] = len(head) + offset
+            arrays[name] = np.frombuffer(mapped, dtype, count, len(head) + offset).reshape(shape)
         else:
             arrays[name] = np.empty(shape, dtype)
-    return arrays
+    return arrays, begins
 
 
 @lru_cache(maxsize=256)

@@ -5,21 +5,39 @@ Files that count in a run never change, so what is here under a name is what is 
     $CORPUSMILL_NODE_CACHE, else <the system's folder for temporary files>/corpusmill-<user>/node
 
 and holds at most $CORPUSMILL_NODE_CACHE_GB (20) gigabytes of fetched files: the least recently used are removed first.
-A file that a worker has mapped can be removed meanwhile; the system keeps its pages.
+A file that a worker has mapped can be removed meanwhile; the system keeps its pages. Of files that are too large
+together, of which each unit reads a slice, the blocks alone are fetched that are read: see `Blocks`.
 """
 
+import contextlib
 import getpass
 import hashlib
 import json
+import mmap
 import os
 import tempfile
+import weakref
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from corpusmill import storage
+from corpusmill.errors import InputError, StorageError
 
 GIGABYTES = 20.0
+BLOCK = 1 << 12
+APART = 16  # blocks between two that are wanted, which are fetched with them in one request
+MOST = 1 << 10  # blocks of a request: more are several
+CHECKED = 64  # how often the folder's size is looked at while as much as it may hold is fetched in blocks
+BOOT = ""  # of a machine that lost power a block may be marked and not be there: what it had is not read
+with contextlib.suppress(OSError):
+    BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+_fetched = Counter[str]()  # folder -> bytes in blocks since it was looked at, by this process
 
 
 @dataclass(frozen=True)
@@ -46,6 +64,17 @@ class NodeCache:
             storage.download(name, path)
             self._make_room(path)
         return path
+
+    def blocks(self, name: str) -> "Blocks | None":
+        """A remote file of which a part is read; None if all of it is on this machine."""
+        return None if self._path("files", name).exists() else Blocks(name, self._path(f"blocks/{BOOT}", name), self)
+
+    def has_fetched(self, path: Path, size: int) -> None:
+        """`size` more bytes are in a file of blocks."""
+        _fetched[str(self.root)] += size
+        if _fetched[str(self.root)] >= self.limit / CHECKED:
+            _fetched[str(self.root)] = 0
+            self._make_room(path)
 
     def forget(self, name: str) -> None:
         """Remove what is here of a remote file: it is fetched again when it is read next."""
@@ -92,14 +121,16 @@ class NodeCache:
     def _make_room(self, newest: Path) -> None:
         """Remove the least recently used files while there are more bytes than `limit`."""
         files = []
-        for folder, _, names in os.walk(self.root / "files"):
-            for name in names:
-                path = Path(folder, name)
-                try:
-                    status = path.stat()
-                except FileNotFoundError:  # another process made room
-                    continue
-                files.append((status.st_mtime_ns, status.st_size, path))
+        for kind in ("files", "blocks"):
+            for folder, _, names in os.walk(self.root / kind):
+                for name in names:
+                    path = Path(folder, name)
+                    try:
+                        status = path.stat()
+                    except FileNotFoundError:  # another process made room
+                        continue
+                    size = min(status.st_size, getattr(status, "st_blocks", 1 << 60) * 512)  # not the holes
+                    files.append((status.st_mtime_ns, size, path))
         size = sum(size for _, size, _ in files)
         for _, bytes_, path in sorted(files):
             if size <= self.limit:
@@ -107,3 +138,57 @@ class NodeCache:
             if path != newest:
                 path.unlink(missing_ok=True)
                 size -= bytes_
+
+
+class Blocks:
+    """A remote file on this machine, of which BLOCK bytes at a time are fetched when they are asked for.
+
+    It is a file with holes. Behind its bytes are one for each block, 1 if it is there, and the remote file's size in
+    eight. Processes that fetch the same write the same; a block is marked once all of it is written.
+    """
+
+    def __init__(self, name: str, path: Path, cache: NodeCache) -> None:
+        self.name, self.path, self.cache = name, path, cache
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # One file from here to the end, although it be removed meanwhile.
+        self.file: IO[bytes] = open(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)), "r+b", 0)  # noqa: PTH123, SIM115
+        weakref.finalize(self, self.file.close)
+        length = self.file.seek(0, os.SEEK_END)
+        self.file.seek(max(length - 8, 0))
+        self.size = int.from_bytes(self.file.read(8), "little")
+        if not self.size:
+            size = storage.size_of(name)
+            if size is None:
+                raise InputError(f"{name}: no such file")
+            self.size = size
+        self.count = -(-self.size // BLOCK)
+        self.marks = self.count * BLOCK
+        if not length:
+            self._write(self.marks + self.count, self.size.to_bytes(8, "little"))
+        self.mapped = mmap.mmap(self.file.fileno(), self.marks + self.count + 8, access=mmap.ACCESS_READ)
+        self.there = np.frombuffer(self.mapped, np.bool_, self.count, self.marks)
+
+    def fetch(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
+        """Fetch the blocks that hold bytes [starts[i], stops[i]), as far as they are not there."""
+        some = stops > starts
+        edges = np.bincount(starts[some] // BLOCK, minlength=self.count + 1)
+        edges -= np.bincount((stops[some] - 1) // BLOCK + 1, minlength=self.count + 1)
+        missing = np.flatnonzero((np.cumsum(edges)[:-1] > 0) & ~self.there)
+        if not len(missing):
+            return
+        cuts = np.flatnonzero(np.diff(missing) > APART + 1) + 1
+        runs = [(int(run[0]), int(run[-1]) + 1) for run in np.split(missing, cuts)]
+        pieces = [(at, min(at + MOST, stop)) for first, stop in runs for at in range(first, stop, MOST)]
+        ranges = [(first * BLOCK, min(stop * BLOCK, self.size)) for first, stop in pieces]
+        for (first, stop), (start, end), data in zip(pieces, ranges, storage.read_ranges(self.name, ranges)):
+            if len(data) != end - start:
+                raise StorageError(f"{self.name}: it breaks off at byte {start + len(data)} of {end}")
+            self._write(start, data)
+            self._write(self.marks + first, b"\1" * (stop - first))
+        self.cache.has_fetched(self.path, sum(end - start for start, end in ranges))
+
+    def _write(self, at: int, data: bytes) -> None:
+        self.file.seek(at)
+        left = memoryview(data)
+        while left:
+            left = left[self.file.write(left) :]

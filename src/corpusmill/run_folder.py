@@ -52,8 +52,9 @@ import pyarrow as pa
 import xxhash
 
 from corpusmill import storage
+from corpusmill.arrays import memory
 from corpusmill.errors import InputError, RecipeError, RefusedFolder, ResumeError, StorageError
-from corpusmill.node_cache import NodeCache
+from corpusmill.node_cache import Blocks, NodeCache
 from corpusmill.run_records import (
     UNREADABLE,
     Collected,
@@ -134,6 +135,18 @@ class RunFolder:
     def file(self, relative: str) -> Path:
         """Where a file of the run can be read on this machine; a remote one is fetched first."""
         return _local(self.place, relative) or self._cache.fetch(self.name_of(relative))
+
+    def blocks(self, relative: str) -> Blocks | None:
+        """A remote file of the run of which a part is read; None if all of it is on this machine."""
+        if _local(self.place, relative):
+            return None
+        return self._cache.blocks(self.name_of(relative))
+
+    @property
+    def keeps(self) -> int:
+        """Bytes of its files that stay on this machine, once they are read, for the next unit: in memory, or in the
+        cache of remote ones."""
+        return memory() if self.is_local else self._cache.limit
 
     def problem(self, relative: str, size: int, checksum: str) -> str | None:
         """What is wrong with a file of the run, read to its end; None if it is as its commit says.

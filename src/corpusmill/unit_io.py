@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill import storage
+from corpusmill import storage, termination
 from corpusmill.arrays import Arrays, map_arrays, write_arrays, writing_arrays
 from corpusmill.beats import Beat, Heart
 from corpusmill.errors import RunError, StorageError
+from corpusmill.fetched_arrays import FetchedArrays
 from corpusmill.retry import ATTEMPTS, wait
 from corpusmill.run_folder import RunFolder, StageFolder
 from corpusmill.storage import is_local
@@ -31,6 +32,7 @@ from corpusmill.units import (
     At,
     Care,
     Commit,
+    Files,
     Note,
     Output,
     Resources,
@@ -40,6 +42,8 @@ from corpusmill.units import (
     now,
     peak_memory,
 )
+
+CACHED = 0.5  # of what this machine keeps of files: as many bytes stay there once they are read
 
 
 @dataclass(eq=False)
@@ -67,8 +71,15 @@ class Upstream:
         return self.run.file(path)
 
     def arrays(self, path: str, scattered: bool = False) -> Arrays:
-        """Arrays that an earlier stage wrote, mapped and not read; see `map_arrays`."""
+        """Arrays that an earlier stage wrote, mapped and not read; see `map_arrays`. Of a remote file all is fetched,
+        or with `scattered` what is asked for alone: see `FetchedArrays`."""
+        if scattered and (blocks := self.run.blocks(path)):
+            return FetchedArrays(blocks)
         return map_arrays(self.file(path), scattered)
+
+    def are_scattered(self, files: Files) -> bool:
+        """Whether files, of each of which a unit reads a few rows, are larger than what stays on this machine."""
+        return int(files.bytes.sum()) > CACHED * self.run.keeps
 
     def parquet(self, path: str) -> pq.ParquetFile:
         return pq.ParquetFile(self.file(path), memory_map=False)
@@ -140,7 +151,7 @@ class UnitIO(Upstream):
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def scratch_arrays(self, name: str, **arrays: NDArray[Any]) -> Callable[[], dict[str, NDArray[Any]]]:
+    def scratch_arrays(self, name: str, **arrays: NDArray[Any]) -> Callable[[], Arrays]:
         """Arrays in a temporary file. Returns what maps them: anew with each call, so that pages that were read are
         given back with what it returned."""
         path = self.scratch() / f"{name}.arrays"
@@ -247,9 +258,10 @@ class StageTask:
             heart=Heart(beat),
         )
         try:
-            if care.probe is None:
-                return self._committed(unit, io, folder)
-            self.work.run(unit.inputs, io)
+            with termination.queries():
+                if care.probe is None:
+                    return self._committed(unit, io, folder)
+                self.work.run(unit.inputs, io)
             io.discard()
             return None
         except OSError as error:

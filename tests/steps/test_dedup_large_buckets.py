@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
+from corpusmill import unit_io
 from corpusmill.report.run_files import RunFiles
-from corpusmill.steps import corpus
 from corpusmill.steps.dedup import _decisions, _near
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import Found, dedup, folders, grams, jaccard, named, some
@@ -105,7 +105,7 @@ def small(monkeypatch):
     monkeypatch.setattr(_decisions, "BLOCK", 256)  # the first ones are smaller
     monkeypatch.setattr(_decisions, "MOST", 255)
     monkeypatch.setattr(_near, "SKETCHES", 7)
-    monkeypatch.setattr(corpus, "CACHED", 0.0)  # no file stays in memory
+    monkeypatch.setattr(unit_io, "CACHED", 0.0)  # no file stays in memory
 
 
 @pytest.mark.usefixtures("small")

@@ -7,8 +7,10 @@ row of a document in its unit, so that they are the same whatever precedes the u
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.arrays import Arrays, memory
+from corpusmill.arrays import Arrays
 from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
@@ -24,7 +26,6 @@ from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Results, Stage
 
 T = TypeVar("T")
-CACHED = 0.5  # of the machine's memory: files of as many bytes stay there once they are read
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
 RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
 SLICE = 1 << 12  # keys of a file that are worth opening it
@@ -66,7 +67,7 @@ class KeyFiles(NamedTuple):
     excluded     of each step before this one the `slices` of its verdicts: the path, and the place in it, of each unit
     unkept       paths of arrays of documents that earlier runs did not keep: none, or one for each file of theirs
     partitions   partitions per band
-    scattered    whether the key files are larger than memory keeps, so that rows are asked for before they are read
+    scattered    whether the key files are larger than this machine keeps: rows are asked for before they are read
     """
 
     keys: Sequence[str]
@@ -116,7 +117,7 @@ def key_files(keys: KeyStage, upstream: Upstream) -> KeyFiles:
         [_slices(verdicts) for verdicts in excluded],
         unkept,
         keys.partitions_per_band,
-        int(own.bytes.sum()) > CACHED * memory(),
+        upstream.are_scattered(own),
     )
 
 
@@ -226,8 +227,8 @@ def partitions(
     found: list[Partition] = []
     counts: list[NDArray[np.int64]] = []
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
-    opened = (_with_slices(inputs, files, io.arrays(path, files.scattered), payload, columns) for path in files.keys)
-    for number, arrays in enumerate(_ahead(opened)):
+    opened = (partial(_with_slices, inputs, files, io, path, payload, columns) for path in files.keys)
+    for number, arrays in enumerate(_ahead(opened, io, files)):
         io.heart.at(number, len(files.keys))
         piece, each = _piece(inputs, files, number, arrays, _dropped_rows(files, number, io), payload, columns)
         found.append(piece)
@@ -251,35 +252,45 @@ def partitions(
 def _with_slices(
     inputs: PartitionRange,
     files: KeyFiles,
-    arrays: Arrays,
+    io: UnitIO,
+    path: str,
     payload: tuple[str, ...],
     columns: tuple[str, ...],
 ) -> Arrays:
     """A file, of which the records of some partitions are being read, and whole columns."""
+    arrays = io.arrays(path, files.scattered)
     held = int(arrays["partitions"][0])
     first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
-    begin, end = int(arrays["offsets"][first]), int(arrays["offsets"][stop])
+    begin, end = arrays.part("offsets", first, stop + 1)[[0, -1]].tolist()
     for name in ("keys", "row", *payload):
         arrays.will_read(name, begin, end)
     for name in columns:
         if name in arrays:
-            arrays.will_read(name, 0, len(arrays[name]))
+            arrays.will_read(name, 0, arrays.rows(name))
     return arrays
 
 
-def _ahead(opened: Iterator[T]) -> Iterator[T]:
-    """The same, of which the next AHEAD have begun already."""
-    waiting = deque(islice(opened, AHEAD))
-    while waiting:
-        yield waiting.popleft()
-        waiting.extend(islice(opened, 1))
+def _ahead(opened: Iterator[Callable[[], T]], io: UnitIO, files: KeyFiles) -> Iterator[T]:
+    """What these return, of which the next AHEAD have begun already: on this machine by what they ask its system for,
+    in an object store by a thread for each."""
+    if io.run.is_local or not files.scattered:
+        waiting = deque(open_() for open_ in islice(opened, AHEAD))
+        while waiting:
+            yield waiting.popleft()
+            waiting.extend(open_() for open_ in islice(opened, 1))
+        return
+    with ThreadPoolExecutor(AHEAD) as pool:
+        begun = deque(map(pool.submit, islice(opened, AHEAD)))
+        while begun:
+            yield begun.popleft().result()
+            begun.extend(map(pool.submit, islice(opened, 1)))
 
 
 def dropped_documents(files: KeyFiles, io: UnitIO, number: int) -> NDArray[np.int64]:
     """The rows of a file that a step must not look at, sorted: documents that were dropped before it, and those of
     sources that it is not for."""
     rows = _dropped_rows(files, number, io)
-    arrays = io.arrays(files.keys[number])
+    arrays = io.arrays(files.keys[number], files.scattered)
     return np.union1d(rows, np.flatnonzero(~np.asarray(arrays[APPLIES]))) if APPLIES in arrays else rows
 
 
@@ -308,14 +319,14 @@ def pieces(
     for number, path in enumerate(files.keys):
         dropped = np.empty(0, np.int64) if all_documents else dropped_documents(files, io, number)
         inputs = PartitionRange(partition, partition + 1)
-        yield _piece(inputs, files, number, io.arrays(path), dropped, payload, ())[0]
+        yield _piece(inputs, files, number, io.arrays(path, files.scattered), dropped, payload, ())[0]
 
 
 def _piece(
     inputs: PartitionRange,
     files: KeyFiles,
     number: int,
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Arrays,
     dropped: NDArray[np.int64],
     payload: tuple[str, ...],
     columns: tuple[str, ...],
@@ -323,28 +334,32 @@ def _piece(
     """The records of some partitions in one file, one partition after the other, without those of dropped rows; and how
     many each has."""
     if int(arrays["partitions"][0]) == files.partitions:
-        ends = arrays["offsets"][inputs.first : inputs.stop + 1].astype(np.int64)
-        at: Any = slice(int(ends[0]), int(ends[-1]))
-        ends -= ends[0]
+        ends = arrays.part("offsets", inputs.first, inputs.stop + 1).astype(np.int64)
+        start, stop = ends[[0, -1]].tolist()
+        ends -= start
+
+        def read(name: str) -> NDArray[Any]:
+            return arrays.part(name, start, stop)
+
     else:
         records = [
             begin + rows
             for begin, rows in (_records(p, files.partitions, arrays) for p in range(inputs.first, inputs.stop))
         ]
-        at = np.concatenate(records)
+        read = partial(arrays.take, rows=np.concatenate(records))
         ends = np.cumsum([0, *map(len, records)])
     # Copies: a view would keep its file open, one of thousands.
-    keys, row = np.array(arrays["keys"][at]), arrays["row"][at].astype(np.int64)
-    carried = {name: np.array(arrays[name][at]) for name in payload}
+    keys, row = np.array(read("keys")), read("row").astype(np.int64)
+    carried = {name: np.array(read(name)) for name in payload}
     if len(dropped):
         kept = absent(row, dropped)
         keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}
         ends = np.append(0, np.cumsum(kept))[ends]
-    carried |= {name: arrays[name][row] if name in arrays else np.zeros(len(row)) for name in columns}
+    carried |= {name: arrays.take(name, row) if name in arrays else np.zeros(len(row)) for name in columns}
     return Partition(keys, row + files.starts[number], carried), np.diff(ends)
 
 
-def _records(partition: int, partitions: int, arrays: Mapping[str, NDArray[Any]]) -> tuple[int, NDArray[np.int64]]:
+def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDArray[np.int64]]:
     """Where the records of a partition are in a file, in document order: a start, and places from there.
 
     A file may have its bands cut into more or fewer partitions than are asked for.
@@ -357,16 +372,16 @@ def _records(partition: int, partitions: int, arrays: Mapping[str, NDArray[Any]]
         first = band * held + part * ratio
         start, stop = int(offsets[first]), int(offsets[first + ratio])
         records = np.arange(stop - start)
-        return start, records if ratio == 1 else np.argsort(arrays["row"][start:stop], kind="stable")
+        return start, records if ratio == 1 else np.argsort(arrays.part("row", start, stop), kind="stable")
     first = band * held + part // (partitions // held)
     start, stop = int(offsets[first]), int(offsets[first + 1])
-    top = arrays["keys"][start:stop] >> np.uint64(64 - (partitions.bit_length() - 1))
+    top = arrays.part("keys", start, stop) >> np.uint64(64 - (partitions.bit_length() - 1))
     return start, np.flatnonzero(top == np.uint64(part))
 
 
 def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name: str) -> NDArray[Any]:
     """Rows of an array by document, for sorted document numbers."""
-    sample = io.arrays(files.keys[-1])[name]
+    sample = io.arrays(files.keys[-1], files.scattered).part(name, 0, 0)
     rows = np.empty((len(documents), *sample.shape[1:]), sample.dtype)
     wanted = [
         (path, first, stop, start)
@@ -378,13 +393,13 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
         if first < stop
     ]
 
-    def begun(path: str, first: int, stop: int, start: int) -> tuple[NDArray[Any], NDArray[np.int64], int, int]:
+    def begun(path: str, first: int, stop: int, start: int) -> tuple[Arrays, NDArray[np.int64], int, int]:
         arrays, own = io.arrays(path, files.scattered), documents[first:stop] - start
         arrays.will_need(name, own)
-        return arrays[name], own, first, stop
+        return arrays, own, first, stop
 
-    for array, own, first, stop in _ahead(begun(*each) for each in wanted):
-        rows[first:stop] = array[own]
+    for arrays, own, first, stop in _ahead((partial(begun, *each) for each in wanted), io, files):
+        rows[first:stop] = arrays.take(name, own)
     return rows
 
 
@@ -393,7 +408,7 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
 
 def is_ranked(io: UnitIO, files: KeyFiles) -> bool:
     """Whether another document than the earlier one may be preferred."""
-    return "rank" in io.arrays(files.keys[-1])
+    return "rank" in io.arrays(files.keys[-1], files.scattered)
 
 
 def preference(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,13 +5,13 @@ these; and `sums` (documents + 1,), the weights of the first documents. Looking 
 file at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Run = dict[str, NDArray[Any]]
+Run = Mapping[str, NDArray[Any]]
 Runs = Sequence[Callable[[], Run]]  # file by file, mapped anew with each call: there may be more than can be open
 LARGEST = (1 << 64) - 1
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")

@@ -20,7 +20,7 @@ where it did. What any library says in the end is one line, with the place.
 import contextlib
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -35,8 +35,8 @@ from corpusmill.storage.trouble import errors_of, is_full
 __all__ = [
     "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "download", "exists",
     "expand", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes", "list_tree",
-    "local_path", "make_dir", "move", "open_read", "open_write", "printable", "read_bytes", "read_range", "remove",
-    "remove_tree", "remove_unfinished", "requests", "selected", "size_of", "stat", "upload", "write_atomic",
+    "local_path", "make_dir", "move", "open_read", "open_write", "printable", "read_bytes", "read_range", "read_ranges",
+    "remove", "remove_tree", "remove_unfinished", "requests", "selected", "size_of", "stat", "upload", "write_atomic",
 ]  # fmt: skip
 
 BUFFER = 1 << 20  # bytes that readers of small amounts have ahead
@@ -61,6 +61,13 @@ def read_range(path: str, start: int, stop: int) -> bytes:
         return remote(path).read_range(path, start, stop)
     with open_read(path, start) as file, errors_of(path):
         return file.read(stop - start)
+
+
+def read_ranges(path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+    """Several [start, stop) of a file, all of which are there, several at a time."""
+    if not is_local(path):
+        return remote(path).read_ranges(path, ranges)
+    return [read_range(path, start, stop) for start, stop in ranges]
 
 
 def read_bytes(path: str) -> bytes:

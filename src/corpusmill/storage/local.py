@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from corpusmill.errors import StorageError
+from corpusmill.errors import InputError, StorageError
 from corpusmill.storage.places import TEMPORARY, local_path
 from corpusmill.storage.trouble import errors_of, failed
+
+# How often a file is made again: who is late may meet the one who tidies up, and the folder goes with what is in it.
+REMOVED = 3
 
 
 def list_dir(path: str) -> list[str]:
@@ -51,7 +54,15 @@ def move(source: str, target: str) -> None:
 def create_once(path: str, data: bytes) -> bool:
     """As `storage.create_once`: write under another name, fsync, link(2), fsync the folder."""
     final = Path(local_path(path))
-    with errors_of(path), temporary(final) as draft:
+    with errors_of(path):
+        for _ in range(REMOVED):
+            with contextlib.suppress(FileNotFoundError):
+                return _create_once(path, final, data)
+        return _create_once(path, final, data)
+
+
+def _create_once(path: str, final: Path, data: bytes) -> bool:
+    with temporary(final) as draft:
         _write_synced(draft, data)
         try:
             os.link(draft, final)
@@ -64,7 +75,8 @@ def create_once(path: str, data: bytes) -> bool:
                     needed = "this file system has no hard links, which commits need. Use another"
                     raise failed(error, f"{path}: {needed}") from error
                 raise
-        fsync_dir(str(final.parent))
+        with contextlib.suppress(InputError):  # gone already, with its folder
+            fsync_dir(str(final.parent))
     return True
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -68,6 +68,10 @@ def read(path: str) -> bytes:
 
 def read_range(path: str, start: int, stop: int) -> bytes:
     return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop)))
+
+
+def read_ranges(path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+    return [read_range(path, start, stop) for start, stop in ranges]
 
 
 def exists(path: str) -> bool:

@@ -1,6 +1,7 @@
 """What is asked of remote places, and who answers: obstore for object stores, fsspec for all others."""
 
 import io
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Protocol
@@ -27,6 +28,9 @@ class Remote(Protocol):
 
     def read_range(self, path: str, start: int, stop: int, /) -> bytes:
         """Bytes [start, stop) of a file; fewer where it ends sooner."""
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]], /) -> list[bytes]:
+        """Several [start, stop) of a file, all of which are there."""
 
     def reading(self, path: str, /) -> io.RawIOBase:
         """A file open for reading."""

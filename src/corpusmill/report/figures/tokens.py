@@ -167,7 +167,7 @@ def spread(units: int) -> list[int]:
     return [i * units // min(MOST, units) for i in range(min(MOST, units))]
 
 
-def _units(tables: RunTables) -> Iterator[dict[str, NDArray[Any]]]:
+def _units(tables: RunTables) -> Iterator[Mapping[str, NDArray[Any]]]:
     for path in tables.files.outputs("tokens", "tokens"):
         yield map_arrays(Path(path))
 

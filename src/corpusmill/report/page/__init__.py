@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from corpusmill import termination
 from corpusmill.assets import locate
 from corpusmill.report import samples
 from corpusmill.report.figures import sampled
@@ -89,7 +90,8 @@ def page(tables: RunTables) -> str:
     """The whole page."""
     tables.files.must_be_finished()
     samples.read_ahead(tables, reasons.EXAMPLES, sampled.sides(tables)["input"], sampled.SAMPLE)
-    shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
+    with termination.queries():
+        shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
     blocks = Path(markup.__file__).parent
     style = (blocks / "style.css").read_text("utf-8")
     scripts = [*(locate(name).read_text("utf-8") for name in RUNTIME), (blocks / "page.js").read_text("utf-8")]

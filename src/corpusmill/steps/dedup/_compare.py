@@ -12,6 +12,7 @@ from corpusmill.steps.sorted_numbers import sort_distinct
 from corpusmill.text.buckets import jaccard, take_sets
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 from corpusmill.unit_io import UnitIO
+from corpusmill.units import Files
 
 HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
 SHOWN = 64  # rejected pairs that are kept for the report
@@ -62,6 +63,7 @@ class Sets(NamedTuple):
     sizes       (candidates,) int32: of their sets
     rows        (candidates,) int32: the place of each in its file
     first       (files + 1,) index of each file's first candidate
+    scattered   whether the files are in an object store, and larger than this machine keeps
     """
 
     io: UnitIO
@@ -70,21 +72,24 @@ class Sets(NamedTuple):
     sizes: NDArray[np.int32]
     rows: NDArray[np.int32]
     first: NDArray[np.int64]
+    scattered: bool
 
     @staticmethod
-    def open(io: UnitIO, files: Sequence[str], starts: NDArray[np.int64], documents: NDArray[np.int64]) -> "Sets":
+    def open(io: UnitIO, output: Files, starts: NDArray[np.int64], documents: NDArray[np.int64]) -> "Sets":
         """
         starts   (files + 1,) the number of the first document of each file
         """
+        files = output.paths.to_pylist()
+        scattered = not io.run.is_local and io.are_scattered(output)
         first = np.searchsorted(documents, starts)
         sizes, rows = np.empty(len(documents), np.int32), np.empty(len(documents), np.int32)
         for number in np.flatnonzero(np.diff(first)).tolist():
             here = slice(first[number], first[number + 1])
-            arrays = io.arrays(files[number])
+            arrays = io.arrays(files[number], scattered)
             rows[here] = np.searchsorted(arrays["documents"], documents[here])
             offsets = arrays["offsets"]
             sizes[here] = offsets[rows[here] + 1] - offsets[rows[here]]
-        return Sets(io, files, documents, sizes, rows, first)
+        return Sets(io, files, documents, sizes, rows, first, scattered)
 
     def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(pairs,) the exact similarity of pairs of candidates, which are given by index, and the share of the second's
@@ -114,9 +119,11 @@ class Sets(NamedTuple):
         cuts = np.searchsorted(wanted, self.first)
         for number in np.flatnonzero(np.diff(cuts)).tolist():
             first, stop = cuts[number : number + 2].tolist()
-            file = self.io.arrays(self.files[number])
+            file = self.io.arrays(self.files[number], self.scattered)
             rows = self.rows[wanted[first:stop]].astype(np.int64)
-            take_sets(file["hashes"], file["offsets"], rows, offsets[first : stop + 1], hashes)
+            starts = file["offsets"]
+            sets = file.with_rows("hashes", starts[rows], starts[rows + 1])
+            take_sets(sets, starts, rows, offsets[first : stop + 1], hashes)
         return hashes, offsets
 
     def ids(self, documents: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -126,7 +133,8 @@ class Sets(NamedTuple):
         cuts = np.searchsorted(wanted, self.first)
         for number in np.flatnonzero(np.diff(cuts)).tolist():
             here = slice(*cuts[number : number + 2].tolist())
-            found[here] = self.io.arrays(self.files[number])["ids"][self.rows[wanted[here]]]
+            ids = self.io.arrays(self.files[number], self.scattered)
+            found[here] = ids.take("ids", self.rows[wanted[here]].astype(np.int64))
         return found
 
 

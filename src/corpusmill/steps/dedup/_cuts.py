@@ -8,6 +8,7 @@ A piece is known by its document and its number there. Where it stands is found 
 stage reads, so no more than 28 bytes a piece travel: hash, document, number, size.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -275,7 +276,7 @@ class RepeatVerdicts:
             io.write("cuts", pa.RecordBatch.from_pydict(columns, schema=CUTS))
 
 
-def within(arrays: dict[str, NDArray[Any]], start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def within(arrays: Mapping[str, NDArray[Any]], start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The part of a unit's `repeats` that is about documents from start to stop; copied, so that the file is closed."""
     here = slice(*np.searchsorted(arrays["documents"], [start, stop]))
     return arrays["documents"][here].copy(), arrays["number"][here].astype(np.int64)

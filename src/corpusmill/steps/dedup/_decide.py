@@ -56,10 +56,7 @@ class MinhashDecide:
         documents, clusters = members(io, f"{label}-links", inputs.unit)
         shingles = io.results(f"{label}-shingles")
         comparison = Comparison(
-            tuple(
-                Sets.open(io, shingles[name].paths.to_pylist(), files.starts, documents)
-                for name in outputs(self.shinglings)
-            ),
+            tuple(Sets.open(io, shingles[name], files.starts, documents) for name in outputs(self.shinglings)),
             self.threshold,
             self.most_lost,
         )

@@ -3,7 +3,7 @@
 `MinhashDecide` in _decide.py says what is decided.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, repeat, takewhile
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ class Meetings:
     unit: int
     documents: NDArray[np.int64]
     order: Order
-    large: Sequence[Callable[[], dict[str, NDArray[Any]]]]
+    large: Sequence[Callable[[], Mapping[str, NDArray[Any]]]]
 
     @staticmethod
     def open(io: UnitIO, files: Sequence[str], unit: int, documents: NDArray[np.int64], order: Order) -> "Meetings":

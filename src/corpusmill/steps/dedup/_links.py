@@ -9,7 +9,7 @@ links    one unit: the cluster of each candidate. Documents are numbers, and are
 routes   a unit is some files of groups: their pairs and meetings, by the unit that decides on them
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ FIRSTS = 1 << 20  # numbers of first documents between which clusters are divide
 SHARE = 1 << 21  # candidates and pairs of a unit that decides; one cluster may have more
 ROUTED = 1 << 25  # bytes of groups that a unit of routes reads
 
-Arrays = Callable[[], dict[str, NDArray[Any]]]
+Arrays = Callable[[], Mapping[str, NDArray[Any]]]
 
 
 def links_stage(keys: KeyStage, group: str) -> Stage:
@@ -101,7 +101,7 @@ def unite(io: UnitIO, ranges: Sequence[UnitRange], links: Sequence[Arrays]) -> l
     return united[::-1]
 
 
-def chunks(open_: Arrays, start: int, end: int) -> Iterator[tuple[dict[str, NDArray[Any]], slice]]:
+def chunks(open_: Arrays, start: int, end: int) -> Iterator[tuple[Mapping[str, NDArray[Any]], slice]]:
     """Arrays and the places in them of documents [start, end), CHUNK at most at a time."""
     first, stop = np.searchsorted(open_()["documents"], [start, end]).tolist()
     for at in range(first, stop, CHUNK):
@@ -179,7 +179,7 @@ def cut(weights: NDArray[np.int64]) -> NDArray[np.int64]:
 def write(io: UnitIO, files: KeyFiles, labelled: Sequence[Arrays], cuts: NDArray[np.int64], each: int) -> None:
     """Write the outputs of MinhashLinks; `each` as many numbers of first documents stand between two cuts at least."""
 
-    def parts(arrays: dict[str, NDArray[Any]]) -> NDArray[np.uint32]:
+    def parts(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.uint32]:
         return np.searchsorted(cuts, arrays["labels"] // each, "right").astype(np.uint32)
 
     units = len(cuts) + 1
