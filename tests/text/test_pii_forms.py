@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from text_strategies import strings
 
 from corpusmill.text.buffers import view
-from corpusmill.text.pii import KINDS, Forms, checks, ids, mail, pii_spans
+from corpusmill.text.pii import KINDS, Forms, checks, ids, mail, phones, pii_spans
 from corpusmill.text.pii.forms import without_message_ids
 from corpusmill.text.pii.national import CONTEXT, LABELS, VERBS, national
 from corpusmill.text.unicode import classes
@@ -394,3 +394,30 @@ def test_names_of_messages_are_those_that_the_expression_sees_in_the_whole_text(
         if not mail.is_message_id(text, len(raw[: span[2]].decode()), len(raw[: span[3]].decode()))
     ]
     assert without_message_ids(view(texts), plain, KINDS.index("email")).tolist() == kept
+
+
+WORDS = "number no is was My our Greek us at on the content ab Z é फ \u017f".split()
+near_numbers = st.lists(st.sampled_from([*LABELS, *VERBS, *WORDS, *" \t\n:.,;=#+\"'>)](-_5/"]), max_size=9).map("".join)
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(near_numbers, st.sampled_from(["", " ", ": "]), st.sampled_from(["", " office", " (fax)", " other"]))
+def test_words_beside_a_number_are_those_of_the_expressions(before, joined, after):
+    before = (before + joined)[-CONTEXT:]
+    labelled = bool(phones._LABEL.search(before) or phones._AFTER.match(after))
+    named = labelled or bool(phones._VERB.search(before) or phones._OWN.search(before))
+    if before.isascii():
+        assert phones._said(before, after) == (labelled, named)
+    else:  # what lacks a word of theirs is not searched
+        found = phones._said(before, after)
+        assert found in ((labelled, named), (bool(phones._AFTER.match(after)),) * 2)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.text("Message-IDarticle: <>references\u017fk.supersin-reply-to\t", max_size=60), st.booleans())
+def test_names_of_messages_are_those_of_the_expression(before, closed):
+    text = f"{before}a1b2c3@host.example{'>' if closed else ' '}"
+    start, end = len(before), len(before) + len("a1b2c3@host.example")
+    line = before[before.rfind("\n") + 1 :]
+    made = line[-1:] == "<" and closed
+    assert mail.is_message_id(text, start, end) == (mail._HEADER.search(line) is not None or made)

@@ -94,8 +94,8 @@ def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], 
             if last := phones.phone_at(window, near, stop, regions):
                 found = [(near, last)]
         for a, b in found:
-            begin = first - lo + len(window[:a].encode("utf-8", "surrogateescape"))
-            spans.add((document, kind, begin, begin + len(window[a:b].encode("utf-8", "surrogateescape"))))
+            begin = first - lo + _bytes(window[:a])
+            spans.add((document, kind, begin, begin + _bytes(window[a:b])))
     kept: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], span[2], -span[3])):
         if not kept or kept[-1][0] != span[0] or kept[-1][3] <= span[2]:
@@ -177,7 +177,14 @@ def _window(
         first -= 1
     while last < hi and data[last] & 0xC0 == 0x80:
         last += 1
-    before, own, after = (
-        data[a:b].tobytes().decode("utf-8", "surrogateescape") for a, b in ((first, start), (start, end), (end, last))
-    )
+    raw = data[first:last].tobytes()
+    if raw.isascii():
+        return raw.decode("ascii"), first, start - first, end - first
+    cuts = (raw[: start - first], raw[start - first : end - first], raw[end - first :])
+    before, own, after = (part.decode("utf-8", "surrogateescape") for part in cuts)
     return before + own + after, first, len(before), len(before) + len(own)
+
+
+def _bytes(text: str) -> int:
+    """How many bytes a text has."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))

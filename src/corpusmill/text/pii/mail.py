@@ -47,7 +47,8 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 
-_HEADER_WORDS = ("message", "references", "in-reply-to", "supersedes", "article")
+# The same of a line in small letters, in ASCII, that is no longer than that.
+_HEADER_IN_LINE = re.compile(r"message-?id|references|in-reply-to|supersedes|article-i\.?d|\barticle:?\s+<?$")
 
 
 def addresses_at(text: str, at: int) -> list[tuple[int, int]]:
@@ -84,9 +85,8 @@ def is_message_id(text: str, start: int, end: int) -> bool:
     """Whether text[start:end], which has the form of an address, names a message."""
     line = text.rfind("\n", max(0, start - 300), start) + 1
     before = text[max(line, start - 300) : start]
-    lower = before.lower()
     # Beyond ASCII there are other characters that the expression takes for these letters.
-    if (any(word in lower for word in _HEADER_WORDS) or not before.isascii()) and _HEADER.search(before):
+    if _HEADER_IN_LINE.search(before.lower()) if before.isascii() else _HEADER.search(before):
         return True
     if text[max(0, start - 1) : start] != "<" or text[end : end + 1] != ">":
         return False

@@ -13,6 +13,7 @@ _ZONE = re.compile(rb"%[A-Za-z][A-Za-z0-9._-]{0,14}(?<![._-])(?![\w%])")
 _PREFIX = re.compile(rb"/(\d{1,3})(?![\w/]|[.-]\w)")
 _GROUPS = re.compile(rb"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:){1,6}:?(?:[0-9A-Fa-f]{1,4}:){0,5}\Z")
 LONGEST_ZONE, LONGEST_PREFIX = 18, 6  # bytes, with what must follow
+COLON = ord(":")
 
 
 def whole(text: Text, spans: NDArray[np.int64], ipv4: int, ipv6: int) -> NDArray[np.int64]:
@@ -25,6 +26,9 @@ def whole(text: Text, spans: NDArray[np.int64], ipv4: int, ipv6: int) -> NDArray
     for i in np.flatnonzero((spans[:, 1] == ipv4) | (spans[:, 1] == ipv6)).tolist():
         document, kind, start, end = spans[i].tolist()
         base, hi = int(text.offsets[document]), int(text.offsets[document + 1])
+        followed = base + end < hi and data[base + end] in b"/%"
+        if not followed and (kind == ipv6 or start == 0 or data[base + start - 1] != COLON):
+            continue
         floor = int(spans[i - 1, 3]) if i and spans[i - 1, 0] == document else 0
         limit = int(spans[i + 1, 2]) if i + 1 < len(spans) and spans[i + 1, 0] == document else hi - base
         if kind == ipv4:

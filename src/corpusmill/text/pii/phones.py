@@ -42,6 +42,7 @@ VI VN VU WF WS XK YE YT ZA ZM ZW""".split()
 )
 
 _JOINED = r"[\s:：.,;=#+\"'>)\]]*"  # noqa: RUF001
+_BETWEEN = " \t\n\r\f\v:.,;=#+\"'>)](\x1c\x1d\x1e\x1f"  # what a label may have behind it, in ASCII
 _NUMBER = "numbers?|no|nr|nummer|num|numero|número|office|work|home|mobile|day|evening|direct|us|free"
 _SPACED = "|".join(word for word in LABELS if word < "\u2e80")
 _UNSPACED = "|".join(word for word in LABELS if word >= "\u2e80")
@@ -57,9 +58,13 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _EAST = re.compile("[\u2e80-\U0003ffff]")
 # How their first runs of letters begin ("telnr" is a label, too; vowel signs of Hindi end a run).
 _HEADS = frozenset(_LETTERS.findall(word.lower())[0][:3] for word in (*LABELS, *VERBS))
-_SAID = [verb for verb in VERBS if not verb.startswith("number")]
+# All of them, for those that pass; and the words of _VERB, one of which must be a whole run of letters.
+_BEGINNINGS = tuple({_LETTERS.findall(word.lower())[0] for word in (*LABELS, *VERBS)})
+_LAST = 6  # runs of letters that a label may have, with what belongs to it up to the number
+_TOLD = [verb for verb in VERBS if not verb.startswith("number")]
+_SAYING = frozenset((*_TOLD, "phone", "telephone", "fax", "whatsapp", "tel"))
 _VERB = re.compile(
-    rf"\b(?:{'|'.join(_SAID)}|phone|telephone|fax|whatsapp|tel)\b[^\n\d]{{0,44}}?"
+    rf"\b(?:{'|'.join(_TOLD)}|phone|telephone|fax|whatsapp|tel)\b[^\n\d]{{0,44}}?"
     r"\b(?:at|on|to|is|auf|au|al|unter|number|no|nr)\b(?: (?:my|our|your|his|her|their|this|the)(?: \w+)?)?\W{0,3}$"
     r"|\b(?:call|dial|ring|fax|sms|text|appelez|llame|ligue|reach|contact)"
     r"(?: us| me| him| her| them| now| today| free)?[\s:.]{1,3}\(?$",
@@ -87,11 +92,7 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
     one it must have a possible length.
     """
     before, after = text[max(0, start - CONTEXT) : start], text[end : end + 16]
-    # Most numbers have no such word before them.
-    likely = any(word[:3] in _HEADS or word[:2] in _HEADS for word in _LETTERS.findall(before.lower()))
-    likely = likely or _EAST.search(before) is not None
-    labelled = bool((likely and _LABEL.search(before)) or _AFTER.match(after))
-    named = labelled or (likely and (_VERB.search(before) or _OWN.search(before)) is not None)
+    labelled, named = _said(before, after)
     if not named and not regions:
         return 0
     for stop in _ends(text, start, end):
@@ -114,6 +115,25 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
             extension = _EXTENSION.match(text, stop)
             return extension.end() if extension else stop
     return 0
+
+
+def _said(before: str, after: str) -> tuple[bool, bool]:
+    """Whether the text around a number has a label for it; and a label, or other words that say what it is."""
+    # Most numbers have no such word before them.
+    words = _LETTERS.findall(before.lower())
+    if before.isascii():
+        last = before.rstrip(_BETWEEN)[-1:].isalpha() and any(
+            _may_begin(word) and word.startswith(_BEGINNINGS) for word in words[-_LAST:]
+        )
+        said = not _SAYING.isdisjoint(words)
+    else:  # other characters may be taken for letters of these words
+        last = said = any(map(_may_begin, words)) or _EAST.search(before) is not None
+    labelled = bool((last and _LABEL.search(before)) or _AFTER.match(after))
+    return labelled, labelled or bool((said and _VERB.search(before)) or ("number" in words and _OWN.search(before)))
+
+
+def _may_begin(word: str) -> bool:
+    return word[:3] in _HEADS or word[:2] in _HEADS
 
 
 def _ends(text: str, start: int, end: int) -> list[int]:
