@@ -316,7 +316,11 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
     else:
         compiled.warm(needed)
     seconds = now() - started
-    listener.note(f"compiled the text kernels in {seconds:.1f} s, which later runs on this machine need not do")
+    lost = compiled.not_kept()
+    later = "" if lost else ", which later runs on this machine need not do"
+    listener.note(f"compiled the text kernels in {seconds:.1f} s{later}")
+    for line in lost:
+        listener.note(line)
     return seconds
 
 

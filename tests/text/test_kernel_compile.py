@@ -47,6 +47,16 @@ def test_kernels_run_where_nothing_can_be_written(tmp_path):
     assert run_with(before=no_temp, HOME=NOWHERE) == ["None", FOUND]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a limit of POSIX")
+def test_kernels_run_where_code_finds_no_room(tmp_path):
+    small = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))"
+    said = "import atexit; from corpusmill.text import compile; atexit.register(lambda: print(*compile.not_kept()))"
+    output = run_with(before=f"{small}; {said}", CORPUSMILL_CACHE=str(tmp_path / "full"))
+    assert output[:2] == [str(tmp_path / "full"), FOUND]
+    assert " ".join(output[2:]).startswith(f"{tmp_path / 'full'}: compiled code cannot be kept (File too large), so")
+    assert not list((tmp_path / "full").rglob("*.nbc"))
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of folders")
 def test_a_temporary_folder_that_others_can_write_is_not_trusted(tmp_path):
     shared = tmp_path / f"corpusmill-cache-{os.getuid()}"

@@ -5,6 +5,7 @@ import time
 import typer
 
 from corpusmill.cli.common import say
+from corpusmill.errors import StorageError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,6 +26,8 @@ def warm() -> None:
         seconds = warm_kernels(listener, modules)
     if folder is None:
         say("no folder can be written to, so every process compiles for itself: set CORPUSMILL_CACHE to one of yours")
+    elif compiled.not_kept():
+        raise StorageError("\n".join(compiled.not_kept()))
     elif seconds:
         print(f"{compiled.kernels_in(modules)} kernels are compiled, in {folder}")
     else:

@@ -49,6 +49,7 @@ IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re
 POLL = 0.5  # seconds between looks at what the other process has compiled
 _plain = _Plain()
 _refused: dict[Path, str] = {}  # folder -> why
+_not_kept: dict[Path, str] = {}  # root -> why code could not be written there
 _numba_settings = threading.RLock()  # a first call may make kernels, and call others first
 
 
@@ -143,9 +144,25 @@ def _compiled_kernel(function: Callable[..., Any]) -> Any:
     # Set only while numba chooses its folder, so that a user's own kernels keep theirs.
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
     try:
-        return _without_extensions(numba.njit(nogil=True, cache=folder is not None)(function))
+        compiled = numba.njit(nogil=True, cache=folder is not None)(function)
     finally:
         numba.config.CACHE_DIR = before
+    if folder is not None:
+        _keep_if_there_is_room(compiled._cache, folder)
+    return _without_extensions(compiled)
+
+
+def _keep_if_there_is_room(cache: Any, folder: Path) -> None:
+    """Let code be used that cannot be kept: the disk is full, or was made read-only."""
+    save = cache.save_overload
+
+    def save_if_possible(*code: Any) -> None:
+        try:
+            save(*code)
+        except OSError as error:
+            _not_kept[folder.parent] = error.strerror or str(error)
+
+    cache.save_overload = save_if_possible
 
 
 def _compiled_helper(function: Callable[..., Any]) -> Any:
@@ -214,6 +231,15 @@ def refused() -> list[str]:
     """Folders that could have been used for machine code and are not, because others could have put code there."""
     return [
         f"{folder}: compiled code is not kept here and not taken from here: {why}" for folder, why in _refused.items()
+    ]
+
+
+def not_kept() -> list[str]:
+    """Folders in which this process could not keep code that it has compiled."""
+    return [
+        f"{root}: compiled code cannot be kept ({why}), so every process compiles for itself. Make room, or set "
+        f"CORPUSMILL_CACHE to another folder"
+        for root, why in _not_kept.items()
     ]
 
 
@@ -390,7 +416,10 @@ def _half_of(
             helper.kill()
             if held is not None:
                 os.close(held)
-        _move_over(Path(folder), root)
+        try:
+            _move_over(Path(folder), root)
+        except OSError as error:
+            _not_kept[root] = error.strerror or str(error)
 
 
 def _move_over(source: Path, root: Path) -> None:
@@ -443,6 +472,9 @@ def warm(modules: Sequence[str] | None = None, progress: Callable[[int, int], No
         _warm_up(name)
         report([name] if name in cold else ())
         marker = _marker(name)
-        if marker is not None:
-            marker.parent.mkdir(parents=True, exist_ok=True)
-            marker.touch()
+        if marker is not None and not _not_kept:
+            try:
+                marker.parent.mkdir(parents=True, exist_ok=True)
+                marker.touch()
+            except OSError as error:
+                _not_kept[marker.parent.parent] = error.strerror or str(error)
