@@ -78,7 +78,8 @@ class NodeCache:
 
     def forget(self, name: str) -> None:
         """Remove what is here of a remote file: it is fetched again when it is read next."""
-        self._path("files", name).unlink(missing_ok=True)
+        for path in (self._path("files", name), self._path(f"blocks/{BOOT}", name)):
+            path.unlink(missing_ok=True)
 
     def fetch_folder(self, name: str, written: Iterable[str] = ()) -> Path:
         """A remote folder, with all that is below it, as a folder of this machine.

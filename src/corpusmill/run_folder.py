@@ -144,8 +144,8 @@ class RunFolder:
 
     @property
     def keeps(self) -> int:
-        """Bytes of its files that stay on this machine, once they are read, for the next unit: in memory, or in the
-        cache of remote ones."""
+        """Bytes of its files that this machine keeps for the next unit, once they are read: in memory, or in the cache
+        of remote ones."""
         return memory() if self.is_local else self._cache.limit
 
     def problem(self, relative: str, size: int, checksum: str) -> str | None:

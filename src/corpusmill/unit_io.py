@@ -43,7 +43,7 @@ from corpusmill.units import (
     peak_memory,
 )
 
-CACHED = 0.5  # of what this machine keeps of files: as many bytes stay there once they are read
+CACHED = 0.5  # share of what this machine keeps of files that those of a step may take
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class Upstream:
         return map_arrays(self.file(path), scattered)
 
     def are_scattered(self, files: Files) -> bool:
-        """Whether files, of each of which a unit reads a few rows, are larger than what stays on this machine."""
+        """Whether files, of each of which a unit reads a few rows, are larger than what this machine keeps."""
         return int(files.bytes.sum()) > CACHED * self.run.keeps
 
     def parquet(self, path: str) -> pq.ParquetFile:

@@ -105,7 +105,7 @@ def small(monkeypatch):
     monkeypatch.setattr(_decisions, "BLOCK", 256)  # the first ones are smaller
     monkeypatch.setattr(_decisions, "MOST", 255)
     monkeypatch.setattr(_near, "SKETCHES", 7)
-    monkeypatch.setattr(unit_io, "CACHED", 0.0)  # no file stays in memory
+    monkeypatch.setattr(unit_io, "CACHED", 0.0)  # no file is kept in memory
 
 
 @pytest.mark.usefixtures("small")

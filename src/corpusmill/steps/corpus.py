@@ -337,10 +337,7 @@ def _piece(
         ends = arrays.part("offsets", inputs.first, inputs.stop + 1).astype(np.int64)
         start, stop = ends[[0, -1]].tolist()
         ends -= start
-
-        def read(name: str) -> NDArray[Any]:
-            return arrays.part(name, start, stop)
-
+        read: Callable[[str], NDArray[Any]] = partial(arrays.part, start=start, stop=stop)
     else:
         records = [
             begin + rows

@@ -15,7 +15,7 @@ from corpusmill.errors import InputError, StorageError
 from corpusmill.storage.places import TEMPORARY, local_path
 from corpusmill.storage.trouble import errors_of, failed
 
-# How often a file is made again: who is late may meet the one who tidies up, and the folder goes with what is in it.
+# How often a file is made again: who is late may meet the one who tidies up, who removes the folder with what is in it.
 REMOVED = 3
 
 

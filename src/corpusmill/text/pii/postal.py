@@ -160,12 +160,9 @@ _CAPITAL_FOLLOWS = re.compile(f" {_UPPER}")
 _NO_NAME = re.compile(rf"(?i:{_any(NO_NAMES)}){_ENDS}")
 
 
-_WITH_NUMBER, _WITH_WORD = (ENGLISH, FRENCH), (BOX, VIA, COMPOUND)  # by how they begin
-
-
 def address_at(text: str, at: int) -> int:
     """The end of the address that begins at `at`, or 0."""
-    for form in _WITH_NUMBER if text[at : at + 1].isdecimal() else _WITH_WORD:
+    for form in (ENGLISH, BOX, FRENCH, VIA, COMPOUND):
         if (match := form.match(text, at)) and (match["place"] or _counts(text, match)):
             return match.end()
     return 0
@@ -218,12 +215,6 @@ def _confirmed(raw: bytes, places: list[int]) -> Iterator[tuple[int, int]]:
     """The addresses that begin at these bytes of a document."""
     text = raw.decode(errors="surrogateescape")
     done = seen = at = 0
-    if len(text) == len(raw):  # a character is a byte
-        for place in places:
-            if place >= done and (end := address_at(text, place)):
-                done = end
-                yield place, done
-        return
     for place in places:
         at += len(raw[seen:place].decode(errors="surrogateescape"))
         seen = place
