@@ -67,7 +67,7 @@ lint: $(READY) ## ruff and mypy
 test-lowest: build/lowest/.ready ## the whole test suite on the lowest versions of dependencies that pyproject.toml allows
 	$(LOWEST_PYTHON) -m pytest $(PARALLEL)
 
-chaos: $(READY) ## kill 200 runs of each executor, in all stages and all ways, and compare bytes; KILLS=50 SEED=7 EXECUTOR=work
+chaos: $(READY) ## kill runs of each executor 200 times, in all stages and all ways, and compare bytes; KILLS=50 SEED=7 EXECUTOR=work
 	$(BIN)/python -m pytest tests/test_every_executor.py -k killed_anywhere --kills $(KILLS) --chaos-seed $(SEED) --executor $(EXECUTOR)
 
 cluster: $(READY) $(WORKLOAD)/truth.json ## a Ray cluster of 2 and 4 nodes on this machine: bytes, CPU, memory, scaling, kills; takes an hour; PARTS="flat scaling"

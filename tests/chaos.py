@@ -1,4 +1,5 @@
-"""Runs that are killed: in a stage that is chosen, at a moment in it that is drawn, in one of several ways."""
+"""Runs that are killed, most of them several times: in stages that are chosen, at a moment in each that is drawn, in one
+of several ways."""
 
 import json
 import os
@@ -10,9 +11,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ GONE = 60.0  # seconds after which a process that is still there is taken for on
 
 LEASE = 2.0  # seconds, of workers that share a run
 STOPPED = 3 * LEASE  # for which a zombie is stopped: its leases are lost
+
+KILLS_OF_A_RUN = 6  # at most
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,16 @@ OF_WORKERS = {
 class Executor:
     """What carries a run out, and how it is killed.
 
-    start    the commands that carry out a recipe in a folder, all at the same time
-    ended    exit status of a command that was asked to end by SIGTERM
+    command    one of the commands that carry out a recipe in a folder, all at the same time; by its number
+    kinds      the ways in which it is killed
+    ended      exit status of a command that was asked to end by SIGTERM
+    commands   how many there are
     """
 
-    start: Callable[[Path, Path], list["subprocess.Popen[str]"]]
+    command: Callable[[Path, Path, int], "subprocess.Popen[str]"]
     kinds: dict[str, Way]
     ended: int
+    commands: int = 1
 
 
 def command(*words: object) -> "subprocess.Popen[str]":
@@ -93,21 +100,21 @@ def start(recipe: Path, folder: Path, workers: int = 2) -> "subprocess.Popen[str
     return command("run", recipe, "--folder", folder, "--json", "--workers", workers)
 
 
-def three_workers(recipe: Path, folder: Path) -> "list[subprocess.Popen[str]]":
-    """Three workers that share a run."""
+def a_worker(recipe: Path, folder: Path, number: int) -> "subprocess.Popen[str]":
+    """One of three that share a run."""
     options = ("--folder", folder, "--json", "--workers", 1, "--lease", LEASE, "--of", 3)
-    return [command("work", recipe, *options, "--index", index) for index in range(3)]
+    return command("work", recipe, *options, "--index", number)
 
 
-def serial(recipe: Path, folder: Path) -> "list[subprocess.Popen[str]]":
+def serial(recipe: Path, folder: Path, _: int) -> "subprocess.Popen[str]":
     """One run in one process."""
-    return [command("run", recipe, "--folder", folder, "--json", "--set", "run.executor=serial")]
+    return command("run", recipe, "--folder", folder, "--json", "--set", "run.executor=serial")
 
 
 EXECUTORS = {
-    "processes": Executor(lambda recipe, folder: [start(recipe, folder)], KINDS, 143),
+    "processes": Executor(lambda recipe, folder, _: start(recipe, folder), KINDS, 143),
     "serial": Executor(serial, {kind: way for kind, way in KINDS.items() if way.who in ("driver", "all")}, 143),
-    "work": Executor(three_workers, OF_WORKERS, 75),
+    "work": Executor(a_worker, OF_WORKERS, 75, 3),
 }
 
 
@@ -184,65 +191,125 @@ class Kill:
     kind: str
 
 
-def kills(seed: int, count: int, places: list[str], kinds: Iterable[str]) -> Iterator[Kill]:
-    """Every place in every way, in an order that is drawn; and again, until there are enough."""
+def kills(seed: int, count: int, places: list[str], kinds: Iterable[str]) -> list[list[Kill]]:
+    """By run, in the order of places: every place in every way, in an order that is drawn; and again, until there are
+    enough."""
     draw = random.Random(seed)
-    number = 0
-    while number < count:
+    drawn: list[Kill] = []
+    while len(drawn) < count:
         pairs = [(where, kind) for where in places for kind in kinds]
         draw.shuffle(pairs)
-        for where, kind in pairs[: count - number]:
-            yield Kill(number, where, draw.random(), kind)
-            number += 1
+        drawn += [Kill(len(drawn) + i, where, draw.random(), kind) for i, (where, kind) in enumerate(pairs)]
+    drawn = drawn[:count]
+    runs = []
+    while drawn:
+        size = draw.randint(1, KILLS_OF_A_RUN)
+        runs.append(sorted(drawn[:size], key=lambda kill: (places.index(kill.place), kill.share)))
+        drawn = drawn[size:]
+    return runs
 
 
-def carry_out(kill: Kill, executor: Executor, recipe: Path, folder: Path, times: dict[str, float]) -> tuple[str, str]:
-    """Kill a run and let it go on to its end; returns where it was hit, and how: "none" if it ended before."""
+class Command:
+    """One command of a run, which is started again when it has ended before the run did.
+
+    may_end    the exit statuses that follow from what was done to it; None: any
+    """
+
+    def __init__(self, begin: Callable[[], "subprocess.Popen[str]"], ended: int) -> None:
+        self._begin, self._ended = begin, ended
+        self.start()
+
+    def start(self) -> None:
+        self.process = self._begin()
+        self.may_end: set[int] | None = {0}
+        self._complete: bool | None = None
+
+    def hit(self, way: Way) -> None:
+        """What follows from a signal to it, or to processes of its own."""
+        if way.who == "worker" or way.resumed:
+            return  # what was lost is done by another one
+        if way.sent == signal.SIGKILL:
+            self.may_end = None
+        elif self.may_end is not None:
+            # It says that it was ended, and how to go on. Without a handler the system says -15.
+            self.may_end |= {self._ended, -signal.SIGTERM} if way.sent == signal.SIGTERM else {130}
+
+    def wait(self, why: object) -> bool:
+        """Wait for its end; whether the run is complete."""
+        if self._complete is None:
+            _, message = self.process.communicate()
+            status = self.process.returncode
+            assert "Traceback" not in message, (why, message)
+            assert self.may_end is None or status in self.may_end, (why, status, message)
+            assert status != 130 or "run the same command again to" in message, (why, message)
+            self._complete = status == 0
+        return self._complete
+
+
+def carry_out(
+    planned: list[Kill], executor: Executor, recipe: Path, folder: Path, times: dict[str, float]
+) -> list[tuple[str, str]]:
+    """Kill a run as often as planned and let it go on to its end; returns where it was hit each time, and how: "none" if
+    it ended before."""
+
+    def begin(number: int) -> Command:
+        return Command(lambda: executor.command(recipe, folder, number), executor.ended)
+
+    commands = [begin(number) for number in range(executor.commands)]
+    hits, seen = [], set[psutil.Process]()
+    for kill in planned:
+        hit, kind, there = one_kill(kill, commands, executor, folder, times)
+        hits.append((hit, kind))
+        seen |= there
+    complete = [command.wait(planned) for command in commands]
+    if not all(complete):
+        commands = [begin(number) for number in range(executor.commands)]
+        complete = [command.wait(planned) for command in commands]
+        assert all(complete), planned
+    assert not [process for process in psutil.wait_procs(seen, GONE)[1] if not zombie(process)], planned
+    return hits
+
+
+def one_kill(
+    kill: Kill, commands: list[Command], executor: Executor, folder: Path, times: dict[str, float]
+) -> tuple[str, str, set[psutil.Process]]:
+    """Where commands were hit, how, and all processes that they had."""
     order = [*times]
-    runs = executor.start(recipe, folder)
     due: float | None = None
-    while any(run.poll() is None for run in runs):
+    while True:
+        for command in commands:
+            if command.process.poll() is not None and not command.wait(kill):
+                command.start()
+        if all(command.process.poll() is not None for command in commands):
+            break
         now = place(folder)
         if due is None and now in order and order.index(now) >= order.index(kill.place):
             due = time.monotonic() + kill.share * times[kill.place]
         if due is not None and time.monotonic() >= due:
             break
         time.sleep(0.002)
-    every = [processes(run) for run in runs]
-    number = kill.number % len(runs)
+    every = [processes(command.process) for command in commands]
+    number = kill.number % len(commands)
     there = every[number] | {"all": [process for one in every for process in one["one"]]}
     kind = kill.kind if there[executor.kinds[kill.kind].who] else "driver -9"  # it has no worker at the moment
     way = executor.kinds[kind]
     victims = there[way.who]
-    hit = place(folder) if victims and runs[number].poll() is None else "none"
+    hit = place(folder) if victims and commands[number].process.poll() is None else "none"
     if way.who == "worker":
         victims = [victims[int(kill.share * len(victims))]] if victims else []
+    struck = commands if way.who == "all" else [commands[number]]
+    for command in struck:
+        command.hit(way)
     for sent in (way.sent, signal.SIGCONT) if way.resumed else (way.sent,):
         if sent == signal.SIGCONT:
             time.sleep(way.resumed)
         for victim in victims:
             if not send(victim, sent):
                 hit = hit if way.who in ("one", "all") else "none"
-    for run in runs:
-        _, message = run.communicate()
-        assert "Traceback" not in message, (kill, message)
-        is_victim = run is runs[number] or way.who == "all"
-        if not is_victim or way.who == "worker" or way.resumed:
-            assert run.returncode == 0, (kill, run.returncode, message)  # what it did is done by another one
-        elif way.sent == signal.SIGTERM:
-            # It says that it was ended, and how to go on. Without a handler the system says -15.
-            assert run.returncode in (0, executor.ended, -signal.SIGTERM), (kill, run.returncode, message)
-        elif way.sent == signal.SIGINT:
-            assert run.returncode in (0, 130), (kill, run.returncode, message)
-            assert run.returncode == 0 or "run the same command again to" in message, (kill, message)
-    assert not [process for process in psutil.wait_procs(there["all"], GONE)[1] if not zombie(process)], kill
-    if any(run.returncode for run in runs):
-        runs = executor.start(recipe, folder)
-        for run in runs:
-            _, message = run.communicate()
-            assert run.returncode == 0, (kill, message)
-            assert "Traceback" not in message, (kill, message)
-    return hit, kind
+    if way.who not in ("worker", "fork server") and not way.resumed:
+        for command in struck:
+            command.process.wait()
+    return hit, kind, set(there["all"])
 
 
 def send(process: psutil.Process, sent: int) -> bool:
@@ -263,7 +330,7 @@ def zombie(process: psutil.Process) -> bool:
 
 
 def many(seed: int, count: int, recipe: Path, folder: Path, check: Any, name: str = "processes") -> str:
-    """Kill so many runs, two at a time where there are two cores; returns the table of what was hit, and how.
+    """Kill runs so many times, two runs at a time where there are two cores; returns the table of what was hit, and how.
 
     name    of the executor
     check   is called with the folder of each run that was killed and came to its end
@@ -274,24 +341,25 @@ def many(seed: int, count: int, recipe: Path, folder: Path, check: Any, name: st
     os.environ["TMPDIR"] = str(folder / "tmp")  # what killed processes leave there goes with the folder
     ctrl_c = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background of a shell ignores it
     try:
-        times = seconds_of_stages(executor.start(recipe, folder / "timed"), folder / "timed")
+        timed = [executor.command(recipe, folder / "timed", number) for number in range(executor.commands)]
+        times = seconds_of_stages(timed, folder / "timed")
         check(folder / "timed")
-        planned = list(kills(seed, count, [where for where in times if where != "start"], executor.kinds))
+        runs = kills(seed, count, [where for where in times if where != "start"], executor.kinds)
 
-        def one(kill: Kill) -> tuple[str, str]:
-            hit = carry_out(kill, executor, recipe, folder / f"run-{kill.number}", times)
-            check(folder / f"run-{kill.number}")
-            return hit
+        def one(planned: list[Kill]) -> list[tuple[str, str]]:
+            hits = carry_out(planned, executor, recipe, folder / f"run-{planned[0].number}", times)
+            check(folder / f"run-{planned[0].number}")
+            return hits
 
         with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-            hits = Counter(pool.map(one, planned))
+            hits = Counter(chain.from_iterable(pool.map(one, runs)))
     finally:
         signal.signal(signal.SIGINT, ctrl_c)
         if before[1] is None:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before[1]
-    return table(hits, [*times, "end", "none"], [*executor.kinds], f"{name}, seed {seed}")
+    return table(hits, [*times, "end", "none"], [*executor.kinds], f"{name}, seed {seed}, {len(runs)} runs")
 
 
 def table(hits: Counter[tuple[str, str]], places: list[str], kinds: list[str], title: str) -> str:

@@ -167,8 +167,8 @@ def start(folder, workers):
 @pytest.mark.parametrize("executor", chaos.EXECUTORS)
 def test_killed_anywhere_it_goes_on_to_the_same_bytes(tmp_path, request, capsys, executor):
     """Workers, driver, fork server or all of them, in every stage and behind the last, with kill -9, TERM and Ctrl-C, and
-    workers that share a run, stopped until others have taken over; no file, process or traceback is left. `make chaos`
-    does it 200 times."""
+    workers that share a run, stopped until others have taken over, up to six times in one run; no file, process or
+    traceback is left. `make chaos` kills 200 times."""
     wanted, count = request.config.getoption("--executor"), request.config.getoption("--kills")
     if wanted not in (None, "all", executor):
         pytest.skip(f"--executor {wanted}")
