@@ -213,10 +213,11 @@ class Command:
     """One command of a run, which is started again when it has ended before the run did.
 
     may_end    the exit statuses that follow from what was done to it; None: any
+    longest    seconds after which it is taken for one that hangs
     """
 
-    def __init__(self, begin: Callable[[], "subprocess.Popen[str]"], ended: int) -> None:
-        self._begin, self._ended = begin, ended
+    def __init__(self, begin: Callable[[], "subprocess.Popen[str]"], ended: int, longest: float | None = None) -> None:
+        self._begin, self._ended, self._longest = begin, ended, longest
         self.start()
 
     def start(self) -> None:
@@ -237,7 +238,7 @@ class Command:
     def wait(self, why: object) -> bool:
         """Wait for its end; whether the run is complete."""
         if self._complete is None:
-            _, message = self.process.communicate()
+            _, message = self.process.communicate(timeout=self._longest)
             status = self.process.returncode
             assert "Traceback" not in message, (why, message)
             assert self.may_end is None or status in self.may_end, (why, status, message)

@@ -1,11 +1,11 @@
-"""Runs on a cluster of two nodes that lose a worker, the driver, a node or the head, at moments that are drawn.
+"""Runs on a cluster of two nodes that lose a worker, the driver, a node or the head, up to six times each, in stages
+that are chosen and at moments in them that are drawn.
 
-After each the run is started again, if it did not end by itself, until it comes to its end; what it wrote is compared
-with the undisturbed run's.
+A driver that was killed is started again, a node that was lost is followed by a new one, a head by a new cluster; what
+the run wrote when it has come to its end is compared with the undisturbed run's.
 """
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -13,18 +13,28 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
 
+import chaos as kills
 from benchmarks.cluster.whole import digest
-from benchmarks.common import ROOT, Figure, row, table
+from benchmarks.common import ROOT, Figure
 from made_cluster import Made, made
 
 cluster = contextmanager(made)
 RECIPE = ROOT / "tests" / "chaos.yaml"
-KINDS = ("worker -9", "driver -9", "driver INT", "node TERM", "node -9", "head -9")
+# Who is killed by a signal to a node is one of Ray's processes.
+KINDS = {
+    "worker -9": kills.Way("worker", signal.SIGKILL),
+    "driver -9": kills.Way("driver", signal.SIGKILL),
+    "driver INT": kills.Way("driver", signal.SIGINT),
+    "node TERM": kills.Way("node", signal.SIGTERM),
+    "node -9": kills.Way("node", signal.SIGKILL),
+    "head -9": kills.Way("head", signal.SIGKILL),
+}
+TERMINATED = 143  # exit status of a command that was asked to end by SIGTERM, which none is here
 LONGEST = 300.0  # seconds after which a run is taken for one that hangs
 
 
@@ -45,78 +55,125 @@ def workers(there: Made) -> list[psutil.Process]:
     return [process for process in below if "ray::" in " ".join(process.cmdline())]
 
 
-def hit(kind: str, there: Made, run: "subprocess.Popen[str]") -> bool:
+def hit(way: kills.Way, there: Made, run: "subprocess.Popen[str]") -> bool:
     """Whether there was something to kill."""
     try:
         if run.poll() is not None:
             return False
-        if kind == "worker -9":
+        if way.who == "worker":
             found = workers(there)
             for process in found[-1:]:
-                process.kill()
+                process.send_signal(way.sent)
             return bool(found)
-        if kind.startswith("driver"):
-            run.send_signal(signal.SIGKILL if kind == "driver -9" else signal.SIGINT)
-        elif kind.startswith("node"):
-            there.signal(there.nodes[-1], signal.SIGTERM if kind == "node TERM" else signal.SIGKILL)
+        if way.who == "driver":
+            run.send_signal(way.sent)
+        elif way.who == "node":
+            there.signal(there.nodes[-1], way.sent)
         else:
             for name in ("gcs_server", "raylet"):
-                os.kill(there.nodes[0].all_processes[name][0].process.pid, signal.SIGKILL)
+                os.kill(there.nodes[0].all_processes[name][0].process.pid, way.sent)
         return True
     except (psutil.Error, ProcessLookupError):
         return False
 
 
-def one(kind: str, after: float, folder: Path, seed: int) -> tuple[bool, int]:
-    """Whether something was hit, and how often the run was started again."""
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    again = 0
-    with cluster([0, 1, 1]) as there:
-        run = start(there, folder)
-        time.sleep(after)
-        was = hit(kind, there, run)
-        _, said = run.communicate(timeout=LONGEST)
-        if run.returncode and kind == "head -9":  # its cluster has gone with it
-            again += 1
-    assert "Traceback" not in said or kind == "head -9", (kind, said[-3000:])
-    while run.returncode:
-        assert kind.startswith(("driver", "head")) or not was, (kind, said[-3000:])
-        with cluster([0, 1, 1]) as there:
-            run = start(there, folder)
-            _, said = run.communicate(timeout=LONGEST)
-        again += kind != "head -9"
-        assert again < 4, said[-3000:]
-    return was, again
+def replace(there: Made) -> None:
+    """A new node for the one that was asked to end, or killed, when its raylet is gone."""
+    node = there.nodes[-1]
+    node.all_processes["raylet"][0].process.wait(kills.GONE)
+    there.remove(node)
+    there.add(1)
+
+
+class Run:
+    """One on a cluster, until it is complete."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._clusters = ExitStack()
+        self.starts = 0
+
+    def __enter__(self) -> "Run":
+        self._new_cluster()
+        self.command = kills.Command(self._start, TERMINATED, LONGEST)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.command.process.kill()
+        self._clusters.close()
+
+    def _new_cluster(self) -> None:
+        self._clusters.close()
+        self._there = self._clusters.enter_context(cluster([0, 1, 1]))
+
+    def _start(self) -> "subprocess.Popen[str]":
+        self.starts += 1
+        return start(self._there, self._folder)
+
+    def comes_to(self, kill: kills.Kill, times: dict[str, float]) -> None:
+        """Wait for the moment of a kill, or for the end of the run."""
+        order = [*times]
+        due: float | None = None
+        while due is None or time.monotonic() < due:
+            if self.command.process.poll() is not None:
+                if self.command.wait(kill):
+                    return
+                self.command.start()
+            now = kills.place(self._folder)
+            if due is None and now in order and order.index(now) >= order.index(kill.place):
+                due = time.monotonic() + kill.share * times[kill.place]
+            time.sleep(0.01)
+
+    def lose(self, kill: kills.Kill) -> str:
+        """Where the run was hit, or "none"."""
+        way, run = KINDS[kill.kind], self.command.process
+        where = kills.place(self._folder)
+        if not hit(way, self._there, run):
+            return "none"
+        if way.who == "node":
+            replace(self._there)
+        elif way.who == "driver":
+            self.command.hit(way)
+            run.wait(LONGEST)
+        elif way.who == "head":  # its cluster has gone with it, and Ray may say so in its own way
+            run.communicate(timeout=LONGEST)
+            self._new_cluster()
+            self.command.start()
+        return where
+
+    def end(self, planned: list[kills.Kill]) -> None:
+        if not self.command.wait(planned):
+            self.command.start()
+            assert self.command.wait(planned), planned
 
 
 def chaos(count: int, seed: int) -> list[Figure]:
-    print(f"## {count} runs that lose something, two nodes (seed {seed})\n")
-    draw = random.Random(seed)
-    hits: Counter[str] = Counter()
-    restarts: Counter[str] = Counter()
-    different = 0
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    hits: Counter[tuple[str, str]] = Counter()
+    different = starts = 0
     scratch = Path(tempfile.mkdtemp(dir="/tmp", prefix="cmray-chaos-"))
     try:
         reference = start(None, scratch / "reference")
         assert reference.wait() == 0
         wanted = digest(scratch / "reference")
-        started = time.monotonic()
         with cluster([0, 1, 1]) as there:
-            started = time.monotonic()
-            assert start(there, scratch / "timed").wait() == 0
-            usual = time.monotonic() - started
+            times = kills.seconds_of_stages([start(there, scratch / "timed")], scratch / "timed")
         different += digest(scratch / "timed") != wanted
-        for number in range(count):
-            kind = KINDS[number % len(KINDS)]
-            was, again = one(kind, usual * draw.uniform(0.25, 0.95), scratch / f"run-{number}", seed)
-            hits[kind] += was
-            restarts[kind] += again
-            different += digest(scratch / f"run-{number}") != wanted
-            shutil.rmtree(scratch / f"run-{number}")
+        runs = kills.kills(seed, count, [where for where in times if where != "start"], KINDS)
+        for planned in runs:
+            folder = scratch / f"run-{planned[0].number}"
+            with Run(folder) as run:
+                for kill in planned:
+                    run.comes_to(kill, times)
+                    hits[run.lose(kill), kill.kind] += 1
+                    print(kill, file=sys.stderr)
+                run.end(planned)
+            starts += run.starts
+            different += digest(folder) != wanted
+            shutil.rmtree(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    table("killed", "runs hit", "started again")
-    for kind in KINDS:
-        row(kind, hits[kind], restarts[kind])
+    print(f"## {count} kills, two nodes\n")
+    print(kills.table(hits, [*times, "end", "none"], [*KINDS], f"seed {seed}, {len(runs)} runs, {starts} starts"))
     print()
-    return [Figure(f"outputs that differ, of {count} runs", different, "", 1, "below", 0)]
+    return [Figure(f"outputs that differ, of {len(runs)} runs killed {count} times", different, "", 1, "below", 0)]
