@@ -225,6 +225,17 @@ class Command:
         self.may_end: set[int] | None = {0}
         self._complete: bool | None = None
 
+    def goes_on(self, why: object) -> None:
+        """Start it again where it ended and its run did not."""
+        if self.process.poll() is not None and not self.wait(why):
+            self.start()
+            self.is_at_work()
+
+    def is_at_work(self) -> None:
+        """Wait until it is: before, Python itself is loaded, and what a signal does then is not ours."""
+        while self.process.poll() is None and not handles_signals(self.process.pid):
+            time.sleep(0.01)
+
     def hit(self, way: Way) -> None:
         """What follows from a signal to it, or to processes of its own."""
         if way.who == "worker" or way.resumed:
@@ -279,8 +290,7 @@ def one_kill(
     due: float | None = None
     while True:
         for command in commands:
-            if command.process.poll() is not None and not command.wait(kill):
-                command.start()
+            command.goes_on(kill)
         if all(command.process.poll() is not None for command in commands):
             break
         now = place(folder)
@@ -289,6 +299,8 @@ def one_kill(
         if due is not None and time.monotonic() >= due:
             break
         time.sleep(0.002)
+    for command in commands:
+        command.is_at_work()
     every = [processes(command.process) for command in commands]
     number = kill.number % len(commands)
     there = every[number] | {"all": [process for one in every for process in one["one"]]}
@@ -311,6 +323,18 @@ def one_kill(
         for command in struck:
             command.process.wait()
     return hit, kind, set(there["all"])
+
+
+def handles_signals(pid: int) -> bool:
+    """Whether a command has said what SIGTERM does; where nobody can know, it has two seconds to do so."""
+    if not sys.platform.startswith("linux"):
+        time.sleep(2)
+        return True
+    try:
+        caught = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return bool(caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def send(process: psutil.Process, sent: int) -> bool:

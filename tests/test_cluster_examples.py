@@ -11,7 +11,7 @@ import pytest
 import typer
 import yaml
 
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.recipe.model import Recipe
 
 FOLDER = Path(__file__).parent.parent / "examples" / "cluster"

@@ -20,7 +20,7 @@ import typer
 
 import corpusmill
 from corpusmill import read, steps, write
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.cli.demo import demo
 from corpusmill.cli.tables import print_waterfall
 from corpusmill.execute.serial import Serial

@@ -115,10 +115,9 @@ class Run:
         order = [*times]
         due: float | None = None
         while due is None or time.monotonic() < due:
+            self.command.goes_on(kill)
             if self.command.process.poll() is not None:
-                if self.command.wait(kill):
-                    return
-                self.command.start()
+                return
             now = kills.place(self._folder)
             if due is None and now in order and order.index(now) >= order.index(kill.place):
                 due = time.monotonic() + kill.share * times[kill.place]
@@ -139,6 +138,7 @@ class Run:
             run.communicate(timeout=LONGEST)
             self._new_cluster()
             self.command.start()
+            self.command.is_at_work()
         return where
 
     def end(self, planned: list[kills.Kill]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import corpusmill
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.execute.serial import Serial
 from corpusmill.report.figures import leaks as figures
 from corpusmill.report.figures.leaks import Leak, Leaks, leaks

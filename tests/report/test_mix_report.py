@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import corpusmill
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.engine.carry_out import Silent
 from corpusmill.execute.serial import Serial
 from corpusmill.report.explain import explain

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import corpusmill
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.cli.common import guarded
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from conftest import docs
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.errors import AssetError
 from corpusmill.steps.decontaminate import _benchmarks
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of, read_items

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.cli import app
+from corpusmill.cli.app import app
 from corpusmill.cli.common import guarded
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.models.quality import QualityModel
