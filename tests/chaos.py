@@ -243,8 +243,10 @@ class Command:
         if way.sent == signal.SIGKILL:
             self.may_end = None
         elif self.may_end is not None:
-            # It says that it was ended, and how to go on. Without a handler the system says -15.
-            self.may_end |= {self._ended, -signal.SIGTERM} if way.sent == signal.SIGTERM else {130}
+            # It says that it was ended, and how to go on. Without a handler the system says -15. Python ends itself by
+            # SIGINT, too, where Ctrl-C came inside an exec(), as libraries do when they define classes: -2, in shells 130.
+            by_term, by_ctrl_c = {self._ended, -signal.SIGTERM}, {130, -signal.SIGINT}
+            self.may_end |= by_term if way.sent == signal.SIGTERM else by_ctrl_c
 
     def wait(self, why: object) -> bool:
         """Wait for its end; whether the run is complete."""
@@ -253,7 +255,7 @@ class Command:
             status = self.process.returncode
             assert "Traceback" not in message, (why, message)
             assert self.may_end is None or status in self.may_end, (why, status, message)
-            assert status != 130 or "run the same command again to" in message, (why, message)
+            assert status not in (130, -signal.SIGINT) or "run the same command again to" in message, (why, message)
             self._complete = status == 0
         return self._complete
 
