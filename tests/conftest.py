@@ -107,7 +107,7 @@ write: [shards]
     return folder / "run"
 
 
-@pytest.fixture(scope="session", params=["s3", "az"])
+@pytest.fixture(scope="session", params=["s3", "gs", "az"])
 def store_server(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A store in a process of its own, and before it a proxy that makes faults; see `store_server`."""
     pytest.importorskip("moto", reason="moto's server is not installed")

@@ -1,7 +1,8 @@
 """A store in a process of its own, and a proxy before it that makes what goes wrong with object stores.
 
-The server is moto's for S3, and Azurite for Azure; both keep all in memory. The proxy counts requests and bytes, and makes
-faults:
+The server is moto's for S3, and Azurite for Azure; both keep all in memory. Google's stores are spoken to by an interface
+that is S3's but for the names of some headers (cloud.google.com/storage/docs/migrating): the proxy translates these, and
+moto's server answers. The proxy counts requests and bytes, and makes faults:
 
     faults.append(Fault(refuse(503, "SlowDown"), match=is_commit, times=3))
 """
@@ -14,6 +15,7 @@ import hmac
 import html
 import http.client
 import http.server
+import json
 import os
 import re
 import shutil
@@ -26,7 +28,7 @@ import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 BUCKET = "bucket"
@@ -35,6 +37,7 @@ ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 AZURITE = os.environ.get("AZURITE") or shutil.which("azurite-blob")
 START_S = 60.0
+CREATE_ONCE = ("if-none-match", "x-goog-if-generation-match")
 Match = Callable[["Request"], bool]
 
 
@@ -62,7 +65,7 @@ class Request:
         if self.method == "GET":
             return "get" if self.key else "list"
         if self.method == "PUT":
-            if self.headers.keys() & {"x-amz-copy-source", "x-ms-copy-source"}:
+            if self.headers.keys() & {"x-amz-copy-source", "x-ms-copy-source", "x-goog-copy-source"}:
                 return "copy"
             return "part" if "partNumber" in self.query or self.query.get("comp") == "block" else "put"
         if self.method == "POST":
@@ -99,7 +102,8 @@ class Fault:
 
 
 def is_conditional(request: Request) -> bool:
-    return request.method == "PUT" and request.headers.get("if-none-match") == "*"
+    asked = [request.headers.get(name) for name in CREATE_ONCE]
+    return request.method == "PUT" and asked in (["*", None], [None, "0"])
 
 
 def is_commit(request: Request) -> bool:
@@ -218,6 +222,19 @@ def _put(path: str, content: bytes = b"") -> Request:
     return Request("PUT", path, headers, content)
 
 
+def to_s3(headers: dict[str, str]) -> dict[str, str]:
+    """Headers of a request to Google's store as S3 has them, and of somebody: moto lets nobody else write."""
+    named = {name.replace("x-goog-", "x-amz-"): value for name, value in headers.items()}
+    named["authorization"] = "AWS4-HMAC-SHA256 Credential=a-key/20260101/us-east-1/s3/aws4_request"
+    if named.pop("x-amz-if-generation-match", None) == "0":
+        named["if-none-match"] = "*"
+    return named
+
+
+def from_s3(headers: dict[str, str]) -> dict[str, str]:
+    return {re.sub("^x-amz-", "x-goog-", name, flags=re.IGNORECASE): value for name, value in headers.items()}
+
+
 class Proxy:
     """Between a client and a server: `endpoint` is its address, `root` the bucket's, `counts` the requests by kind, `sent`
     and `received` the bytes of bodies as the client sees them."""
@@ -262,6 +279,12 @@ class Proxy:
         return answer
 
     def ask(self, request: Request) -> Answer:
+        if self.scheme != "gs":
+            return self._ask(request)
+        status, headers, body = self._ask(replace(request, headers=to_s3(request.headers)))
+        return status, from_s3(headers), body
+
+    def _ask(self, request: Request) -> Answer:
         for attempt in range(3):
             connection = getattr(self._upstream, "connection", None)
             if connection is None:
@@ -343,7 +366,7 @@ def _azurite(port: int) -> list[str]:
     return [AZURITE, *where, "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"]
 
 
-COMMANDS = {"s3": _moto, "az": _azurite}
+COMMANDS = {"s3": _moto, "gs": _moto, "az": _azurite}
 
 
 @contextlib.contextmanager
@@ -365,7 +388,7 @@ def serving(scheme: str = "s3") -> Iterator[Proxy]:
 
 def _make_bucket(proxy: Proxy, scheme: str) -> None:
     end = time.monotonic() + START_S
-    path = f"/{BUCKET}" if scheme == "s3" else f"/{ACCOUNT}/{BUCKET}?restype=container"
+    path = f"/{ACCOUNT}/{BUCKET}?restype=container" if scheme == "az" else f"/{BUCKET}"
     while True:
         try:
             assert proxy.ask(_put(path))[0] in (200, 201)
@@ -384,6 +407,10 @@ def environment(endpoint: str) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-store",
         "AWS_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
+        "GOOGLE_BASE_URL": endpoint,
+        "GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(
+            {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+        ),
         "AZURE_STORAGE_CONNECTION_STRING": f"AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={endpoint}/{ACCOUNT};",
         "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1"])),
     }

@@ -81,8 +81,9 @@ def guarded(app: Callable[..., Any]) -> int:
             stopped("interrupted", status)
         return int(status)
     except termination.Terminated as end:
-        stopped("terminated", int(end.code or FAILED))
-        return int(end.code or FAILED)
+        status = AGAIN if "work" in _words()[:1] else int(end.code or FAILED)
+        stopped("terminated", status)
+        return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE if os.name != "nt" else FAILED

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import AGAIN, Json, Settings, print_json
+from corpusmill.cli.common import Json, Settings, print_json
 from corpusmill.cli.run import Progress, Shown
 
 LEASE = 60.0  # seconds: as in `together`, which is imported by the verb that runs
@@ -59,7 +59,6 @@ def work(
         warm_start.start_for(Path(run), settings or (), here=workers == 1)  # it imports while this process does
     from corpusmill import together
     from corpusmill.engine import preflight
-    from corpusmill.termination import Terminated
 
     place = folder if is_recipe else folder or run
     recipe = preflight.load(Path(run), settings or ()) if is_recipe else together.of_run(run, settings or ())
@@ -68,12 +67,7 @@ def work(
         print_json({"folder": place}) if json else print(f"planned. Now, on every machine:\n  corpusmill work {place}")
         return
     shown = Shown.LINES if json and progress is Shown.AUTO else progress
-    try:
-        done = together.work(
-            recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value
-        )
-    except Terminated as end:
-        raise Terminated(AGAIN) from end
+    done = together.work(recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value)
     if json:
         units = {stage: asdict(counts) for stage, counts in done.units.items()}
         print_json({**asdict(done), "units": units})
