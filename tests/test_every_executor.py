@@ -260,7 +260,7 @@ def workers_of(session):
 
 def test_a_changed_step_repeats_only_what_depends_on_it(tmp_path):
     def units(overrides=()):
-        done = corpusmill.run(CHAOS, overrides=overrides, folder=tmp_path / "run", executor=Serial())
+        done = corpusmill.run(RECIPE, overrides=overrides, folder=tmp_path / "run", executor=Serial())
         return {stage: counts.done_now for stage, counts in done.units.items()}
 
     everything = units()
