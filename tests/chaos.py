@@ -209,6 +209,21 @@ def kills(seed: int, count: int, places: list[str], kinds: Iterable[str]) -> lis
     return runs
 
 
+class Moment:
+    """That of a kill: so long after its run has come to the place, or beyond it."""
+
+    def __init__(self, kill: Kill, folder: Path, times: dict[str, float]) -> None:
+        self._folder = folder
+        self._places = [*times][[*times].index(kill.place) :]
+        self._after = kill.share * times[kill.place]
+        self._due: float | None = None
+
+    def has_come(self) -> bool:
+        if self._due is None and place(self._folder) in self._places:
+            self._due = time.monotonic() + self._after
+        return self._due is not None and time.monotonic() >= self._due
+
+
 class Command:
     """One command of a run, which is started again when it has ended before the run did.
 
@@ -288,17 +303,11 @@ def one_kill(
     kill: Kill, commands: list[Command], executor: Executor, folder: Path, times: dict[str, float]
 ) -> tuple[str, str, set[psutil.Process]]:
     """Where commands were hit, how, and all processes that they had."""
-    order = [*times]
-    due: float | None = None
+    moment = Moment(kill, folder, times)
     while True:
         for command in commands:
             command.goes_on(kill)
-        if all(command.process.poll() is not None for command in commands):
-            break
-        now = place(folder)
-        if due is None and now in order and order.index(now) >= order.index(kill.place):
-            due = time.monotonic() + kill.share * times[kill.place]
-        if due is not None and time.monotonic() >= due:
+        if moment.has_come() or all(command.process.poll() is not None for command in commands):
             break
         time.sleep(0.002)
     for command in commands:

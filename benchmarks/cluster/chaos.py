@@ -112,15 +112,11 @@ class Run:
 
     def comes_to(self, kill: kills.Kill, times: dict[str, float]) -> None:
         """Wait for the moment of a kill, or for the end of the run."""
-        order = [*times]
-        due: float | None = None
-        while due is None or time.monotonic() < due:
+        moment = kills.Moment(kill, self._folder, times)
+        while not moment.has_come():
             self.command.goes_on(kill)
             if self.command.process.poll() is not None:
                 return
-            now = kills.place(self._folder)
-            if due is None and now in order and order.index(now) >= order.index(kill.place):
-                due = time.monotonic() + kill.share * times[kill.place]
             time.sleep(0.01)
 
     def lose(self, kill: kills.Kill) -> str:
