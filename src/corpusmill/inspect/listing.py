@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.figures.domains import HOST
+from corpusmill.report.figures.domains import HOST, registered
 from corpusmill.report.rules import because
 from corpusmill.report.tables import RunTables, finite, identifier, literal
 from corpusmill.report.views import Views, documents
@@ -115,11 +115,8 @@ class Listing:
 
     @staticmethod
     def _domains(database: Any, hosts: str) -> pa.Table:
-        from publicsuffixlist import PublicSuffixList
-
-        suffixes = PublicSuffixList()
         names = [host for (host,) in database.execute(f"{hosts} ORDER BY 1").fetchall() if host is not None]
-        domains = [suffixes.privatesuffix(host) or host for host in names]
+        domains = [registered(host) for host in names]
         return pa.table({"host": pa.array(names, pa.string()), "domain": pa.array(domains, pa.string())})
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from corpusmill.report.tables import RunTables
@@ -65,11 +66,21 @@ def domains(tables: RunTables) -> Domains:
 def by_domain(rows: Iterable[Sequence[Any]]) -> dict[str, list[int]]:
     """registered domain -> sums over its hosts. A row is a host and its numbers; a host without a registered domain, as
     an IP address, is its own."""
-    from publicsuffixlist import PublicSuffixList
-
-    suffixes, sums = PublicSuffixList(), dict[str, list[int]]()
+    sums = dict[str, list[int]]()
     for host, *numbers in rows:
-        own = sums.setdefault(suffixes.privatesuffix(host) or host, [0] * len(numbers))
+        own = sums.setdefault(registered(host), [0] * len(numbers))
         for place, value in enumerate(numbers):
             own[place] += int(value)
     return sums
+
+
+def registered(host: str) -> str:
+    """The registered domain of a host, or the host."""
+    return str(_suffixes().privatesuffix(host) or host)
+
+
+@cache  # to read its ten thousand rules takes a quarter of a second
+def _suffixes() -> Any:
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()
