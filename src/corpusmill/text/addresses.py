@@ -200,7 +200,7 @@ def top_level_domains() -> tuple[str, ...]:
 
     rules = (line.split(" ")[0].strip().lower() for line in Path(PSLFILE).read_text("utf-8").splitlines())
     last = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}
-    return tuple(sorted(name.encode("idna").decode("ascii") for name in last))
+    return tuple(sorted(name if name.isascii() else name.encode("idna").decode("ascii") for name in last))
 
 
 @cache
@@ -215,7 +215,7 @@ def _suffixes() -> tuple[Hashes, NDArray[np.uint8]]:
         if rule and not rule.startswith("//"):
             kind = WILDCARD if rule.startswith("*.") else EXCEPTION if rule.startswith("!") else EXACT
             name = rule.removeprefix("*.").removeprefix("!")
-            for spelled in {name, name.encode("idna").decode("ascii")}:
+            for spelled in (name,) if name.isascii() else (name, name.encode("idna").decode("ascii")):
                 kinds[spelled] = kinds.get(spelled, 0) | kind
     keys = _hashes_of_names(list(kinds))
     listed = Hashes.of(keys)
