@@ -8,8 +8,10 @@ the first language has it, counted in the same kinds of text of both.
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.buffers import view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, Bits, U, load8
 from corpusmill.text.sets import find, never_zero, slots_for
@@ -97,3 +99,10 @@ def letter(data: NDArray[np.uint8], begin: int, at: int, end: int) -> Bits:
 def in_word(byte: Bits) -> Bits:
     """Letters of ASCII, the apostrophe, and everything beyond ASCII."""
     return (65 <= byte <= 90) | (97 <= byte <= 122) | (byte == 39) | (byte >= 128)
+
+
+def warm_up() -> None:
+    """Compile all of this file."""
+    pair = make_pair(np.ones(1, np.uint64), np.ones(1, np.int8))
+    text = view(pa.array(["a"], pa.large_string()))
+    compare(text.data, text.offsets, np.zeros(1, np.int64), pair)

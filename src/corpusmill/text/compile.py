@@ -349,7 +349,8 @@ def kernel_modules() -> list[str]:
 
 def imported_kernels() -> list[str]:
     """Those of `kernel_modules` that this process has imported: after a recipe is loaded, those that its steps need."""
-    return [module for module in kernel_modules() if module in sys.modules]
+    files = ((name, _file_of(name)) for name in sorted(sys.modules))
+    return [name for name, path in files if path and b"\n@kernel" in _source(path)]
 
 
 def _marker(module: str) -> Path | None:

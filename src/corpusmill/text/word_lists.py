@@ -167,5 +167,6 @@ def _first(place: int, other: int) -> int:
 
 def warm_up() -> None:
     """Compile all of this file."""
-    one = np.array([0, 1])
-    find_words(np.zeros(1, np.uint8), one[:1], one[1:], word_lists(["a"], ["b"], ["c"]))
+    spans, lists = np.zeros((2, 2), np.int64), word_lists(["a"], ["b"], ["c"])
+    for some in (spans[:1], spans):  # a column of one row is contiguous
+        find_words(np.zeros(1, np.uint8), some[:, 0], some[:, 1], lists)

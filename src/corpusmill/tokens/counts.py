@@ -35,7 +35,8 @@ def lay_out(ids: NDArray[np.uint32], offsets: NDArray[np.int64], bos: int, eos: 
 
 
 def warm_up() -> None:
-    """Compile for both types of ids."""
+    """Compile for both types of ids, Arrow's, which are not to be written to, and others."""
     for dtype in (np.uint16, np.uint32):
-        count_ids(np.zeros(1, dtype), np.zeros(1, np.int64))
+        for ids in (np.frombuffer(bytes(4), dtype), np.zeros(1, dtype)):
+            count_ids(ids, np.zeros(1, np.int64))
         lay_out(np.zeros(1, np.uint32), np.array([0, 1]), -1, 0, np.zeros(2, dtype))

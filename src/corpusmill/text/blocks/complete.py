@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.text.blocks.columns import deepest
-from corpusmill.text.blocks.outline import CELL, CODE_BLOCK, HEADING, LIST, NESTING, OUTLINE_COLUMNS, TABLE
+from corpusmill.text.blocks.outline import CELL, CODE_BLOCK, HEADING, LIST, NESTING, OUTLINE_COLUMNS, TABLE, outline
 from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, END_BLOCK, FIRST_BLOCK, LINKED, WORDS, Page
+from corpusmill.text.blocks.scan import scan
 from corpusmill.text.compile import kernel
 
 REACH = 2  # blocks from a heading to the next text, and from text to code
@@ -108,3 +109,10 @@ def _complete_lists(places: NDArray[np.int32], kept: NDArray[np.bool_]) -> None:
             if end < count and kept[end] and start > 0 and kept[start - 1]:
                 kept[start:end] = True
         start = end
+
+
+def warm_up() -> None:
+    """Compile this file and `outline`."""
+    page = scan(b"<h1>a</h1><ul><li>b</ul>")
+    kept = np.ones(len(page.blocks), np.bool_)
+    complete(page, outline(page.elements), kept, kept)

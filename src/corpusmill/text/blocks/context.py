@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.text.blocks.columns import AROUND, COLUMNS, FAR, Around, deepest, is_inside, logarithm
+from corpusmill.text.blocks.columns import AROUND, COLUMNS, FAR, Around, columns, deepest, is_inside, logarithm
 from corpusmill.text.blocks.page import END_BLOCK, FIRST_BLOCK, WORDS, Page
+from corpusmill.text.blocks.scan import scan
 from corpusmill.text.compile import kernel
 
 NEAR = 4  # blocks before and after
@@ -69,3 +70,10 @@ def _add(
         x[k + 6], x[k + 7], x[k + 8] = is_inside(elements, main, block), is_inside(elements, core, block), main_share
         if first[block] > 0.5:
             before = block
+
+
+def warm_up() -> None:
+    """Compile this file and `columns`."""
+    page = scan(b"<p>a")
+    made, around = columns(page, ALL_COLUMNS)
+    add_context(page, around, np.zeros(len(made), np.float32), made)

@@ -47,3 +47,10 @@ def _evaluate(trees: Trees, rows: NDArray[np.float32], out: NDArray[np.float32])
                 node = np.intp(left[node]) if row[column[node]] <= threshold[node] else np.intp(right[node])
             total += leaf[~node]
         out[number] = np.float32(1) / (np.float32(1) + np.exp(-total))
+
+
+def warm_up() -> None:
+    """Compile what evaluates trees."""
+    whole = np.zeros(1, np.int32)
+    trees = Trees(np.zeros(1, np.int16), np.zeros(1, np.float32), ~whole, ~whole, np.zeros(1, np.float32), whole)
+    probabilities(trees, np.zeros((1, 1), np.float32))

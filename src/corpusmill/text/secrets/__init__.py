@@ -18,6 +18,6 @@ What somebody wrote to show a form ("ghp_xxxx…", "…EXAMPLE") is no secret (`
 matches a secret is kept before a wallet, and a wallet before a credential.
 """
 
-from corpusmill.text.secrets.find import FAMILIES, merged, secret_spans, secrets_in, warm_up
+from corpusmill.text.secrets.find import FAMILIES, merged, secret_spans, secrets_in
 
-__all__ = ["FAMILIES", "merged", "secret_spans", "secrets_in", "warm_up"]
+__all__ = ["FAMILIES", "merged", "secret_spans", "secrets_in"]

@@ -115,7 +115,3 @@ def span_of(match: re.Match[bytes], family: int, lo: int = 0) -> tuple[int, int]
         group = name
     whole, value = (match[part].decode("ascii", "replace") for part in (0, group))
     return match.span(group) if is_secret(name, whole, value) else None
-
-
-def warm_up() -> None:
-    secret_spans(pa.array(["key = AKIAIOSFODNN7EXAMPLE"], pa.large_string()))

@@ -8,10 +8,11 @@ or are around two bytes with others near: "-B" of a private key, the end of a na
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text
+from corpusmill.text.buffers import Text, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import (
     ALL_BITS,
@@ -443,3 +444,7 @@ def _has_prefix(data: NDArray[np.uint8], at: int) -> bool:
             if load64(data, at) & _MASKS[i] == _VALUES[i]:
                 return True
     return False
+
+
+def warm_up() -> None:
+    places(view(pa.array(["key = AKIAIOSFODNN7EXAMPLE"], pa.large_string())), 1)
