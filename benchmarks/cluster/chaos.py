@@ -36,6 +36,8 @@ KINDS = {
 }
 TERMINATED = 143  # exit status of a command that was asked to end by SIGTERM, which none is here
 LONGEST = 300.0  # seconds after which a run is taken for one that hangs
+# Seconds for which a driver waits for a head that is gone, a minute if not set: nothing happens then.
+HEAD_GONE = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
 
 
 def start(there: Made | None, folder: Path) -> "subprocess.Popen[str]":
@@ -85,30 +87,39 @@ def replace(there: Made) -> None:
     there.add(1)
 
 
+class Clusters:
+    """One at a time, for runs one after the other."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self.new()
+
+    def new(self) -> None:
+        self.close()
+        self.now = self._open.enter_context(cluster([0, 1, 1]))
+
+    def close(self) -> None:
+        self._open.close()
+
+
 class Run:
     """One on a cluster, until it is complete."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clusters: Clusters) -> None:
         self._folder = folder
-        self._clusters = ExitStack()
+        self._clusters = clusters
         self.starts = 0
 
     def __enter__(self) -> "Run":
-        self._new_cluster()
         self.command = kills.Command(self._start, TERMINATED, LONGEST)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.command.process.kill()
-        self._clusters.close()
-
-    def _new_cluster(self) -> None:
-        self._clusters.close()
-        self._there = self._clusters.enter_context(cluster([0, 1, 1]))
 
     def _start(self) -> "subprocess.Popen[str]":
         self.starts += 1
-        return start(self._there, self._folder)
+        return start(self._clusters.now, self._folder)
 
     def comes_to(self, kill: kills.Kill, times: dict[str, float]) -> None:
         """Wait for the moment of a kill, or for the end of the run."""
@@ -123,16 +134,17 @@ class Run:
         """Where the run was hit, or "none"."""
         way, run = KINDS[kill.kind], self.command.process
         where = kills.place(self._folder)
-        if not hit(way, self._there, run):
+        there = self._clusters.now
+        if not hit(way, there, run):
             return "none"
         if way.who == "node":
-            replace(self._there)
+            replace(there)
         elif way.who == "driver":
             self.command.hit(way)
             run.wait(LONGEST)
         elif way.who == "head":  # its cluster has gone with it, and Ray may say so in its own way
             run.communicate(timeout=LONGEST)
-            self._new_cluster()
+            self._clusters.new()
             self.command.start()
             self.command.is_at_work()
         return where
@@ -148,26 +160,28 @@ def chaos(count: int, seed: int) -> list[Figure]:
     hits: Counter[tuple[str, str]] = Counter()
     different = starts = 0
     scratch = Path(tempfile.mkdtemp(dir="/tmp", prefix="cmray-chaos-"))
+    os.environ.update(HEAD_GONE)
+    clusters = Clusters()
     try:
         reference = start(None, scratch / "reference")
         assert reference.wait() == 0
         wanted = digest(scratch / "reference")
-        with cluster([0, 1, 1]) as there:
-            times = kills.seconds_of_stages([start(there, scratch / "timed")], scratch / "timed")
+        times = kills.seconds_of_stages([start(clusters.now, scratch / "timed")], scratch / "timed")
         different += digest(scratch / "timed") != wanted
         runs = kills.kills(seed, count, [where for where in times if where != "start"], KINDS)
         for planned in runs:
             folder = scratch / f"run-{planned[0].number}"
-            with Run(folder) as run:
+            with Run(folder, clusters) as run:
                 for kill in planned:
                     run.comes_to(kill, times)
                     hits[run.lose(kill), kill.kind] += 1
-                    print(kill, file=sys.stderr)
+                    print(time.strftime("%H:%M:%S"), kill, file=sys.stderr)
                 run.end(planned)
             starts += run.starts
             different += digest(folder) != wanted
             shutil.rmtree(folder)
     finally:
+        clusters.close()
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"## {count} kills, two nodes\n")
     print(kills.table(hits, [*times, "end", "none"], [*KINDS], f"seed {seed}, {len(runs)} runs, {starts} starts"))
