@@ -34,6 +34,11 @@ settings.register_profile("search", deadline=None)
 settings.load_profile("corpusmill")
 
 
+# No test takes the power away, and to wait for the disk is most of the time of small runs. Processes that tests start do
+# wait, as anybody's do.
+os.fsync = lambda fd: None
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Compressed bytes may hold the time at which they were made: they name no test, for every process knows the same ones."""
     return argname if isinstance(val, bytes) and val[:2] == b"\x1f\x8b" else None

@@ -1,7 +1,6 @@
 """Runs of dedup steps over made texts, what becomes of each document, and the same in plain Python, slowly."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,7 +106,6 @@ def dedup(
     """
     made = recipe(folder / "input", documents, *steps, cuts=cuts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)  # nothing is killed here, and it is most of the time
         if unit is not None:
             patch.setattr(inputs, "unit_bytes", lambda found, unit_mb: unit)
         if partition_bytes is not None:

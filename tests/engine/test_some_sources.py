@@ -1,7 +1,6 @@
 """A step for some sources does to their documents what it does in a run of these alone, and nothing to the others."""
 
 import json
-import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -81,14 +80,6 @@ class Own:
     def reasons(self, docs: pa.RecordBatch, signals: Mapping[str, pa.Array]) -> pa.Array:
         few = pc.less(signals["words"], pa.scalar(20, pa.int64()))
         return pc.if_else(few, pa.scalar("few"), pa.scalar(None, pa.string()))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def unsynced():
-    """Nothing is killed here, and waiting for the disk is most of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
-        yield
 
 
 @pytest.fixture(scope="module")
