@@ -56,6 +56,7 @@ def texts(page: str | bytes) -> list[str]:
         ("a<!-- <p>no --> b<!-->c<!DOCTYPE x>d<?php e ?>f", ["a bcdf"]),
         ("a<!-- never closed <p>b", ["ab"]),
         ("<select><option>no</select><button>no</button>yes", ["yes"]),
+        ("<ruby>子<rp>(</rp><rt>こ</rt><rp>)</rp>ども</ruby>の<ruby>法律<rt>ほうりつ</ruby>", ["子どもの法律"]),
         ("<title>no</title>yes", ["yes"]),
         ("<title>never closed<p>text", ["never closed", "text"]),
         ("1 < 2 <3 </ 4 <>", ["1 < 2 <3 </ 4 <>"]),

@@ -33,10 +33,12 @@ _KINDS = {
         "nobr bdo"
     ),
 }
-NAMES = ["", *(name for names in _KINDS.values() for name in names.split())]
+_READINGS = "rt rp rtc"  # of ruby: how the characters before are read, between them in the source and above them on screen
+# The numbers of names are columns of trained models, so new ones come last.
+NAMES = ["", *(name for names in (*_KINDS.values(), _READINGS) for name in names.split())]
 TAG = {name: number for number, name in enumerate(NAMES)}  # 0: an element of another name, inline
 KIND = np.zeros(len(NAMES), np.uint8)
-for _kind, _names in _KINDS.items():
+for _kind, _names in (*_KINDS.items(), (SKIPPED, _READINGS)):
     KIND[[TAG[name] for name in _names.split()]] = _kind
 
 # Bits that elements inherit from those around them.
