@@ -6,7 +6,7 @@ them, and one trained as `corpusmill train lm` does on the web pages of half of 
 
 Halves by a hash of the domain, book, newsgroup or message: what `disorder` takes off for words alone was chosen on the
 development half, which also trains the second model; the figures are those of the test half. Last, prose by a model of
-other prose: `value` alone tells it from the same text damaged, and from spam.
+other prose: what `value` alone tells, and what the signals do that were made for it.
 """
 
 import email
@@ -76,13 +76,16 @@ def prose_by_prose(data: Path, scratch: Path) -> list[Figure]:
     step = Perplexity(model=str(scratch / "prose.lm"))
     figures = []
     print(f"Prose: trained on {len(learn):,} pieces of {PIECE} words, judged on {len(sound):,} of other works\n")
-    table("sound against", "pieces", "AUC by value")
-    clean = values(step, sound)["value"]
+    table("sound against", "pieces", *(f"AUC by {name}" for name in SIGNALS))
+    clean = values(step, sound)
     worse = {name: [DAMAGE[name](text, random) for text in sound] for name in PROSE_DAMAGE}
     for name, texts in (worse | {"spam": short_messages(data)}).items():
-        auc = area(clean, values(step, texts)["value"])
-        row(name, f"{len(texts):,}", f"{auc:.4f}")
-        figures.append(Figure(f"perplexity, prose by prose, against {name}: AUC", auc, "", PROSE_BAR, digits=4))
+        auc = areas(clean, values(step, texts))
+        row(name, f"{len(texts):,}", *(f"{auc[signal]:.4f}" for signal in SIGNALS))
+        said = f"perplexity, prose by prose, against {name}: AUC"
+        figures.append(Figure(f"{said} of value", auc["value"], "", PROSE_BAR, digits=4))
+        if "order" in name:
+            figures.append(Figure(f"{said} of gain", auc["gain"], "", PROSE_BAR, digits=4))
     print()
     return figures
 
@@ -99,8 +102,8 @@ def against_spam(step: Perplexity, texts: dict[str, list[str]]) -> None:
     spam = values(step, texts["spam"])
     for name in ("web", "mail", "prose"):
         sound = values(step, texts[name])
-        auc = [area(sound[signal], spam[signal]) for signal in SIGNALS]
-        row(name, f"{len(texts[name]):,}", *(f"{a if s != 'gain' else 1 - a:.4f}" for a, s in zip(auc, SIGNALS)))
+        auc = areas(sound, spam)
+        row(name, f"{len(texts[name]):,}", *(f"{auc[signal]:.4f}" for signal in SIGNALS))
     print()
 
 
@@ -111,8 +114,7 @@ def judge(name: str, step: Perplexity, texts: list[str], bound: bool) -> list[Fi
     figures = []
     for damage, of in DAMAGE.items():
         damaged = values(step, [of(text, random) for text in texts])
-        auc = {signal: area(sound[signal], damaged[signal]) for signal in SIGNALS}
-        auc["gain"] = 1 - auc["gain"]  # high is sound
+        auc = areas(sound, damaged)
         row(name, f"{len(texts):,}", damage, f"{np.median(sound['disorder']):.1f}", *(f"{a:.4f}" for a in auc.values()))
         said = f"perplexity, disorder: {name}, {damage}: AUC"
         figures.append(Figure(said, auc["disorder"], "", BAR if bound else None, digits=4))
@@ -240,6 +242,12 @@ def values(step: Perplexity, texts: list[str]) -> dict[str, NDArray[np.float64]]
     columns["text"] = pa.array(texts, pa.large_string())
     signals = step.signals(pa.RecordBatch.from_pydict(columns, schema=DOCUMENT))
     return {name: np.asarray(signals[name].drop_null().to_numpy(zero_copy_only=False)) for name in SIGNALS}
+
+
+def areas(sound: dict[str, NDArray[np.float64]], worse: dict[str, NDArray[np.float64]]) -> dict[str, float]:
+    """signal -> how well it tells them apart."""
+    found = {signal: area(sound[signal], worse[signal]) for signal in SIGNALS}
+    return found | {"gain": 1 - found["gain"]}  # high is sound
 
 
 def area(low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
