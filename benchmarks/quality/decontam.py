@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks import samples
 from benchmarks.common import Figure, Workload, row, table
-from benchmarks.quality import made_decontam
+from benchmarks.quality import made_decontam, made_templates
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 
@@ -123,6 +123,8 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     figures = bars("labelled pages", judged, ("typos_5pct",))
     for part in ("development", "test"):
         figures += on_made(data, step, part)
+    for part in made_templates.SEEDS:
+        figures += on_templates(data, step, part, scratch)
     return figures
 
 
@@ -160,6 +162,25 @@ def on_made(data: Path, step: Ngrams, part: str) -> list[Figure]:
     print()
     wrong(judged, made_decontam.APART)
     return bars(f"made documents, {part}", judged, made_decontam.TYPOS, made_decontam.APART)
+
+
+def on_templates(data: Path, step: Ngrams, part: str, scratch: Path) -> list[Figure]:
+    """Benchmarks whose items share a template: see made_templates.py."""
+    named = made_templates.write(data / "eval" / "normalized", part, scratch / part.replace(" ", "-"))
+    documents = made_templates.made(data, part)
+    judged = Found(Pages.of(documents), replace(step, benchmarks=named))
+    print(f"## decontamination: {len(documents):,} documents, items with a template made for this, {part}\n")
+    table("way", "contaminated", "documents", "dropped", "share", "of them by a template")
+    by_template = np.array([bool(hits and hits[0]["template"]) for hits in judged.batch["hits"].to_pylist()])
+    dropped = judged.overlap >= (step.min_overlap or 0)
+    for mode in dict.fromkeys(judged.pages.modes):
+        here = np.array(judged.pages.modes) == mode
+        bad = "not counted" if mode in made_templates.APART else "yes" if judged.pages.bad[here].all() else "no"
+        gone = int(dropped[here].sum())
+        row(mode, bad, int(here.sum()), gone, f"{gone / here.sum():.3f}", int((dropped & by_template)[here].sum()))
+    print()
+    wrong(judged, made_templates.APART)
+    return bars(f"made templates, {part}", judged, made_templates.TYPOS, made_templates.APART)
 
 
 def by_mode(judged: Found) -> None:

@@ -153,7 +153,7 @@ def test_a_context_is_found_and_is_no_reason_to_drop(tmp_path):
     step = Ngrams(benchmarks=str(folder), answer="answers.text", context="context", action="cut", margin=0)
     found = step.transform(docs(WELL, f"{WELL} {ASKED}"))
     assert found["overlap"].to_pylist() == [0.0, 1.0]
-    hit = {"benchmark": "squad", "item": "5733be28", "overlap": 1.0, "ngrams": 14}
+    hit = {"benchmark": "squad", "item": "5733be28", "overlap": 1.0, "ngrams": 14, "template": 0}
     assert found["material"].to_pylist() == [[hit], [hit]]
     assert found["text"].to_pylist() == [WELL, f"{WELL} ?"]
 

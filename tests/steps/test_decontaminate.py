@@ -92,8 +92,8 @@ def test_ngrams_far_apart_are_not_one_passage(stable):
 def test_the_hits_are_all_items_best_first(stable):
     row = one(Ngrams(benchmarks=stable, shortest=5), f"how many horses can drink from the well today? {SHORT}")
     assert row["hits"] == [
-        {"benchmark": "stable", "item": "q1", "overlap": 1.0, "ngrams": 1},
-        {"benchmark": "stable", "item": "q0", "overlap": 8 / 14, "ngrams": 1},
+        {"benchmark": "stable", "item": "q1", "overlap": 1.0, "ngrams": 1, "template": 0},
+        {"benchmark": "stable", "item": "q0", "overlap": 8 / 14, "ngrams": 1, "template": 0},
     ]
     assert row["passage"] == "Who shod the last horse"
 
@@ -116,6 +116,34 @@ def test_ngrams_of_many_items_count_for_none(tmp_path):
     # Its first two words are in boilerplate alone, and do not count against it either.
     hit = one(Ngrams(benchmarks=path, common=3), f"so {asked[0]}")["hits"][0]
     assert (hit["overlap"], hit["ngrams"]) == (1.0, 1)
+
+
+PROBLEM = "Read the letter of the miller below and say in one word what the writer of it is asking for:"  # 20 words
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "overlap", "template"),
+    [
+        (f"{PROBLEM} we have no more grain than", "q2", 26 / 27, 13),  # the last 7 are in its own n-grams too
+        (PROBLEM, "q1", 20 / 25, 20),  # the shortest question: what is there is most of it
+        (f"{PROBLEM} the cat", "q1", 20 / 25, 20),
+        ("Read the letter of the miller below and say in one word what", "q1", 13 / 25, 13),
+        ("Read the letter of the miller below and say in one word", None, 0.0, 0),  # 12 words
+        (PROBLEM.replace("miller", "baker"), "q1", 14 / 25, 14),
+    ],
+)
+def test_long_boilerplate_counts_for_the_nearest_question(tmp_path, text, item, overlap, template):
+    ends = (
+        "old and grey horses of ours",
+        "stay with you in winter",
+        "we have no more grain than you",
+        "x y z u v w a b",
+    )
+    path = write(tmp_path / "b.jsonl", *items(*((f"{PROBLEM} {end}", None) for end in ends)))
+    row = one(Ngrams(benchmarks=path, common=3), text)
+    (hit,) = row["hits"] or [{"item": None, "overlap": 0.0, "template": 0}]
+    assert (hit["item"], row["overlap"], hit["template"]) == (item, overlap, template)
+    assert row["reason"] == ("min_overlap" if overlap >= 0.5 else None)
 
 
 def test_rows_of_numbers_are_not_questions(tmp_path):

@@ -25,7 +25,7 @@ N = 8
 def found(text, *items, shortest=SHORTEST, common=10):
     """(item, first word, end, words that are there) of every place where an item stands with wrong words."""
     items = strings(*items)
-    index = build(items, N, min(shortest, N), common, SHORTEST - 1)
+    index = build(items, N, min(shortest, N), common, 2 * N, SHORTEST - 1)
     passages = find_items(strings(text), index, kernels.build(items, shortest, common))
     return [
         tuple(int(row[name]) for name in ("item", "first", "end", "covered")) for row in passages if not row["grams"]

@@ -3,6 +3,7 @@
 An item is a folded text. One of at least n words is indexed by all of its n-grams. A shorter one, a "phrase", is
 indexed as a whole, and by its first `shortest` words, its "seed": the whole is looked up only where the seed occurs.
 Runs of few distinct words, such as tables of numbers (folded, "0 0 0 0"), carry no information and are not indexed.
+An n-gram of many items is indexed only as a part of a template, see `templates`.
 
 A run of words is identified by a 64-bit hash, a polynomial in the hashes of the words, so that the hash of any run
 follows from two prefixes of the document. Different runs with the same hash are taken for equal: with a million n-grams
@@ -24,9 +25,10 @@ from corpusmill.text.near import build as build_near
 from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
 from corpusmill.text.shingles import count_words, word_places
 from corpusmill.text.spans import longest
+from corpusmill.text.templates import in_a_row, of_nearest
 
 WIDEST = 63  # words of an n-gram: the lengths of phrases are the bits of a number
-MATCH = np.dtype([("document", "i4"), ("item", "i4"), ("word", "i4"), ("at", "i4")])
+MATCH = np.dtype([("document", "i4"), ("item", "i4"), ("word", "i4"), ("at", "i4"), ("template", "i4")])
 PASSAGE = np.dtype(
     [
         ("document", "i4"),
@@ -35,7 +37,8 @@ PASSAGE = np.dtype(
         ("end", "i4"),  # word after the last one
         ("at", "i4"),  # word of the item where that first n-gram begins
         ("left", "i4"),  # words of the item after that last one
-        ("covered", "i4"),  # distinct words of the item within the matched n-grams
+        ("covered", "i4"),  # distinct words of the item within the matched n-grams that are not boilerplate
+        ("template", "i4"),  # its other words, that are in those of a template
         (
             "grams",
             "i4",
@@ -49,24 +52,28 @@ class Index(NamedTuple):
 
     n            words of an n-gram
     phrase       words of the shortest phrase, n if there is none
+    template     words of the shortest template
     shift        of the filter
     filter       most runs that are not in the index are not in it either, see `sets.filter_of`
     keys         hash table of the indexed runs, see `sets`
     entry        (slots,) number of the run in each slot of `keys`
     lengths      (runs,) of a seed, the lengths of the phrases that begin with it, as bits
+    shared       (runs,) whether a run is boilerplate, and indexed as a part of templates
     first        (runs + 1,) the first place of each run in `item` and `at`
     item, at     (places,) an item with the run, and the first word of the run in it
     words        (items,) of each item
-    telling      (items,) of these, words that are in indexed n-grams
+    telling      (items,) of these, words that are in indexed n-grams that are not boilerplate
     """
 
     n: int
     phrase: int
+    template: int
     shift: int
     filter: NDArray[np.uint64]
     keys: NDArray[np.uint64]
     entry: NDArray[np.int32]
     lengths: NDArray[np.uint64]
+    shared: NDArray[np.bool_]
     first: NDArray[np.int64]
     item: NDArray[np.int32]
     at: NDArray[np.int32]
@@ -74,15 +81,18 @@ class Index(NamedTuple):
     telling: NDArray[np.int32]
 
 
-ARRAYS = Index._fields[3:]
+ARRAYS = Index._fields[4:]
 
 
-def build(items: pa.LargeStringArray, n: int, shortest: int, common: int, longest_phrase: int = WIDEST) -> Index:
+def build(
+    items: pa.LargeStringArray, n: int, shortest: int, common: int, template: int, longest_phrase: int = WIDEST
+) -> Index:
     """The index of folded items.
 
     n                words of an n-gram, at most WIDEST
     shortest         words of the shortest item that is indexed, at most n
-    common           an n-gram or phrase that occurs in more items is boilerplate, and not indexed
+    common           an n-gram or phrase that occurs in more items is boilerplate
+    template         words of boilerplate in a row from which on it is indexed
     longest_phrase   words of the longest phrase that is indexed: longer ones are left to `near`
     """
     if not 1 <= shortest <= n <= WIDEST:
@@ -98,23 +108,30 @@ def build(items: pa.LargeStringArray, n: int, shortest: int, common: int, longes
     _hash_items(text, n, shortest, longest_phrase, runs, telling, seeds)
     order = np.lexsort((at, item, runs))
     order = order[telling[order]]
-    order = order[~_boilerplate(runs[order], item[order], common)]
     runs, item, at = runs[order], item[order], at[order]
+    common_run = _boilerplate(runs, item, common)
+    in_template = common_run & (words[item] >= n)
+    in_template[in_template] = in_a_row(item[in_template], at[in_template], template - n + 1)
+    kept = in_template | ~common_run
+    runs, item, at, in_template = runs[kept], item[kept], at[kept], in_template[kept]
 
     phrases = item[words[item] < n]
     known = np.unique(np.concatenate([runs, seeds[phrases]]))
     lengths = np.zeros(len(known), np.uint64)
     np.bitwise_or.at(lengths, np.searchsorted(known, seeds[phrases]), ONE << words[phrases].astype(np.uint64))
+    shared = np.zeros(len(known), np.bool_)
+    shared[np.searchsorted(known, runs[in_template])] = True
     first = np.append(np.searchsorted(runs, known), len(runs))
 
     shift, filter_ = filter_of(known)
     keys = np.zeros(slots_for(len(known)), np.uint64)
     entry = np.zeros(len(keys), np.int32)
     _insert(known, keys, entry)
-    arrays = (filter_, keys, entry, lengths, first, item, at, words, _telling(item, at, words, n))
+    telling_words = _telling(item[~in_template], at[~in_template], words, n)
+    arrays = (filter_, keys, entry, lengths, shared, first, item, at, words, telling_words)
     for array in arrays:  # one type to numba, whether mapped from files or not
         array.setflags(write=False)
-    return Index(n, shortest if len(phrases) else n, shift, *arrays)
+    return Index(n, shortest if len(phrases) else n, template, shift, *arrays)
 
 
 def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int) -> NDArray[np.bool_]:
@@ -140,7 +157,7 @@ def _telling(item: NDArray[np.int32], at: NDArray[np.int32], words: NDArray[np.i
 def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = None) -> NDArray[Any]:
     """The passages of folded documents with items: PASSAGE, by document, item and position.
 
-    N-grams of one item at most the length of the item apart are one passage.
+    N-grams of one item at most the length of the item apart are one passage. Those of a template count for one item.
 
     near   adds the places where a short item stands as a whole, with wrong words. One that is found by its n-grams is
            added only if some are wrong
@@ -158,8 +175,13 @@ def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = No
         if document == before:  # too small for the matches of one document
             matches, beside = np.empty(4 * len(matches), MATCH), np.empty(4 * len(beside), PASSAGE)
     rows = np.concatenate([*parts, matches[:0]])
+    shared = rows["item"] < 0
+    if shared.any():
+        rows, shared = _sorted(rows[~shared]), rows[shared]
+        places = (index.first, index.item, index.at, index.words)
+        rows = np.concatenate([rows, of_nearest(shared, rows, *places, index.n, index.template - index.n + 1)])
     if len(rows):
-        rows = rows[np.lexsort((rows["at"], rows["word"], rows["item"], rows["document"]))]
+        rows = _sorted(rows)
         joined = np.empty(len(rows), PASSAGE)
         passages.insert(0, joined[: _join(rows, index.words, index.n, joined)])
     found = np.concatenate([*passages, beside[:0]])
@@ -167,6 +189,10 @@ def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = No
         found = found[np.lexsort([found[field] for field in reversed(PASSAGE.names or ())])]
         found = found[np.append(True, found[1:] != found[:-1])]
     return found
+
+
+def _sorted(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows[np.lexsort((rows["at"], rows["word"], rows["item"], rows["document"]))]
 
 
 def best_passages(passages: NDArray[Any], overlap: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -300,12 +326,20 @@ def _entry(index: Index, key: Bits) -> Any:
 
 @inlined
 def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count: Any) -> Any:
-    """Write a match for every place of a run; returns how many there are with unlimited room."""
+    """Write a match for every place of a run; returns how many there are with unlimited room.
+
+    One of an n-gram of templates has no item, -1, and the number of the run as its `at`.
+    """
+    if index.shared[entry]:
+        if count < len(matches):
+            row = matches[count]
+            row["document"], row["item"], row["word"], row["at"], row["template"] = document, -1, word, entry, 1
+        return count + 1
     for place in range(index.first[entry], index.first[entry + 1]):
         if count < len(matches):
             row = matches[count]
             row["document"], row["item"] = document, index.item[place]
-            row["word"], row["at"] = word, index.at[place]
+            row["word"], row["at"], row["template"] = word, index.at[place], 0
         count += 1
     return count
 
@@ -412,7 +446,7 @@ def _add_near(
         row = beside[close]
         row["document"], row["item"] = d, item
         row["first"], row["end"], row["at"], row["left"] = first, end, 0, 0
-        row["covered"], row["grams"] = size - gone, 0
+        row["covered"], row["template"], row["grams"] = size - gone, 0, 0
     return close + 1
 
 
@@ -423,6 +457,7 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
     for r in range(len(rows)):
         widest = max(widest, words[rows[r]["item"]])
     covered_by, begun_by = np.full(widest, -1, np.int64), np.full(widest, -1, np.int64)  # the last passage that does
+    held_by = np.full(widest, -1, np.int64)  # by n-grams of either kind
     count = 0
     r = 0
     while r < len(rows):
@@ -431,7 +466,7 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
         passage = passages[count]
         passage["document"], passage["item"] = document, item
         passage["first"], passage["at"] = rows[r]["word"], rows[r]["at"]
-        covered = grams = 0
+        covered = held = grams = 0
         word: Any = rows[r]["word"]
         while r < len(rows) and rows[r]["document"] == document and rows[r]["item"] == item:
             if rows[r]["word"] - word > words[item]:
@@ -440,16 +475,19 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
             grams += begun_by[at] != count
             begun_by[at] = count
             for k in range(at, at + size):
-                covered += covered_by[k] != count
-                covered_by[k] = count
+                held += held_by[k] != count
+                held_by[k] = count
+                if rows[r]["template"] == 0:
+                    covered += covered_by[k] != count
+                    covered_by[k] = count
             passage["end"], passage["left"] = word + size, words[item] - at - size
             r += 1
-        passage["covered"], passage["grams"] = covered, grams
+        passage["covered"], passage["template"], passage["grams"] = covered, held - covered, grams
         count += 1
     return count
 
 
 def warm_up() -> None:
-    folded = pa.array(["a b c d", "a b"], pa.large_string())
-    found = find_items(folded, build(folded, 3, 2, 10), build_near(folded, 1, 1))
+    folded = pa.array(["a b c d", "a b c e", "a b"], pa.large_string())
+    found = find_items(folded, build(folded, 3, 2, 1, 3), build_near(folded, 1, 1))
     best_passages(found, np.ones(len(found)))

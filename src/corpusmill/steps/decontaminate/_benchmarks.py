@@ -24,8 +24,9 @@ from corpusmill.text.near import NOTHING, Near
 from corpusmill.text.overlap import ARRAYS, WIDEST, Index, build
 from corpusmill.text.sets import shift_of
 
-FORMAT = 5  # of the files, and of how items are indexed: a change rebuilds every index
+FORMAT = 6  # of the files, and of how items are indexed: a change rebuilds every index
 WORDS = re.compile(r"\w+")
+TEMPLATE = 13  # words
 SHOWN = 60  # words of a passage and of a question, kept as evidence
 
 
@@ -49,11 +50,11 @@ class Benchmarks:
 
     def overlap(self, passages: NDArray[Any]) -> NDArray[np.float64]:
         """(passages,) the share of the words that are there: of all words of the item, or, where n-grams were found, of
-        those in n-grams that are not boilerplate."""
-        item = passages["item"]
-        of = np.where(passages["grams"], self.index.telling[item], self.index.words[item])
-        share: NDArray[np.float64] = passages["covered"] / of
-        return share
+        those in n-grams that are not boilerplate. With a template, the larger of both."""
+        item, covered, template = passages["item"], passages["covered"], passages["template"]
+        words, telling = self.index.words[item], self.index.telling[item]
+        share: NDArray[np.float64] = covered / np.where(passages["grams"], np.maximum(telling, 1), words)
+        return np.where(template > 0, np.maximum(share, (covered + template) / words), share)
 
     def answered(self, item: int, text: str) -> bool:
         """Whether one of the answers of an item occurs in a text; true for an item without an answer.
@@ -96,14 +97,14 @@ def benchmarks(
     Raises AssetError if a file is missing, has no items or not those fields, or if no item can be searched for.
     """
     paths = files(named)
-    about = [FORMAT, fingerprint(build.__module__), asdict(fields), n, shortest, common, misspelt]
+    about = [FORMAT, fingerprint(build.__module__), asdict(fields), n, shortest, common, misspelt, TEMPLATE]
     about += [[name_of(path), assets.fingerprint(path)] for path in paths]
     digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
     def make(folder: Path) -> None:
         items = read_items(paths, fields)
         texts = sought(items, n, shortest)
-        index = build(texts, n, shortest, common, near.SHORTEST - 1 if misspelt else WIDEST)
+        index = build(texts, n, shortest, common, TEMPLATE, near.SHORTEST - 1 if misspelt else WIDEST)
         short = near.build(texts, shortest, common) if misspelt else NOTHING
         if not (len(index.first) > 1 or len(short.item)):
             raise AssetError(
@@ -152,7 +153,7 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
     phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
     benchmark, name, asked, answers = (_one(items[each]) for each in ("benchmark", "id", "asked", "answers"))
-    index = Index(n, phrase, shift_of(arrays["filter"]), **arrays)
+    index = Index(n, phrase, TEMPLATE, shift_of(arrays["filter"]), **arrays)
     leading = Near(shift_of(short["filter"]), **short)
     return Benchmarks(benchmark, name, asked, answers, _material(items, public), index, leading)
 

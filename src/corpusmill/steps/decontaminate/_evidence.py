@@ -10,7 +10,15 @@ from corpusmill.steps.decontaminate._benchmarks import SHOWN, Benchmarks
 from corpusmill.text.folded_words import folded_words, texts_at
 from corpusmill.text.overlap import best_passages
 
-HIT = pa.struct([("benchmark", pa.string()), ("item", pa.string()), ("overlap", pa.float64()), ("ngrams", pa.int32())])
+HIT = pa.struct(
+    [
+        ("benchmark", pa.string()),
+        ("item", pa.string()),
+        ("overlap", pa.float64()),
+        ("ngrams", pa.int32()),
+        ("template", pa.int32()),
+    ]
+)
 SIGNALS = {
     "overlap": pa.float64(),
     "benchmark": pa.string(),
@@ -113,7 +121,8 @@ def _listed(passages: NDArray[Any], items: Benchmarks, documents: int) -> pa.Arr
     """(documents,) list of HIT; null without any."""
     named = pa.array(passages["item"], pa.int32())
     values = [items.benchmark.take(named), items.id.take(named), pa.array(items.overlap(passages))]
-    hits = pa.StructArray.from_arrays([*values, pa.array(passages["grams"])], fields=list(HIT))
+    values += [pa.array(passages["grams"]), pa.array(passages["template"])]
+    hits = pa.StructArray.from_arrays(values, fields=list(HIT))
     ends = np.searchsorted(passages["document"], np.arange(documents + 1))
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), hits, mask=pa.array(ends[1:] == ends[:-1]))
 

@@ -1,0 +1,128 @@
+"""Templates of benchmarks: boilerplate of many words in a row. Where one stands, it is given to the nearest item.
+
+A phrase that many items share is ordinary language, a passage of a dozen words that they share is not. But to let it
+count for all of its items, of which there may be thousands, would name a thousand for one, and take their time.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import inlined, kernel
+
+
+def in_a_row(item: NDArray[np.int32], at: NDArray[np.int32], least: int) -> NDArray[np.bool_]:
+    """Which of these places, each an item and a word of it, are of at least so many words of the item in a row."""
+    order = np.lexsort((at, item))
+    item, at = item[order], at[order]
+    begins = np.append(True, (item[1:] != item[:-1]) | (at[1:] != at[:-1] + 1))[: len(item)]
+    run = np.cumsum(begins) - 1
+    long = np.empty(len(item), np.bool_)
+    long[order] = np.bincount(run)[run] >= least
+    return long
+
+
+def of_nearest(
+    shared: NDArray[Any],
+    rows: NDArray[Any],
+    first: NDArray[np.int64],
+    item: NDArray[np.int32],
+    at: NDArray[np.int32],
+    words: NDArray[np.int32],
+    n: int,
+    least: int,
+) -> NDArray[Any]:
+    """The matches of the nearest item of each template in the documents, as `overlap.MATCH`.
+
+    shared   the n-grams of templates, by document and word; `at` is the number of their run in `first`
+    rows     all other matches, sorted by document, item and word
+    first, item, at, words, n   as in `overlap.Index`
+    least    n-grams in a row, of which one item has so many: fewer are no template
+
+    The nearest item has the largest share of its n-grams there: those of the template, and other matches no further
+    from it than the length of the item. On a tie, it is the one with the smaller number.
+    """
+    matches = np.empty(len(shared), rows.dtype)
+    while (count := _of_nearest(shared, rows, first, item, at, words, n, least, matches)) > len(matches):
+        matches = np.empty(count, rows.dtype)
+    return matches[:count]
+
+
+@kernel
+def _of_nearest(
+    shared: Any,
+    rows: Any,
+    first: NDArray[np.int64],
+    item: NDArray[np.int32],
+    at: NDArray[np.int32],
+    words: NDArray[np.int32],
+    n: int,
+    least: int,
+    matches: Any,
+) -> int:
+    """Returns how many matches there are with unlimited room."""
+    found, seen = np.zeros(len(words), np.int64), np.full(len(words), -1, np.int64)
+    having = np.empty(len(words), np.int32)
+    count = begin = 0
+    while begin < len(shared):
+        document, end = shared[begin]["document"], begin + 1
+        while (
+            end < len(shared)
+            and shared[end]["document"] == document
+            and shared[end]["word"] == shared[end - 1]["word"] + 1
+        ):
+            end += 1
+        if end - begin >= least:
+            items = 0
+            for s in range(begin, end):
+                for place in range(first[shared[s]["at"]], first[shared[s]["at"] + 1]):
+                    one = item[place]
+                    if seen[one] != s:
+                        if found[one] == 0:
+                            having[items] = one
+                            items += 1
+                        seen[one] = s
+                        found[one] += 1
+            low, high = shared[begin]["word"], shared[end - 1]["word"]
+            nearest, most, of = -1, 0, 1
+            for k in range(items):
+                one = having[k]
+                grams, size = found[one], np.int64(words[one] - n + 1)
+                found[one] = 0
+                if grams >= least:
+                    grams += _before(rows, document, one, high + words[one] + 1)
+                    grams -= _before(rows, document, one, low - words[one])
+                    more = grams * of - most * size
+                    if more > 0 or (more == 0 and one < nearest):
+                        nearest, most, of = np.intp(one), grams, size
+            for s in range(begin, end if nearest >= 0 else begin):
+                for place in range(first[shared[s]["at"]], first[shared[s]["at"] + 1]):
+                    if item[place] == nearest:
+                        if count < len(matches):
+                            row = matches[count]
+                            row["document"], row["item"] = document, nearest
+                            row["word"], row["at"], row["template"] = shared[s]["word"], at[place], 1
+                        count += 1
+        begin = end
+    return count
+
+
+@inlined
+def _before(rows: Any, document: int, item: int, word: int) -> Any:
+    """How many of the sorted rows come before such a one."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        row = rows[middle]
+        if row["document"] != document:
+            less = row["document"] < document
+        elif row["item"] != item:
+            less = row["item"] < item
+        else:
+            less = row["word"] < word
+        if less:
+            low = middle + 1
+        else:
+            high = middle
+    return low
