@@ -143,6 +143,7 @@ def test_long_boilerplate_counts_for_the_nearest_question(tmp_path, text, item, 
     row = one(Ngrams(benchmarks=path, common=3), text)
     (hit,) = row["hits"] or [{"item": None, "overlap": 0.0, "template": 0}]
     assert (hit["item"], row["overlap"], hit["template"]) == (item, overlap, template)
+    assert [match.template for match in Ngrams(benchmarks=path, common=3).matches(text)] == [template] * (template > 0)
     assert row["reason"] == ("min_overlap" if overlap >= 0.5 else None)
 
 

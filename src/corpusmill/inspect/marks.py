@@ -105,6 +105,7 @@ def _contaminated(text: str, steps: Sequence[Any]) -> dict[str, list[Span]]:
         for match in matches:
             kind = "corpus material" if match.material else "contaminated" if match.is_hit else "too little overlap"
             name = f"{kind}: {match.benchmark} {match.item}, {match.overlap:.2f}"
+            name += f", {match.template} words of a template" if match.template else ""
             span = places.span(match.start, match.stop)
             if span not in found.setdefault(name, []):
                 found[name].append(span)

@@ -26,7 +26,9 @@ from corpusmill.text.sets import shift_of
 
 FORMAT = 6  # of the files, and of how items are indexed: a change rebuilds every index
 WORDS = re.compile(r"\w+")
-TEMPLATE = 13  # words
+# Words. Of 3,441 questions that are not in the index, of benchmarks half of whose items are, 8 would take 10 for
+# contaminated that are not so without templates, 9 six ("write a python function to find the sum of"), from 10 on none.
+TEMPLATE = 13
 SHOWN = 60  # words of a passage and of a question, kept as evidence
 
 

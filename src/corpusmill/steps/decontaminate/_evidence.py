@@ -37,6 +37,7 @@ class Match(NamedTuple):
     """A passage of a text in which an item of a benchmark was found.
 
     start, stop   bytes of the text
+    template      words of the item that were found in a template alone
     is_hit        whether the overlap is that of a hit; the best match is told in any case
     material      whether the benchmark is public text that is found and kept
     """
@@ -46,6 +47,7 @@ class Match(NamedTuple):
     overlap: float
     start: int
     stop: int
+    template: int
     is_hit: bool
     material: bool
 
@@ -99,8 +101,9 @@ def matches(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any]
         where = places(text, chosen, chosen["first"], chosen["end"])[:, 1:].tolist()
         named = pa.array(chosen["item"], pa.int32())
         columns = (items.benchmark.take(named).to_pylist(), items.id.take(named).to_pylist())
-        for benchmark, item, overlap, (start, stop) in zip(*columns, items.overlap(chosen).tolist(), where):
-            found.append(Match(benchmark, item, overlap, start, stop, is_hit, material))
+        shares, templates = items.overlap(chosen).tolist(), chosen["template"].tolist()
+        for benchmark, item, overlap, (start, stop), template in zip(*columns, shares, where, templates):
+            found.append(Match(benchmark, item, overlap, start, stop, template, is_hit, material))
     return found
 
 

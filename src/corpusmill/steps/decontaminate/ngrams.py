@@ -40,8 +40,11 @@ class Ngrams:
     misspelt ones included. Shorter questions than `ngram` match only in this way or, without `misspelt`, word for word.
 
     N-grams and questions that occur in more than `common` items are boilerplate ("which of the following statements is
-    true"), and so are those with more repeated words than distinct ones; they count for no item. How frequent an n-gram
-    is in the corpus makes no difference, so the result for a document depends on that document alone.
+    true"), and so are those with more repeated words than distinct ones; they count for no item. But 13 words of
+    boilerplate in a row, or an n-gram if that is longer, are a template. It counts for one question: that with the
+    largest share of its n-grams there; its `overlap` is the share of all its words that are found, if that is more. So
+    a template that is half of a question is found by itself. How frequent an n-gram is in the corpus makes no
+    difference, so the result for a document depends on that document alone.
 
     `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side;
     a document of which nothing is left is dropped. With `require_answer`, a question counts only where one of its
@@ -52,8 +55,9 @@ class Ngrams:
 
     Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, what is `asked`
     (its first 60 words), and the `passage` as the document has it, its first 60 words, with the 20 words `before` and
-    `after`; `hits`: benchmark, item, overlap and number of n-grams found (0 of one found by `misspelt`), for every
-    question with `min_overlap`, the best first, null without any; `material`: the same of corpus material.
+    `after`; `hits`: benchmark, item, overlap, number of n-grams found (0 of one found by `misspelt`), words
+    found in a `template` alone, for every question with `min_overlap`, the best first, null without any;
+    `material`: the same of corpus material.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
     characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
