@@ -87,7 +87,7 @@ def slow_templates(document, items, known, frequent, every, n, template):
     }
     runs = [run for shared in long.values() for run in shared.values()]
     words = [w for w in range(len(document) - n + 1) if document[w : w + n] in runs]
-    found = {i: [] for i in known}
+    found: dict[int, list[Any]] = {i: [] for i in known}
     while words:
         passage = [words.pop(0)]
         while words and words[0] == passage[-1] + 1:

@@ -85,7 +85,9 @@ def _of_nearest(
                         seen[one] = s
                         found[one] += 1
             low, high = shared[begin]["word"], shared[end - 1]["word"]
-            nearest, most, of = -1, 0, 1
+            nearest: Any = -1
+            most: Any = 0
+            of: Any = 1
             for k in range(items):
                 one = having[k]
                 grams, size = found[one], np.int64(words[one] - n + 1)
