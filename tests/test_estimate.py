@@ -83,6 +83,29 @@ def test_a_sample_comes_from_all_over_the_files(tmp_path):
     assert starts == sorted(starts) and starts[-1] > 0.75 * path.stat().st_size and starts[0] < starts[-1] / 2
 
 
+def test_another_start_is_another_sample_and_no_piece_is_taken_twice(tmp_path):
+    source = measured(tuple(expand((str(corpus(tmp_path, "web", 4000, 4)),), ())))
+    for share in (0.05, 0.25, 0.7, 1.0):
+        found = [sample(Jsonl(), source, share, start) for start in (0.0, 0.5, 0.999)]
+        assert all(len({piece.start for piece in pieces}) == len(pieces) == len(found[0]) for pieces in found)
+        assert (found[0] == found[1]) == (share == 1.0)
+
+
+def test_files_that_are_alike_are_not_sampled_at_the_same_places(tmp_path):
+    files = [corpus(tmp_path, f"web-{i}", 1500, 9) for i in range(4)]
+    pieces = sample(Jsonl(), measured(tuple(expand(tuple(map(str, files)), ()))), 0.25)
+    places = [{piece.start for piece in pieces if piece.file.path == str(path)} for path in files]
+    assert all(places) and places[0] != places[1]
+
+
+def test_what_a_unit_leaves_whatever_it_holds_is_not_scaled_with_the_bytes(tmp_path):
+    """A table of the tokens of each unit has a number for each word of the tokenizer."""
+    made = recipe(tmp_path, web=corpus(tmp_path, "web", 4000, 3))
+    part, whole = estimate(made, 0.25, least=0), estimate(made, 1.0)
+    tables = [next(stage for stage in found.stages if stage.stage == "tokens") for found in (part, whole)]
+    assert tables[0].units == tables[1].units and tables[0].bytes == pytest.approx(tables[1].bytes, rel=0.1)
+
+
 def test_a_mix_is_tried_in_proportion_and_tells_what_comes_to_it(tmp_path):
     """With a budget that the sample alone could never give, and that all of it gives only with repeats."""
     files = {"web": corpus(tmp_path, "web", 3000, 5), "wiki": corpus(tmp_path, "wiki", 600, 6)}

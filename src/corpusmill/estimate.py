@@ -2,16 +2,18 @@
 
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpusmill.engine.carry_out import ProgressListener, Silent, carry_out
 from corpusmill.engine.documents import WriteDocuments
+from corpusmill.engine.dropped import BELOW
 from corpusmill.engine.forecast import DRIVER
 from corpusmill.engine.inputs import SourceFiles, grouped, plan_inputs, planned, split, suffix, unit_bytes
 from corpusmill.engine.lower import lower
@@ -19,11 +21,12 @@ from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import Plan, Publisher
 from corpusmill.engine.requests import SLICES, Requests, Shuffle, check_shuffles, requests, shuffles
 from corpusmill.engine.sampled_copies import copies, pieces_of
+from corpusmill.engine.sampled_pieces import joined, reading_several
 from corpusmill.engine.tokens import CountTokens
 from corpusmill.engine.unseen import Range, both, duplicates, of_pieces
 from corpusmill.errors import CorpusmillError
 from corpusmill.execute.serial import Serial
-from corpusmill.read import Piece
+from corpusmill.read import LooksBack, Piece
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall, special_tokens_per_document, waterfall
 from corpusmill.run_folder import RunFolder
@@ -33,9 +36,15 @@ from corpusmill.storage import is_local
 from corpusmill.unit_io import Upstream
 from corpusmill.units import Planned, Results, Stage, now
 
-PIECES = 64  # of a source that the sample is taken from, where its files can be cut
-LEAST = 16_000_000  # bytes of a sample: of 1 MB, what every stage costs by itself is three quarters of the time
-SMALLEST = 1 << 18  # bytes of a piece: with smaller ones the work around them is measured
+PIECES = 512  # of a source that the sample is taken from, where its files can be cut
+FEWER = 64  # where each has a price: a request of a store, or what a reader must read before it
+LEAST = 32_000_000  # bytes of a sample: of 1 MB, what every stage costs by itself is three quarters of the time
+SMALLEST = 1 << 15  # bytes of a piece: with smaller ones the work around them is measured
+SMALLEST_OF_FEWER = 1 << 18
+GOLDEN = (5**0.5 - 1) / 2
+MOST = 1 << 20  # pieces that files are cut into, for some to be taken
+DROPPED = "dropped"  # the output of a pass
+SITES = "sites"  # that of a dedup, of all documents, beside what is about duplicates
 START = 2.0  # seconds of a run until its first unit is begun, and for its report at the end
 PAGE = 100_000  # bytes of a report
 DOCUMENT = 5000  # bytes of a document with its markup, about, before any was counted
@@ -143,6 +152,7 @@ def estimate(
     listener: ProgressListener | None = None,
     least: int = LEAST,
     most_slices: int = SLICES,
+    start: float = 0.5,
 ) -> Estimate:
     """Carry a recipe out on a share of its input, and say what all of it would take.
 
@@ -150,6 +160,7 @@ def estimate(
                   that cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
     least         bytes of the input that are taken in any case, as far as there are so many
     most_slices   of a shuffle
+    start         from 0 to 1, where the sample begins: another one, of other documents
 
     What a unit takes whatever it holds is told apart from what grows with the bytes by a first run on next to nothing.
     A sample shows fewer duplicates than there are: how many more all of the input has is reckoned as `engine.unseen`
@@ -166,7 +177,7 @@ def estimate(
     check_shuffles(shuffles(whole, units, text // DOCUMENT), most_slices, recipe.run.unit_mb)
     sizes = [source.size for source in inputs]
     share = min(1.0, max(share, least / sum(sizes)))
-    taken = [sample(reading.reader, source, share) for reading, source in zip(recipe.read, inputs)]
+    taken = [sample(reading.reader, source, share, start) for reading, source in zip(recipe.read, inputs)]
     read = [sum(piece.size for piece in pieces) for pieces in taken]
     part = sum(read) / sum(sizes)  # more than the share where files cannot be cut
     steps = [step.for_sample(part) if isinstance(step, ScalesToSample) else step for step in recipe.steps]
@@ -177,7 +188,7 @@ def estimate(
         for piece in some
     ]
     groups = grouped(pieces, unit_bytes(inputs, recipe.run.unit_mb))
-    sampled = reading_only(plan, [planned(recipe.read, group) for group in groups])
+    sampled = reading_only(reading_several(plan), [planned(recipe.read, joined(group)) for group in groups])
     warm_kernels(listener or Silent())
     plan.check()
     name = Path(recipe.folder).name
@@ -202,23 +213,21 @@ def estimate(
         reading = now() - began
         memory = peak()
         files = Upstream(run, progress.where, progress.session)
-        growth = _growth(files, sampled, part, len(pieces))
-        amounts = _amounts(files, sampled, len(pieces))
+        of_files = [piece for _, piece, _ in pieces]
+        growth = _growth(files, sampled, part, of_files)
+        documents_of, tokens_of = _amounts(files, sampled, of_files)
+        fixed = {stage.name: _texts(files, sampled, stage.name) for stage in sampled.stages}
         records = _bytes_below(Path(run.place)) - _published(sampled, run)
         records -= sum(stage.bytes for stage in results.values())
     writers = {stage.name for stage in _writers(plan)}
-    pieces_say = of_pieces(amounts, part)
     sources = []
     for source, size, bytes_read in zip(recipe.read, sizes, read):
         documents, tokens, mixed = kept(source.source, flow, results)
-        scale = size / max(bytes_read, 1) * growth.kept.value
-        sources.append(
-            SourceYield(source.source, size, bytes_read, round(documents * scale), round(tokens * scale), mixed)
-        )
-    middle = growth.kept.value or 1.0
-    low, high = both(pieces_say, (growth.kept.low / middle, growth.kept.high / middle))
-    documents = sum(source.documents for source in sources)
-    tokens = sum(source.tokens for source in sources)
+        scale = size / max(bytes_read, 1)
+        documents, tokens = round(documents * scale * growth.kept.value), round(tokens * scale * growth.text.value)
+        sources.append(SourceYield(source.source, size, bytes_read, documents, tokens, mixed))
+    all_documents = _in_range(sum(source.documents for source in sources), documents_of, part, growth.kept)
+    all_tokens = _in_range(sum(source.tokens for source in sources), tokens_of, part, growth.text)
     groups_of = shuffles(whole, units, round(flow.documents_in / part))
     grouping = {f"{shuffle.step}-group": shuffle.units for shuffle in groups_of}
     costs = []
@@ -227,7 +236,8 @@ def estimate(
         count = units if _by_unit(stage) else grouping.get(stage.name, 1)
         if stage.name in writers and not _by_unit(stage):
             count = max(len(found), round(found.bytes / part * grows / WRITTEN))
-        costs.append(cost(found, little.get(stage.name), 1 / part, count, grows, growth.of_time(stage.name)))
+        by_time = growth.of_time(stage.name)
+        costs.append(cost(found, little.get(stage.name), 1 / part, count, grows, by_time, fixed[stage.name]))
     by_stage = {one.stage: (one.units, one.outputs, one.bytes) for one in costs}
     written = sum(by_stage[name][2] for name in by_stage if name in writers)
     return Estimate(
@@ -235,8 +245,8 @@ def estimate(
         sum(read),
         tuple(costs),
         tuple(sources),
-        Range(documents, documents * low, documents * high).rounded(),
-        Range(tokens, tokens * low, tokens * high).rounded(),
+        all_documents.rounded(),
+        all_tokens.rounded(),
         growth.copies,
         memory,
         START + around + reading / part * growth.kept.value,
@@ -251,6 +261,7 @@ class Growth:
     """What of all of the input is otherwise than in the sample, because more duplicates meet.
 
     kept     documents that are kept, of as many as in the sample
+    text     tokens of them; as documents without a tokenizer
     copies   the share of documents that are dropped as copies
     more     duplicates, of as many documents
     stages   those that carry what is left
@@ -258,6 +269,7 @@ class Growth:
     """
 
     kept: Range
+    text: Range
     copies: Range
     more: float
     stages: frozenset[str]
@@ -268,15 +280,16 @@ class Growth:
         are in larger clusters, which have between one and two documents for each duplicate: so three quarters."""
         if stage in self.about:
             return max(1.0, 0.75 * self.more)
-        return self.kept.value if stage in self.stages else 1.0
+        return self.text.value if stage in self.stages else 1.0
 
     def of_time(self, stage: str) -> float:
         """On its seconds: what is about duplicates takes most of its time for reading what all documents have."""
         return 1.0 if stage in self.about else self.of(stage)
 
 
-def _growth(files: Upstream, plan: Plan, part: float, pieces: int) -> Growth:
-    kept, copied, more = Range(1.0, 1.0, 1.0), Range(0.0, 0.0, 0.0), 1.0
+def _growth(files: Upstream, plan: Plan, part: float, pieces: Sequence[Piece]) -> Growth:
+    kept = text = Range(1.0, 1.0, 1.0)
+    copied, more = Range(0.0, 0.0, 0.0), 1.0
     after: set[str] = set()
     about: set[str] = set()
     for stage in plan.stages:
@@ -290,27 +303,54 @@ def _growth(files: Upstream, plan: Plan, part: float, pieces: int) -> Growth:
             across = duplicates(seen.found, part)
             singles = 1 - seen.local / seen.documents  # of documents, once copies in the same piece are left out
             here = Range(*(1 - singles * (1 - one) for one in (across.value, across.low, across.high)))
-            in_sample = 1 - seen.dropped / seen.documents
-            left = Range(*((1 - one) / in_sample for one in (here.value, here.high, here.low)))
-            kept = Range(kept.value * left.value, kept.low * left.low, kept.high * left.high)
+            kept = _times(kept, here, seen.dropped / seen.documents)
+            known = seen.length is not None and seen.dropped_tokens is not None and part < 1
+            text = _times(text, here * (seen.length or 1), seen.dropped_tokens or 0) if known else kept
             copied = here
             more = here.value * seen.documents / seen.dropped if seen.dropped else 1.0
         elif after and stage.name not in about:
             after.add(stage.name)
-    return Growth(kept, copied, more, frozenset(after), frozenset(about))
+    return Growth(kept, text, copied, more, frozenset(after), frozenset(about))
 
 
-def _amounts(files: Upstream, plan: Plan, pieces: int) -> list[float]:
-    """Kept documents of each piece."""
-    last = plan.passes[-1].stage
-    docs = files.results(last)["docs"]
-    tables = [files.table(docs.path(unit), ["file", "position"]) for unit in range(len(docs))]
-    file = pa.chunked_array(
-        [chunk for table in tables for chunk in table["file"].cast(pa.string()).chunks], pa.string()
-    )
-    position = np.concatenate([table["position"].to_numpy() for table in tables])
-    found = np.bincount(pieces_of(file.combine_chunks(), position, pieces)) if len(position) else np.zeros(0)
-    return [*map(float, found), *[0.0] * max(0, pieces - len(found))]
+def _times(kept: Range, dropped: Range, in_sample: float) -> Range:
+    """What is kept once a share is dropped, of which the sample shows the part `in_sample`."""
+    left = [max(1 - one, 0.0) / (1 - in_sample) for one in (dropped.value, dropped.high, dropped.low)]
+    return Range(kept.value * left[0], kept.low * left[1], kept.high * left[2])
+
+
+def _in_range(value: float, of_each: Sequence[float], part: float, growth: Range) -> Range:
+    middle = growth.value or 1.0
+    low, high = both(of_pieces(of_each, part), (growth.low / middle, growth.high / middle))
+    return Range(value, value * low, value * high)
+
+
+def _amounts(files: Upstream, plan: Plan, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
+    """Kept documents of each piece, and their tokens."""
+    docs = files.results(plan.passes[-1].stage)["docs"]
+    columns = ["file", "position", "tokens"]
+    table = pa.concat_tables([files.table(docs.path(unit), columns) for unit in range(len(docs))])
+    names = table["file"].cast(pa.string()).combine_chunks()
+    piece = pieces_of(names, table["position"].to_numpy(), pieces)
+    tokens = pc.fill_null(table["tokens"], 0).to_numpy().astype(np.float64)
+    many = len(pieces)
+    return np.bincount(piece, minlength=many).tolist(), np.bincount(piece, tokens, minlength=many).tolist()
+
+
+def _texts(files: Upstream, plan: Plan, stage: str) -> float:
+    """Bytes of texts that the units of a pass keep of dropped documents, where each keeps about as many as any would:
+    those that had to choose."""
+    found = files.results(stage)
+    if BELOW not in found.notes or DROPPED not in found.outputs:
+        return 0.0
+    held = 0
+    for unit, below in enumerate(found.notes[BELOW]):
+        if below:
+            about = files.parquet(found[DROPPED].path(unit)).metadata
+            groups = [about.row_group(number) for number in range(about.num_row_groups)]
+            columns = [group.column(at) for group in groups for at in range(group.num_columns)]
+            held += sum(column.total_compressed_size for column in columns if column.path_in_schema == "text")
+    return float(held)
 
 
 def _little(folder: str, once: Plan, executor: Serial) -> dict[str, Results]:
@@ -352,11 +392,21 @@ def reading_only(plan: Plan, units: list[Planned]) -> Plan:
     return replace(plan, stages=(replace(first, units=lambda upstream: units), *others))
 
 
-def sample(reader: Any, source: SourceFiles, share: float) -> list[Piece]:
-    """Pieces of a source, evenly spread, which make up about this share of it; one at least."""
-    pieces = list(split(reader, source, max(SMALLEST, int(source.text_size * share / PIECES))))
+def sample(reader: Any, source: SourceFiles, share: float, start: float = 0.5) -> list[Piece]:
+    """Pieces of a source, evenly spread, which make up about this share of it; one at least.
+
+    Of each of so many equal stretches of the source one is taken, at a place that differs from stretch to stretch: with
+    the same place in each, the same places of files of equal size would be taken, and files are often alike. The places
+    are multiples of the golden ratio, which are evenly spread however many neighbours are looked at.
+    """
+    has_price = isinstance(reader, LooksBack) or not all(is_local(file.path) for file in source.files)
+    many, least = (FEWER, SMALLEST_OF_FEWER) if has_price else (PIECES, SMALLEST)
+    size = max(least, int(source.text_size * share / many), int(source.text_size / MOST))
+    pieces = list(split(reader, source, size))
     count = min(max(1, round(len(pieces) * share)), len(pieces))
-    return [pieces[(2 * i + 1) * len(pieces) // (2 * count)] for i in range(count)]
+    edges = np.arange(count + 1) * len(pieces) // count
+    places = (start + np.arange(count) * GOLDEN) % 1.0
+    return [pieces[at] for at in edges[:-1] + (places * np.diff(edges)).astype(np.int64)]
 
 
 def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[int, int, float | None]:
@@ -375,7 +425,13 @@ def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[
 
 
 def cost(
-    results: Results, little: Results | None, factor: float, units: int, growth: float, growth_of_time: float
+    results: Results,
+    little: Results | None,
+    factor: float,
+    units: int,
+    growth: float,
+    growth_of_time: float,
+    texts: float = 0.0,
 ) -> StageCost:
     """What a stage takes of all of the input.
 
@@ -383,16 +439,23 @@ def cost(
     factor    how many times the sample all of it is
     units     of the stage
     growth    how much more or less it leaves for a byte of input than in the sample; `growth_of_time`: and takes
+    texts     bytes of what it left, of which a unit leaves as much whatever it holds
     """
-    many, took, size = len(results), float(results.seconds.sum()), results.bytes
+    many, took = len(results), float(results.seconds.sum())
     used = float(np.nansum(results.cpu))
-    each = min(float(little.seconds.mean()), took / many) if little is not None and len(little) and many else 0.0
+    is_known = little is not None and len(little) > 0 and many > 0
+    each = min(float(little.seconds.mean()), took / many) if is_known and little is not None else 0.0
     each_cpu = min(float(np.nanmean(little.cpu)), used / many) if each and little is not None else 0.0
-    written = round(size * factor * growth)
+    written = texts / max(many, 1) * units
+    for name, files in results.outputs.items():
+        size = float(files.bytes.sum()) - (texts if name == DROPPED else 0.0)
+        of_little = little.outputs.get(name) if is_known and little is not None else None
+        least = min(float(of_little.bytes.mean()), size / many) if of_little is not None and len(of_little) else 0.0
+        written += least * units + (size - least * many) * factor * (1.0 if name == SITES else growth)
     growing = factor * growth_of_time
     seconds = each * units + (took - each * many) * growing
     cpu = each_cpu * units + (used - each_cpu * many) * growing
-    return StageCost(results.stage, seconds, cpu, written, units, len(results.outputs))
+    return StageCost(results.stage, seconds, cpu, round(written), units, len(results.outputs))
 
 
 def peak() -> int:

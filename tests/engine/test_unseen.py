@@ -6,6 +6,8 @@ import pytest
 
 from corpusmill.engine.sampled_copies import pieces_of
 from corpusmill.engine.unseen import Range, both, duplicates, of_pieces
+from corpusmill.read import Piece
+from corpusmill.storage import FileInfo
 
 LAWS = {
     "none": np.ones(50_000, int),
@@ -45,15 +47,35 @@ def test_more_of_a_sample_says_more():
 
 def test_pieces_that_are_alike_say_more_than_pieces_that_differ():
     assert of_pieces([5, 5, 5, 5], 0.1) == (1.0, 1.0)
-    low, high = of_pieces([1, 9, 2, 8], 0.1)
+    low, high = of_pieces([1, 9, 8, 2], 0.1)
     assert low < 0.8 and high > 1.25 and of_pieces([3, 4], 1.0) == (1.0, 1.0)
     assert both((0.8, 1.0), (1.0, 1.25)) == pytest.approx((0.8, 1.25))
+
+
+def of_rows(name, start):
+    """A piece whose start says nothing of bytes, as a row group."""
+    return Piece(FileInfo(name, name, 1000, ""), start, start + 1, 300)
 
 
 def test_pieces_are_told_by_the_gaps_between_positions():
     file = pa.array(["a"] * 6 + ["b"] * 6)
     position = np.array([0, 10, 20, 5000, 5010, 5020] * 2)
-    assert pieces_of(file, position, 4).max() == 11, "few pieces are cut evenly"
+    few = [of_rows(name, start) for name in "ab" for start in (0, 7)]
+    assert pieces_of(file, position, few).max() == 11, "few pieces are cut evenly"
     many = pa.array([f"{i}" for i in range(8)]).take(pa.array(np.repeat(np.arange(8), 6)))
-    found = pieces_of(many, np.tile(position[:6], 8), 16)
+    found = pieces_of(many, np.tile(position[:6], 8), [of_rows(f"{i}", start) for i in range(8) for start in (0, 7)])
     assert found.tolist() == np.repeat(np.arange(16), 3).tolist()
+
+
+def test_pieces_of_bytes_are_told_by_where_they_begin():
+    """Even where two touch each other, and where one has no document."""
+    files = [FileInfo(name, name, 5000, "") for name in "ab"]
+    pieces = [Piece(file, start, start + 100, 100) for file in files for start in (1000, 1100, 2000, 4000)]
+    file, position = pa.array(["b", "a", "a", "b", "a"]), np.array([4010, 1099, 1100, 1001, 4090])
+    assert pieces_of(file, position, pieces).tolist() == [7, 0, 1, 4, 3]
+
+
+def test_what_differs_between_far_places_alone_is_no_error_of_a_sample_of_all_places():
+    rising, mixed = [*range(100)], [*np.random.default_rng(0).permutation(100).tolist()]
+    (_, of_rising), (_, of_mixed) = of_pieces(rising, 0.1), of_pieces(mixed, 0.1)
+    assert of_rising < 1.01 and of_mixed > 1.05

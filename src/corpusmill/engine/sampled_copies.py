@@ -9,10 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.pass_parts import Verdicts
+from corpusmill.read import Piece
 from corpusmill.steps.verdict_tables import UNITS
+from corpusmill.storage import printable
 from corpusmill.unit_io import Upstream
 
 FEW_PIECES, CUT_TO = 8, 16
+LIKE_OTHERS = 30  # documents with copies that are taken to be as long as others, beside those of the sample
 
 
 @dataclass(frozen=True)
@@ -22,21 +25,26 @@ class Copies:
     dropped     of these, as duplicates of others of the sample
     local       of these, as duplicates of one in the same piece: more pieces do not make these more frequent
     found       (clusters,) in how many pieces each was found
+    length      tokens of a document with copies, about, of those of any; copies are seldom as long as all others
+    dropped_tokens   the share of tokens in what was dropped. Both are None without a tokenizer
     """
 
     documents: int
     dropped: int
     local: int
     found: NDArray[np.int64]
+    length: float | None
+    dropped_tokens: float | None
 
 
-def copies(files: Upstream, before: str, judged: Sequence[Verdicts], pieces: int) -> Copies:
+def copies(files: Upstream, before: str, judged: Sequence[Verdicts], pieces: Sequence[Piece]) -> Copies:
     """What corpus steps that follow each other found among the documents of the pass `before`.
 
     pieces   of files, that the sample was taken from
     """
     docs = files.results(before)["docs"]
-    table = pa.concat_tables([files.table(docs.path(unit), ["id", "file", "position"]) for unit in range(len(docs))])
+    columns = ["id", "file", "position", "tokens"]
+    table = pa.concat_tables([files.table(docs.path(unit), columns) for unit in range(len(docs))])
     ids = table["id"].cast(pa.string()).combine_chunks()
     kept_instead = np.arange(len(ids))
     starts = docs.starts
@@ -58,13 +66,50 @@ def copies(files: Upstream, before: str, judged: Sequence[Verdicts], pieces: int
     piece = pieces_of(table["file"].cast(pa.string()).combine_chunks(), table["position"].to_numpy(), pieces)
     pairs = np.unique(kept_instead * (int(piece.max(initial=0)) + 1) + piece)
     found = np.unique(pairs // (int(piece.max(initial=0)) + 1), return_counts=True)[1]
-    dropped = int((kept_instead != np.arange(len(ids))).sum())
-    return Copies(len(ids), dropped, len(ids) - len(pairs), found)
+    is_dropped = kept_instead != np.arange(len(ids))
+    tokens = pc.fill_null(table["tokens"], 0).to_numpy().astype(np.float64)
+    length = dropped_tokens = None
+    if tokens.any():
+        with_copies = np.bincount(kept_instead, minlength=len(ids))[kept_instead] > 1
+        many = float(tokens[with_copies].sum() / tokens.mean())  # as many documents of usual length
+        length = (many + LIKE_OTHERS) / (int(with_copies.sum()) + LIKE_OTHERS)
+        dropped_tokens = float(tokens[is_dropped].sum() / tokens.sum())
+    return Copies(len(ids), int(is_dropped.sum()), len(ids) - len(pairs), found, length, dropped_tokens)
 
 
-def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: int) -> NDArray[np.int64]:
-    """(documents,) the piece that each was read from: files are cut at the widest gaps between positions, as many as
-    `pieces` say. Where there are few, each file is cut into runs of equally many documents instead."""
+def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[Piece]) -> NDArray[np.int64]:
+    """(documents,) the piece that each was read from, neighbours in the input one after another.
+
+    Pieces of bytes tell it by themselves. Of others (row groups) files are cut at the widest gaps between positions, as
+    many as there are pieces. Where there are few, each file is cut into runs of equally many documents instead.
+    """
+    if len(pieces) >= FEW_PIECES and all(_is_of_bytes(piece) for piece in pieces):
+        return _by_bytes(file, position, pieces)
+    return _by_gaps(file, position, len(pieces))
+
+
+def _is_of_bytes(piece: Piece) -> bool:
+    return min(piece.stop, piece.file.size) - piece.start == piece.size
+
+
+def _by_bytes(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[Piece]) -> NDArray[np.int64]:
+    starts: dict[str, list[int]] = {}
+    for piece in sorted(pieces, key=lambda piece: (piece.file.path, piece.start)):
+        starts.setdefault(printable(piece.file.path), []).append(piece.start)
+    number = np.zeros(len(file), np.int64)
+    coded = file.dictionary_encode()
+    at = dict(zip(coded.dictionary.to_pylist(), range(len(coded.dictionary))))
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    before = 0
+    for name, begins in starts.items():
+        if name in at:
+            here = codes == at[name]
+            number[here] = before + np.maximum(np.searchsorted(begins, position[here], "right") - 1, 0)
+        before += len(begins)
+    return number
+
+
+def _by_gaps(file: pa.Array, position: NDArray[np.int64], pieces: int) -> NDArray[np.int64]:
     names = file.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     order = np.lexsort((position, names))
     sorted_names = names[order]

@@ -15,6 +15,7 @@ more tell their own size.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,8 +128,12 @@ def _range(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Range:
 def of_pieces(amounts: Sequence[float], share: float) -> tuple[float, float]:
     """Factors on the sum of pieces: between which it is, nine times of ten, if all of the corpus is like them.
 
-    amounts   of each piece in the sample, which are of about equal size
+    amounts   of each piece in the sample, which are of about equal size, neighbours one after another
     share     of all pieces, that is in the sample
+
+    The sample has a piece of each stretch of the input, so what differs from stretch to stretch is no error of it, as
+    little as neighbours tell apart: the variance is that of differences between them (Wolter 2007, "Introduction to
+    Variance Estimation", section 8.2).
     """
     many = len(amounts)
     total = float(sum(amounts))
@@ -137,7 +142,8 @@ def of_pieces(amounts: Sequence[float], share: float) -> tuple[float, float]:
     if many < 2:
         return 0.5, 2.0  # one piece says nothing of how pieces differ
     mean = total / many
-    spread = math.sqrt(sum((one - mean) ** 2 for one in amounts) / (many - 1) / many * (1 - share)) / mean
+    differences = sum((one - other) ** 2 for one, other in pairwise(amounts)) / 2
+    spread = math.sqrt(differences / (many - 1) / many * (1 - share)) / mean
     students = 1.645 * (1 + 1.5 / (many - 1))  # of Student's t, about
     return math.exp(-students * spread), math.exp(students * spread)
 

@@ -34,6 +34,7 @@ __all__ = [
     "END",
     "Describes",
     "FindsFiles",
+    "LooksBack",
     "NamesFiles",
     "Piece",
     "ReadCounts",
@@ -121,6 +122,14 @@ class FindsFiles(Protocol):
         Raises InputError if a path names nothing.
         """
         ...
+
+
+@runtime_checkable
+class LooksBack(Protocol):
+    """A reader that must read what is before a piece, to find where records begin: so many bytes of it."""
+
+    @property
+    def look_back(self) -> int: ...
 
 
 @runtime_checkable

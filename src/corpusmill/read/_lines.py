@@ -10,6 +10,8 @@ from corpusmill.read._bytes import WINDOW, blocks, sniff
 from corpusmill.storage import open_read
 
 READ = 4 << 20  # bytes at a time of an uncompressed file
+BEYOND = 16 << 10  # bytes read at once behind a piece, where its last line ends
+LEAST = 64 << 10
 
 
 class TooLong(RecordError):
@@ -35,14 +37,16 @@ def lines(
     # The line that holds the byte before the piece belongs to the previous piece, even if that byte ends it.
     begin = max(0, piece.start - len(end))
     with open_read(piece.file.path, begin) as file:
-        numbered = _lines(_read(file), begin, piece.stop, limit, end)
+        numbered = _lines(_read(file, piece.stop - begin), begin, piece.stop, limit, end)
         if piece.start > 0:
             next(numbered, None)
         yield from numbered
 
 
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    while block := file.read(READ):
+def _read(file: IO[bytes], size: int) -> Iterator[bytes]:
+    """Blocks from a place in a file on, of which some `size` bytes are wanted: of a short piece little more is read."""
+    while block := file.read(min(READ, max(size + BEYOND, LEAST))):
+        size -= len(block)
         yield block
 
 

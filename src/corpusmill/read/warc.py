@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.read import Piece, ReadCounts, _http, split_bytes, whole
-from corpusmill.read._archive import Damage, Record, packing, records
+from corpusmill.read._archive import LOOK_BACK, Damage, Record, packing, records
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo
 from corpusmill.text.charset import decode
@@ -57,6 +57,7 @@ class Warc:
     plain_text: bool = False  # take pages of type text/plain too, as they are
     max_mb: float = 16.0  # of a page once decoded; Common Crawl cuts at 5
     suffixes = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4", ".arc", ".arc.gz")
+    look_back = LOOK_BACK
 
     def __post_init__(self) -> None:
         if self.max_mb <= 0:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.read import Piece, ReadCounts
-from corpusmill.read._archive import Damage, records
+from corpusmill.read._archive import LOOK_BACK, Damage, records
 from corpusmill.read._documents import Documents
 from corpusmill.read.warc import date, metadata, skipped, split_archives
 from corpusmill.storage import FileInfo
@@ -27,6 +27,7 @@ class Wet:
 
     max_mb: float = 32.0  # of one record
     suffixes = (".warc.wet", ".warc.wet.gz", ".warc.wet.zst", ".wet", ".wet.gz", ".wet.zst")
+    look_back = LOOK_BACK
 
     def __post_init__(self) -> None:
         if self.max_mb <= 0:
