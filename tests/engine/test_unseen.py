@@ -35,6 +35,12 @@ def test_of_everything_it_is_exact():
     assert duplicates(np.array([], int), 0.1).value == 0
 
 
+def test_a_sample_without_a_pair_says_fewer_than_one_with_a_pair():
+    single = np.ones(600, int)
+    values = [duplicates(np.append(single, np.full(pairs, 2)), 0.3).value for pairs in range(3)]
+    assert values[0] < values[1] < values[2] and values[0] < 0.005
+
+
 def test_more_of_a_sample_says_more():
     random = np.random.default_rng(3)
     ranges = []

@@ -71,7 +71,11 @@ def duplicates(found: NDArray[np.int64], share: float) -> Range:
     values, weights = _posterior(counts, share)
     dropped = (in_large + small * values) / documents
     found_again = _range(dropped, weights)
-    return found_again if counts[1:].any() or len(large) else Range(found_again.value, 0.0, found_again.high)
+    if counts[1:].any() or len(large):
+        return found_again
+    # Of so many pairs, one would have been in the sample as often as not.
+    pairs = math.log(2) / (share * documents)
+    return Range(min(found_again.value, pairs), 0.0, found_again.high)
 
 
 def _posterior(counts: NDArray[np.int64], share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
