@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from statistics import mean
 
 from benchmarks.common import CRAWL, NO_FILTERS, Figure, Workload, heading, verdict
 from corpusmill import run
@@ -19,8 +20,8 @@ from corpusmill.run_folder import RunFolder
 TIME, TOKENS, DISK = 0.20, 0.05, 0.10
 
 
-def compare(name: str, recipe: Recipe, share: float, workers: int, scratch: Path) -> list[Figure]:
-    """Plan, run, and print both."""
+def compare(name: str, recipe: Recipe, share: float, workers: int, scratch: Path, starts: int) -> list[Figure]:
+    """Plan, run, and print both; then what plans of other samples are off by."""
     folder = scratch / name
     said: Estimate = estimate(recipe, share)
     began = time.perf_counter()
@@ -43,6 +44,16 @@ def compare(name: str, recipe: Recipe, share: float, workers: int, scratch: Path
     for what, planned, actual, _ in rows:
         between = f"{ranges[what].low:,.0f} to {ranges[what].high:,.0f}" if what in ranges else ""
         print(f"| {what} | {planned:,.1f} | {between} | {actual:,.1f} | {planned / actual - 1:+.1%} |")
+    if starts:
+        truth = {what: actual for what, _, actual, _ in rows[:3]}
+        others = [estimate(recipe, share, start=(i + 0.5) / starts) for i in range(starts)]
+        print(f"\n{starts} other samples:\n")
+        print("| | off by, mean | worst | on average | held by the range |\n|---|---:|---:|---:|---:|")
+        for what, actual in truth.items():
+            values = [getattr(one, what).value if what in ranges else one.disk / 1e6 for one in others]
+            off = [value / actual - 1 for value in values]
+            held = f"{sum(getattr(one, what).within(actual) for one in others)}" if what in ranges else ""
+            print(f"| {what} | {mean(map(abs, off)):.1%} | {max(map(abs, off)):.1%} | {mean(off):+.1%} | {held} |")
     return [
         Figure(f"{name}: {what}, off by", abs(planned / max(actual, 1e-9) - 1), "", bar, "below")
         for what, planned, actual, bar in rows
@@ -56,6 +67,7 @@ def main() -> int:
     parser.add_argument("--input", help="other JSON lines, a pattern, instead of the workload")
     parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--starts", type=int, default=0, help="how many other samples to plan from")
     options = parser.parse_args()
     workload = Workload.open(options.workload)
     heading(options.input or workload, "benchmarks.speed.planned")
@@ -66,7 +78,7 @@ def main() -> int:
             if options.input:
                 text = text.replace(json.dumps(str(workload.folder / "docs-*.jsonl")), json.dumps(options.input))
             parsed = Recipe.parse(text, overrides=[f"run.folder={scratch}/planned"])
-            figures += compare(name, parsed, options.share, options.workers, Path(scratch))
+            figures += compare(name, parsed, options.share, options.workers, Path(scratch), options.starts)
     return verdict(figures)
 
 

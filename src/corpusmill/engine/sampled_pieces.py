@@ -65,7 +65,7 @@ def joined(group: Sequence[tuple[int, Piece]]) -> list[tuple[int, Piece]]:
 def reading_several(plan: Plan) -> Plan:
     """The plan, whose first pass reads `Several`."""
     first, *others = plan.stages
-    work = first.work
+    work: Any = first.work
     readers = tuple((source, Joined(reader)) for source, reader in work.readers)
     return replace(plan, stages=(replace(first, work=replace(work, readers=readers)), *others))
 
