@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_strategies import strings
 
-from corpusmill.text.secrets import FAMILIES, checks, secret_spans
+from corpusmill.text.secrets import FAMILIES, checks, named, secret_spans
 from corpusmill.text.secrets.checks import is_wallet
 from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM, PAIR
 from corpusmill.text.secrets.find import EXPRESSIONS, SECRET, WALLET, span_of
 from corpusmill.text.secrets.formats import FORMATS
+from corpusmill.text.secrets.named import VENDORS
 
 ALNUM = string.ascii_letters + string.digits
 
@@ -38,11 +39,18 @@ def made_key(label: str = "RSA PRIVATE KEY", lines: int = 4) -> str:
 
 UPPER = string.ascii_uppercase + "234567"
 HEX = "0123456789abcdef"
-ALPHABETS = {"a": ALNUM, "h": HEX, "u": UPPER, "d": "0123456789", "l": string.ascii_lowercase + "234567"}
+ALPHABETS = {
+    "a": ALNUM,
+    "h": HEX,
+    "C": HEX.upper(),
+    "u": UPPER,
+    "d": "0123456789",
+    "l": string.ascii_lowercase + "234567",
+}
 
 
 def made(form: str) -> str:
-    """Text from a form: "a36" are 36 random letters and digits, "h" hexadecimal, "u" capitals, "d" digits, "l" small
+    """Text from a form: "a36" are 36 random letters and digits, "h" hexadecimal ("C" in capitals), "u" capitals, "d" digits, "l" small
     letters and digits; what has another form stands for itself. So no key is in this file."""
     return "".join(
         drawn(ALPHABETS[part[0]], int(part[1:]), seed) if part[0] in ALPHABETS and part[1:].isdigit() else part
@@ -52,6 +60,7 @@ def made(form: str) -> str:
 
 FORMS = {
     "aws_access_key": "AKIA u16",
+    "aws_other_key": "A3T 9 u16",
     "aws_bedrock": "ABSK a131 =",
     "aws_bedrock_short": "bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t a20",
     "google_client_secret": "GOCSPX- a28",
@@ -107,6 +116,7 @@ FORMS = {
     "authress_key": "sc_ l10 . l4 .acc_ l12 . a44",
     "settlemint_token": "sm_pat_ a16",
     "slack_token": "xoxb- d12 - a24",
+    "slack_legacy_token": "xoxs- d5 - d5 - d5 - h10",
     "teams_webhook": "webhook.office.com/webhookb2/",
     "telegram_token": "d10 :A a34",
     "facebook_token": "EAAM a130",
@@ -141,6 +151,10 @@ FORMS = {
     "twitter_bearer": "AAAAAAAAAAAAAAAAAAAAAA a90",
     "ai_key": "sk-proj- a48",
     "huggingface_token": "hf_ a34",
+    "groq_key": "gsk_ a52",
+    "xai_key": "xai- a80",
+    "langsmith_key": "lsv2_pt_ h32 _ h10",
+    "replicate_token": "r8_ a37",
     "perplexity_key": "pplx- a48",
 }
 UUID = made("h8 - h4 - h4 - h4 - h12")
@@ -226,6 +240,28 @@ def test_each_format_is_found_and_nothing_around_it(name):
 
 def test_every_format_has_a_sample():
     assert set(SECRETS) == {form.name for form in FORMATS} | {"private_key"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "dor_v1_ C64",
+        "clojars_ a60",
+        "PMAK- C24 - C34",
+        "NRJS- C19",
+        "d16 % a27",
+        "d15 %7C a30",
+        "FLWSECK_TEST- h12",
+        "key- C32",
+        "SK C32",
+        "xoxb- d11 - d12 - a10 - a10",
+        "xoxp- d12 - d12 - d12 - a14 - a14",
+        "xapp-1- a11 - d13 - h64",
+    ],
+)
+def test_a_format_has_all_ways_to_write_it(form):
+    secret = made(form)
+    assert secrets_of(f"'{secret}'", "secret") == [("secret", secret)]
 
 
 @pytest.mark.parametrize(
@@ -362,6 +398,83 @@ def test_a_credential_has_a_name_wherever_it_stands(text, value):
     assert secrets_of(text, "credential") == ([("credential", value)] if value else [])
 
 
+LOW = string.ascii_lowercase + string.digits
+
+
+def key_of(form: str, seed: int = 0) -> str:
+    """A key of a form of VENDORS, of small letters, with a few digits in front."""
+    parts = []
+    for part in form.split("+"):
+        if part == "u":
+            parts.append(UUID)
+        elif part[0] in "adhw" and part[1:2].isdigit():
+            size = int(part[1:].partition(",")[0])
+            alphabet = {"a": LOW, "d": string.digits, "h": HEX, "w": LOW + "_-"}[part[0]]
+            parts.append(drawn(string.digits, -(-size // 16), seed) + drawn(alphabet, size - -(-size // 16), seed + 1))
+        else:
+            parts.append(part)
+    return "".join(parts)
+
+
+@pytest.mark.parametrize(("vendor", "form"), [(v, form) for v, forms in VENDORS.items() for form in forms.split()])
+def test_a_key_of_a_vendor_has_its_form_and_the_vendors_name(vendor, form):
+    plain, key = vendor.replace("[_-]?", ""), key_of(form)
+    spelled = vendor.replace("[_-]?", "_").upper()
+    assert secrets_of(f'{plain}_client_id = "{key}"', "credential") == [("credential", key)]
+    assert secrets_of(f"{spelled}_SECRET={key};", "credential") == [("credential", key)]
+    assert secrets_of(f"colour = {key[:15]};", "credential") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'var linkedinToken string = "{}"',
+        'const linkedinToken: string = "{}"',
+        "linkedin.client.key={}",
+        "LinkedIn API key: {}",
+        "linkedinToken,{},",
+        '\\"linkedin_token\\": \\"{}\\"',
+        "linkedin_token: >\n  {}",
+        "LINKED_IN_TOKEN ?= {}",
+        "LINKEDIN_TOKEN += {}",
+        "LINKEDIN_TOKEN :::= {}",
+    ],
+)
+def test_a_vendors_name_is_near_its_key_in_many_notations(text):
+    key = key_of("a14")
+    assert secrets_of(text.format(key), "credential") == [("credential", key)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"linkedin = {key_of('a14')[:13]}",  # no key is so short
+        "linkedin = 1characteristics3ab",  # none so long, unless it looks random
+        f"colour = {key_of('a14')}",
+        f"unlinkedin = {key_of('a14')}",
+        "linkedin = characteristics",
+        f"linkedin: {key_of('a14')}.com",
+        f"discord_channel = {drawn(string.digits, 18)}",  # everybody sees it
+        f"snyk_client_id = {UUID}",
+        f"linkedin,{drawn(ALNUM, 19)},",  # random, in the next column
+        f"key: {key_of('a16')}",
+        "asana_client_id = " + "0" * 16,
+        "trello_token = my_favourite_list_of_2_and_3_no",
+    ],
+)
+def test_what_is_no_key_of_a_vendor(text):
+    assert secrets_of(text, "credential") == []
+
+
+def test_a_key_that_was_published_is_none(monkeypatch):
+    key = SECRETS["google_api_key"][1]
+    assert len(checks.published()) == 20
+    monkeypatch.setattr(checks, "published", lambda: frozenset({hashlib.sha256(key.encode()).hexdigest()}))
+    assert secrets_of(f"apiKey = {key}") == secrets_of(f"password = '{key}'") == []
+    other = key[:-1] + ("a" if key[-1] != "a" else "b")
+    assert secrets_of(f"apiKey = {other}") == [("secret", other)]
+
+
 PARTS = [
     *(text for sample in SECRETS.values() for text in (sample[1], "".join(sample))),
     *(
@@ -402,6 +515,8 @@ PARTS = [
         "contribsys__com=",
         "cafebabe:",
     ),
+    *("linkedin", "LINKED_IN_", "fastly", "string", "key", "str", "linkedin token ", "?= ", "+= ", "\\", "|\n  ", ","),
+    *(key_of("a14"), key_of("a15", 3), key_of("w32"), key_of("h40"), drawn(string.digits, 16), "%", "%7C", "Token"),
     *("<token>", "</token>", '", "', "deadbeef", UUID, "api-key:", "|", "_mmk", ".atlasv1.", "~", RANDOM[:4]),
     *(BITCOIN, SEGWIT, ETHEREUM, "0x", "bc1", "3", "word", "a-long-word-with-hyphens"),
 ]
@@ -436,4 +551,4 @@ def test_a_secret_at_the_end_of_a_document_does_not_run_into_the_next():
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(checks).failed == 0
+    assert doctest.testmod(checks).failed == doctest.testmod(named).failed == 0

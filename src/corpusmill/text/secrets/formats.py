@@ -38,14 +38,15 @@ def _is_ai_key(value: str) -> bool:
     return looks_random(re.sub("^sk-(?:proj-|svcacct-|admin-|or-v1-)?", "", value))
 
 
-ALNUM, HEX = "[A-Za-z0-9]", "[a-f0-9]"
+ALNUM, HEX, ANY_HEX = "[A-Za-z0-9]", "[a-f0-9]", "[A-Fa-f0-9]"
 
 # From each vendor's documentation and the tokens it gives out. A format needs a run of at least 16 characters of
 # [A-Za-z0-9_+/-] at its beginning, or after a first word (or several, joined by dots, of at most LONGEST_HEAD
 # characters) and at most LONGEST_LINK characters of [ \t\n"'`:=>.,|~]; otherwise it is not proposed.
 FORMATS = (
     # Clouds.
-    Format("aws_access_key", ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"), r"[A-Z2-7]{16,17}"),
+    Format("aws_access_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z2-7]{16,17}"),
+    Format("aws_other_key", ("A3T",), r"[A-Z0-9][A-Z2-7]{16}"),
     Format(
         "aws_secret_key",
         ("aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey", "secret_access_key"),
@@ -60,7 +61,7 @@ FORMATS = (
     Format("azure_shared_key", ("SharedAccessKey=",), r"(?P<value>[A-Za-z0-9+/]{43}=)"),
     Format("azure_client_secret", (), r"[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{31,34}(?![~.-])"),
     Format("alibaba_key", ("LTAI",), f"{ALNUM}{{20}}", _after("LTAI")),
-    Format("digitalocean_token", ("dop_v1_", "doo_v1_", "dor_v1_"), f"{HEX}{{64}}"),
+    Format("digitalocean_token", ("dop_v1_", "doo_v1_", "dor_v1_"), f"{ANY_HEX}{{64}}"),
     Format("cloudflare_origin", ("v1.0-",), f"{HEX}{{24}}-{HEX}{{146}}"),
     Format("yandex_key", ("AQVN",), r"[A-Za-z0-9_-]{35,38}(?!-)", _after("AQVN")),
     Format("yandex_secret", ("YC",), r"[A-Za-z0-9_-]{38}(?!-)", _after("YC")),
@@ -82,7 +83,7 @@ FORMATS = (
     Format("npm_token", ("npm_",), f"{ALNUM}{{36}}"),
     Format("pypi_token", ("pypi-AgE",), r"[A-Za-z0-9_-]{50,}"),
     Format("rubygems_key", ("rubygems_",), f"{HEX}{{48}}"),
-    Format("clojars_token", ("CLOJARS_",), f"{ALNUM}{{60}}"),
+    Format("clojars_token", ("CLOJARS_", "clojars_"), f"{ALNUM}{{60}}"),
     Format("artifactory_key", ("AKCp",), f"{ALNUM}{{69}}", _after("AKCp")),
     Format("artifactory_reference", ("cmVmd",), f"{ALNUM}{{59}}", _after("cmVmd")),
     Format("sonar_token", ("squ_", "sqp_", "sqa_"), f"{ALNUM}{{40}}"),
@@ -92,7 +93,7 @@ FORMATS = (
     Format("pulumi_token", ("pul-",), f"{HEX}{{40}}"),
     Format("infracost_key", ("ico-",), rf"{ALNUM}{{32}}(?!\.[a-z])", _after("ico-")),  # not a file's name
     Format("prefect_key", ("pnu_",), f"{ALNUM}{{36}}", _after("pnu_")),
-    Format("postman_key", ("PMAK-",), f"{HEX}{{24}}-{HEX}{{34}}"),
+    Format("postman_key", ("PMAK-",), f"{ANY_HEX}{{24}}-{ANY_HEX}{{34}}"),
     Format("readme_key", ("rdme_",), f"{ALNUM}{{70}}", _after("rdme_")),
     Format("octopus_key", ("API-",), r"[A-Z0-9]{26}(?![-/])", lambda value: looks_random(value[4:])),
     Format("harness_key", ("pat.", "sat."), r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
@@ -107,7 +108,7 @@ FORMATS = (
     Format("grafana_cloud", ("glc_",), r"[A-Za-z0-9+/]{32,400}={0,3}", _after("glc_")),
     Format("grafana_service", ("glsa_",), r"[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
     Format("new_relic_key", ("NRAK-",), r"[A-Za-z0-9]{27}", _after("NRAK-")),
-    Format("new_relic_browser", ("NRJS-",), f"{HEX}{{19}}"),
+    Format("new_relic_browser", ("NRJS-",), f"{ANY_HEX}{{19}}"),
     Format("new_relic_insert", ("NRII-",), r"[A-Za-z0-9-]{32}(?!-)", _after("NRII-")),
     Format("planetscale_token", ("pscale_tkn_", "pscale_oauth_", "pscale_pw_"), r"[A-Za-z0-9_=.-]{32,64}"),
     Format("clickhouse_key", ("4b1d",), f"{ALNUM}{{38}}", _after("4b1d")),
@@ -122,8 +123,10 @@ FORMATS = (
     Format(
         "slack_token",
         ("xoxa-", "xoxb-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.xox", "xapp-"),
-        r"(?:(?:[bp]-)?\d-[A-Za-z0-9]{90,}|\d-[A-Z0-9]+-\d+-[A-Za-z0-9]+|(?:\d-)?(?:\d{6,14}-){1,3}[A-Za-z0-9]{10,64}|(?:\d-)?[A-Za-z0-9]{8,48})(?!-)",
+        r"(?:(?:[bp]-)?\d-[A-Za-z0-9]{90,}|\d-[A-Za-z0-9]+-\d+-[A-Za-z0-9]+|(?:\d-)?(?:\d{6,14}-){1,3}[A-Za-z0-9]{10,64}"
+        r"|(?:\d{10,13}-){2,3}[A-Za-z0-9-]{18,64}|(?:\d-)?[A-Za-z0-9]{8,48})(?!-)",
     ),
+    Format("slack_legacy_token", ("xoxo-", "xoxs-"), r"(?:\d{1,14}-){3}[A-Fa-f0-9]{3,64}(?!-)"),
     Format(
         "slack_webhook",
         ("slack.com/services/", "slack.com/workflows/", "slack.com/triggers/"),
@@ -136,7 +139,12 @@ FORMATS = (
     ),
     Format("telegram_token", (), r"[0-9]{5,16}:A[A-Za-z0-9_-]{34}(?!-)"),
     Format("facebook_token", ("EAAM", "EAAC"), f"{ALNUM}{{100,}}"),
-    Format("facebook_app", (), r"[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}(?!-)", _after(r"[0-9]+\|")),
+    Format(
+        "facebook_app",
+        (),
+        r"[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40}(?!-)",
+        _after(r"[0-9]+(?:\||%(?:7[Cc])?)"),
+    ),
     Format(
         "stripe_key",
         ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"),
@@ -149,8 +157,8 @@ FORMATS = (
     Format("shippo_token", ("shippo_live_", "shippo_test_"), r"[A-Fa-f0-9]{40}"),
     Format("duffel_token", ("duffel_test_", "duffel_live_"), r"[A-Za-z0-9_=-]{43}"),
     Format("easypost_key", ("EZAK", "EZTK"), f"{ALNUM}{{54}}"),
-    Format("flutterwave_key", ("FLWPUBK_TEST-", "FLWSECK_TEST-", "FLWPUBK-", "FLWSECK-"), r"[a-h0-9]{32}-X"),
-    Format("flutterwave_encryption", ("FLWSECK_TEST",), r"[a-h0-9]{12}"),
+    Format("flutterwave_key", ("FLWPUBK_TEST-", "FLWSECK_TEST-", "FLWPUBK-", "FLWSECK-"), r"[A-Ha-h0-9]{32}-X"),
+    Format("flutterwave_encryption", ("FLWSECK_TEST",), r"-?[A-Ha-h0-9]{12}"),
     Format(
         "plaid_token",
         ("access-sandbox-", "access-development-", "access-production-"),
@@ -158,10 +166,10 @@ FORMATS = (
     ),
     Format("sendgrid_key", ("SG.",), r"(?:[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}(?!-)|[A-Za-z0-9_=.-]{66})"),
     Format("sendinblue_key", ("xkeysib-",), f"{HEX}{{64}}-[A-Za-z0-9]{{16}}"),
-    Format("mailgun_key", ("key-", "pubkey-"), f"{HEX}{{32}}"),
+    Format("mailgun_key", ("key-", "pubkey-"), f"{ANY_HEX}{{32}}"),
     Format("mapbox_token", ("pk.", "sk."), r"[A-Za-z0-9_-]{60,}\.[A-Za-z0-9_-]{22}"),
     Format("maxmind_key", (), r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
-    Format("twilio_key", ("SK",), f"{HEX}{{32}}"),
+    Format("twilio_key", ("SK",), f"{ANY_HEX}{{32}}"),
     Format("typeform_token", ("tfp_",), r"[A-Za-z0-9_.=-]{50,}", _after("tfp_")),
     Format("frameio_token", ("fio-u-",), r"[A-Za-z0-9_=-]{64}"),
     Format("linear_key", ("lin_api_",), f"{ALNUM}{{40}}"),
@@ -172,15 +180,19 @@ FORMATS = (
     Format("onepassword_key", ("A3-",), r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
     Format("onepassword_service", ("ops_eyJ",), r"[A-Za-z0-9+/]{200,}={0,3}"),
     Format("age_key", ("AGE-SECRET-KEY-1",), r"[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
-    Format("intra42_secret", ("s-s4t2ud-", "s-s4t2af-"), f"{HEX}{{64}}"),
+    Format("intra42_secret", ("s-s4t2ud-", "s-s4t2af-"), f"{ANY_HEX}{{64}}"),
     Format("twitter_bearer", ("A" * 22,), r"[A-Za-z0-9%]{80,100}"),
     # Models.
     Format("ai_key", ("sk-",), r"(?:proj-|svcacct-|admin-|ant-[a-z0-9]+-|or-v1-)?[A-Za-z0-9_-]{20,}", _is_ai_key),
     Format("huggingface_token", ("hf_", "api_org_"), f"{ALNUM}{{34,40}}"),
+    Format("groq_key", ("gsk_",), f"{ALNUM}{{52}}"),
+    Format("xai_key", ("xai-",), f"{ALNUM}{{80}}"),
+    Format("langsmith_key", ("lsv2_pt_", "lsv2_sk_"), f"{HEX}{{32}}_{HEX}{{10}}"),
+    Format("replicate_token", ("r8_",), f"{ALNUM}{{37}}"),
     Format("perplexity_key", ("pplx-",), f"{ALNUM}{{48}}"),
     # Standards.
     Format("jwt", ("ey",), r"[A-Za-z0-9_-]{13,}\.[A-Za-z0-9_/\\-]{4,}(?:\.[A-Za-z0-9_/\\-]*={0,2}){0,3}", is_token),
-    Format("jwt_coded", ("ZXlK", "ZXLK"), r"[A-Za-z0-9+/]{60,}={0,2}", is_coded_token),
+    Format("jwt_coded", ("ZXlK", "ZXLK"), r"[A-Za-z0-9+/_-]{50,}={0,2}(?!-)", is_coded_token),
 )
 # Up to its end line or, if that is cut off, as far as its lines go; "\n" may be written as two characters.
 PRIVATE_KEY = (

@@ -1,8 +1,9 @@
 """The scan for places where a secret may begin.
 
-All formats have a run of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one per kilobyte,
-or are around two bytes with others near: "-B" of a private key, the end of a name and ":", "://", "Q~", "-u", "pw",
-"sw" or "bs". A scan of bit maps stops only there and proposes what has a known prefix or a name.
+All formats have a run of 16 or more characters of [A-Za-z0-9_+/-], of which ordinary text has about one per kilobyte
+(14 after the name of a vendor whose keys are so short), or are around two bytes with others near: "-B" of a private
+key, the end of a name and ":", "://", "Q~", "-u", "pw", "sw" or "bs". A scan of bit maps stops only there and proposes
+what has a known prefix or a name.
 """
 
 from typing import Any
@@ -28,12 +29,13 @@ from corpusmill.text.lowlevel import (
     moved_up,
 )
 from corpusmill.text.secrets.formats import FORMATS
-from corpusmill.text.secrets.named import LONGEST_NAME
+from corpusmill.text.secrets.named import LONGEST_NAME, NAMES, OTHERS, SHORTEST, VENDORS
 from corpusmill.text.spans import below
 
 SECRET, WALLET, CREDENTIAL, TRIGGERS = range(4)  # sorts of places; triggers are those of `contexts`, from TRIGGERS on
 AT_URL, AT_OPTION, AT_HEADER, AT_MANIFEST, AT_ASSIGNMENT, AT_PAIR = range(TRIGGERS, TRIGGERS + 6)
 LONGEST_LINK, LONGEST_HEAD, LONGEST_WALLET = 24, 88, 62
+SHORTEST_RUN = 16  # of what has no vendor's name before it
 LONGEST_GAP = 3  # bytes between a name and its ":"
 FARTHEST_PAIR = 60  # bytes between "contribsys" and the ":" of a pair (`contexts.in_pair`)
 LONGEST_PADDING = 30  # blanks between "password" and its "="
@@ -59,6 +61,16 @@ _FROM = np.searchsorted([head[0] for head in _HEADS], np.arange(257)).astype(np.
 # Whether two bytes may begin a prefix, by six bits of each: a look at each byte of a run.
 _MAY_BEGIN = np.zeros(1 << 12, np.bool_)
 _MAY_BEGIN[[(head[0] & 63) << 6 | head[1] & 63 for head in _HEADS]] = True
+# Whether a name may contain one of NAMES (bit 0) or VENDORS (bit 1), by a hash of four letters or, if these have fewer
+# in a row, of three.
+NAMED, OF_VENDOR = 1, 2
+_HASH, _HASH_MASK, _HASH_SHIFT = U(0x9E3779B1), U(0xFFFFFFFF), U(19)  # 13 bits
+_FOURS, _THREES = np.zeros((2, 1 << 13), np.uint8)
+for _bit, _names in ((NAMED, (*NAMES, "value")), (OF_VENDOR, (*VENDORS, *OTHERS))):
+    for _name in _names:
+        _head = _name.partition("[")[0][:4].encode()
+        _slot = (int.from_bytes(_head, "little") * int(_HASH) & int(_HASH_MASK)) >> int(_HASH_SHIFT)
+        (_FOURS if len(_head) == 4 else _THREES)[_slot] |= _bit
 SHORTEST_WALLET, LONGEST_USER = 26, 200
 SHORTEST_MAXMIND = 40
 
@@ -66,7 +78,7 @@ TOKEN, IN_WORD, LINK, NAME, COIN, DIGIT, CAPITAL, SMALL, HEAD, JOIN, GAP, SLASH,
     1
 ) << np.arange(13, dtype=np.uint32)
 SORTS, NO_SORT = DIGIT | CAPITAL | SMALL, np.uint32(0)
-BLANKS, MARKS, OPERATORS = " \t\n\"'`", ":=>,.|~", ":=>,"  # between a name and its value
+BLANKS, MARKS, OPERATORS = " \t\n\"'`\\", ":=>,.|~+?%", ":=>,"  # between a name and its value
 _BYTES = np.zeros(256, np.uint32)
 for _byte in range(128):
     _c = chr(_byte)
@@ -111,8 +123,8 @@ _stops = simd.masks(
         simd.followed(simd.letter("b"), simd.letter("s")),
     ),
 )
-DASH, B, SMALL_B, AT, COLON, EQUALS, Q, A, BAR, DOT, COMMA, LESS, D, P, S, V, BLANK, TAB, QUOTE, APOSTROPHE = (
-    b"-Bb@:=QA|.,<dpsv \t\"'"
+DASH, B, SMALL_B, AT, COLON, EQUALS, Q, A, BAR, PERCENT, DOT, COMMA, LESS, D, P, S, V, BLANK, TAB, QUOTE, APOSTROPHE = (
+    b"-Bb@:=QA|%.,<dpsv \t\"'"
 )
 
 
@@ -120,6 +132,7 @@ def _word(word: str) -> np.uint32:
     return np.uint32(int.from_bytes(word.encode().ljust(4, b"\0"), "little"))
 
 
+LETTERS = U(0x4040404040404040)  # set in letters and "_", and not in digits, "+", "-" and "/"
 LOWER, LOWER_8, LOW_THREE = np.uint32(0x20202020), U(0x2020202020202020), np.uint32(0xFFFFFF)
 CONTRIBS = U(int.from_bytes(b"contribs", "little"))
 SCHEME_END = _word("://")
@@ -145,7 +158,7 @@ def _propose(
     """Append (document, place, sort) for each place where a match may begin; returns the new count, -1 for no room."""
     data, places = borrowed(data), borrowed(places)
     # Bit i of the map t4 is set if the 4 bytes up to byte i are token characters, and so on; b4 is the previous map.
-    b1 = b2 = b4 = b8 = b16 = NO_BITS
+    b1 = b2 = b4 = b8 = b14 = NO_BITS
     for block in range(lo, hi, 64):
         tokens, marks = _stops(data, block)
         valid = below(min(hi - block, 64))
@@ -153,9 +166,9 @@ def _propose(
         t2 = t1 & moved_up(t1, b1, 1)
         t4 = t2 & moved_up(t2, b2, 2)
         t8 = t4 & moved_up(t4, b4, 4)
-        t16 = t8 & moved_up(t8, b8, 8)
-        long = t16 & ~moved_up(t16, b16, 1)
-        b1, b2, b4, b8, b16 = t1, t2, t4, t8, t16
+        t14 = t8 & moved_up(t8, b8, SHORTEST - 8)
+        long = t14 & ~moved_up(t14, b14, 1)
+        b1, b2, b4, b8, b14 = t1, t2, t4, t8, t14
         near = marks & valid
         while near != NO_BITS:
             at = block + lowest_bit(near)
@@ -172,10 +185,13 @@ def _propose(
             if n < 0:
                 return n
         while long != NO_BITS:
-            n = _token_run(data, lo, block + lowest_bit(long) - 15, hi, document, wanted, places, n)
+            start = block + lowest_bit(long) - (SHORTEST - 1)
+            long &= long - ONE
+            if _is_word(data, start, hi):
+                continue
+            n = _token_run(data, lo, start, hi, document, wanted, places, n)
             if n < 0:
                 return n
-            long &= long - ONE
     return n
 
 
@@ -316,26 +332,35 @@ def _token_run(
 ) -> int:
     """Append the places where a run of token characters from `start` on, or the name before it, may begin a secret."""
     end, digits, alnums = _run_from(data, start, hi)
-    if not alnums:
-        return n  # a line of dashes
+    if not alnums or (end - start < SHORTEST_RUN and not digits):
+        return n  # a line of dashes, a word
     head, infix = start, False
     link, name, given = _name_before(data, lo, start)
     if link < start:
         joined = start - link == 1 and _is(data, link, JOIN)
-        if (given or joined) and digits and wanted & (1 << CREDENTIAL) and name < link and _is_random(data, start, end):
+        if (given or joined) and digits and wanted & (1 << CREDENTIAL) and name < link:
             if n + 2 > len(places):
                 return -1
-            if given and _may_hold(data, link, start, end, hi) and not (name > lo and _is(data, name - 1, NAME)):
-                n = _place(places, n, document, name - lo, CREDENTIAL)
-            if joined:
+            random = end - start >= SHORTEST_RUN and _is_random(data, start, end)
+            if given and not (name > lo and _is(data, name - 1, NAME)):
+                kinds = _kinds_of_name(data, name, link)
+                if kinds & OF_VENDOR or (kinds and random and _may_hold(data, link, start, end, hi)):
+                    n = _place(places, n, document, name - lo, CREDENTIAL)
+            if joined and end - start >= SHORTEST_RUN:
                 # What is before the run may be the beginning of the value.
                 link_2, name_2, given_2 = _name_before(data, lo, name)
                 if name_2 < link_2 and given_2 and not (name_2 > lo and _is(data, name_2 - 1, NAME)):
-                    n = _place(places, n, document, name_2 - lo, CREDENTIAL)
+                    kinds = _kinds_of_name(data, name_2, link_2)
+                    if kinds & OF_VENDOR or (kinds and random):
+                        n = _place(places, n, document, name_2 - lo, CREDENTIAL)
+        if end - start < SHORTEST_RUN:
+            return n
         head = name
         while head > lo and link - head < LONGEST_HEAD and _is(data, head - 1, HEAD):
             head -= 1
         infix = _has_infix(data, lo, start, link)
+    elif end - start < SHORTEST_RUN:
+        return n
     secrets, wallets = wanted & (1 << SECRET), wanted & (1 << WALLET) and digits
     before = ONE if head > lo and _is(data, head - 1, IN_WORD) else NO_BITS
     for block in range(head, end, 64):
@@ -374,6 +399,29 @@ def _run_from(data: NDArray[np.uint8], start: int, hi: int) -> Any:
         if size < 64:
             break
     return end, digits, alnums
+
+
+@inlined
+def _is_word(data: NDArray[np.uint8], start: int, hi: int) -> bool:
+    """Whether the run from `start` on is shorter than a token and has only letters and "_", as most runs do."""
+    if start + SHORTEST_RUN <= hi and _is(data, start + SHORTEST, TOKEN) and _is(data, start + SHORTEST + 1, TOKEN):
+        return False
+    return bool(load64(data, start) & load64(data, start + SHORTEST - 8) & LETTERS == LETTERS)
+
+
+@inlined
+def _kinds_of_name(data: NDArray[np.uint8], name: int, link: int) -> Any:
+    """NAMED and OF_VENDOR, if the name may contain one of these; never less than what it contains."""
+    kinds = np.uint8(0)
+    for i in range(name, link - 2):
+        four = load32(data, i) | LOWER
+        kinds |= _FOURS[_hash(four)] | _THREES[_hash(four & LOW_THREE)]
+    return kinds
+
+
+@inlined
+def _hash(letters: np.uint32) -> Any:
+    return np.int64((U(letters) * _HASH & _HASH_MASK) >> _HASH_SHIFT)
 
 
 @inlined
@@ -427,7 +475,7 @@ def _has_infix(data: NDArray[np.uint8], lo: int, start: int, link: int) -> bool:
     mark = load8(data, link)
     if mark == DOT:
         return bool(load32(data, start - 4) == ATLAS)
-    return (mark == BAR or (mark == COLON and load8(data, start) == A)) and _is(data, link - 1, DIGIT)
+    return (mark in (BAR, PERCENT) or (mark == COLON and load8(data, start) == A)) and _is(data, link - 1, DIGIT)
 
 
 @inlined
