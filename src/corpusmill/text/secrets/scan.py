@@ -74,9 +74,9 @@ for _bit, _names in ((NAMED, (*NAMES, "value")), (OF_VENDOR, (*VENDORS, *OTHERS)
 SHORTEST_WALLET, LONGEST_USER = 26, 200
 SHORTEST_MAXMIND = 40
 
-TOKEN, IN_WORD, LINK, NAME, COIN, DIGIT, CAPITAL, SMALL, HEAD, JOIN, GAP, SLASH, HEXADECIMAL = np.uint32(
+TOKEN, IN_WORD, LINK, NAME, COIN, DIGIT, CAPITAL, SMALL, HEAD, JOIN, GAP, SLASH, HEXADECIMAL, MARK = np.uint32(
     1
-) << np.arange(13, dtype=np.uint32)
+) << np.arange(14, dtype=np.uint32)
 SORTS, NO_SORT = DIGIT | CAPITAL | SMALL, np.uint32(0)
 BLANKS, MARKS, OPERATORS = " \t\n\"'`\\", ":=>,.|~+?%", ":=>,"  # between a name and its value
 _BYTES = np.zeros(256, np.uint32)
@@ -86,6 +86,7 @@ for _byte in range(128):
         TOKEN * (_c.isalnum() or _c in "_+/-")
         | IN_WORD * (_c.isalnum() or _c == "_")
         | LINK * (_c in BLANKS + MARKS)
+        | MARK * (_c in MARKS)
         | NAME * (_c.isalnum() or _c in "_-")
         | HEAD * (_c.isalnum() or _c in "_-.~")
         | JOIN * (_c in ".~=")
@@ -114,7 +115,7 @@ _stops = simd.masks(
     simd.either(
         simd.followed(simd.equal(":"), simd.equal("/")),
         simd.followed(
-            simd.either(simd.letter("d"), simd.letter("n"), simd.letter("y"), *map(simd.equal, " \t\"'")),
+            simd.either(simd.letter("d"), simd.letter("n"), simd.letter("y"), simd.between(0, ord("'"))),
             simd.equal(":"),
         ),
         simd.followed(simd.equal("-"), simd.either(simd.equal("u"), simd.equal("B"))),
@@ -132,7 +133,7 @@ def _word(word: str) -> np.uint32:
     return np.uint32(int.from_bytes(word.encode().ljust(4, b"\0"), "little"))
 
 
-LETTERS = U(0x4040404040404040)  # set in letters and "_", and not in digits, "+", "-" and "/"
+DIGITS = U(0x1010101010101010)
 LOWER, LOWER_8, LOW_THREE = np.uint32(0x20202020), U(0x2020202020202020), np.uint32(0xFFFFFF)
 CONTRIBS = U(int.from_bytes(b"contribs", "little"))
 SCHEME_END = _word("://")
@@ -187,7 +188,7 @@ def _propose(
         while long != NO_BITS:
             start = block + lowest_bit(long) - (SHORTEST - 1)
             long &= long - ONE
-            if _is_word(data, start, hi):
+            if _is_short(data, start, hi) and not (_has_digit(data, start) and start > lo and _is(data, start - 1, LINK)):
                 continue
             n = _token_run(data, lo, start, hi, document, wanted, places, n)
             if n < 0:
@@ -402,11 +403,18 @@ def _run_from(data: NDArray[np.uint8], start: int, hi: int) -> Any:
 
 
 @inlined
-def _is_word(data: NDArray[np.uint8], start: int, hi: int) -> bool:
-    """Whether the run from `start` on is shorter than a token and has only letters and "_", as most runs do."""
-    if start + SHORTEST_RUN <= hi and _is(data, start + SHORTEST, TOKEN) and _is(data, start + SHORTEST + 1, TOKEN):
-        return False
-    return bool(load64(data, start) & load64(data, start + SHORTEST - 8) & LETTERS == LETTERS)
+def _is_short(data: NDArray[np.uint8], start: int, hi: int) -> bool:
+    """Whether the run from `start` on, of SHORTEST characters or more, has fewer than SHORTEST_RUN."""
+    last = start + SHORTEST_RUN - 1
+    return bool(last >= hi or not _is(data, last, TOKEN) or not _is(data, last - 1, TOKEN))
+
+
+@inlined
+def _has_digit(data: NDArray[np.uint8], start: int) -> bool:
+    """Whether a digit is among the first SHORTEST characters of a run: of its characters only digits have the bit 0x10
+    and not 0x40."""
+    first, last = load64(data, start), load64(data, start + SHORTEST - 8)
+    return bool((first & ~(first >> U(2)) | last & ~(last >> U(2))) & DIGITS != NO_BITS)
 
 
 @inlined
@@ -443,6 +451,10 @@ def _is_random(data: NDArray[np.uint8], start: int, end: int) -> bool:
 def _name_before(data: NDArray[np.uint8], lo: int, start: int) -> Any:
     """(link, name, given): where what joins a name to `start` begins, where the name does, and whether the former has
     an operator. Without a link, or with blanks and quotes alone, all is at `start`."""
+    if start <= lo or not _is(data, start - 1, LINK):
+        return start, start, False
+    if not _is(data, start - 1, MARK) and (start - 2 < lo or not _is(data, start - 2, LINK)):
+        return start, start, False  # a blank or a quote alone, as before most runs
     # Maps of the 64 bytes before, the last of which is the highest bit; a text may begin within them.
     size = min(start, 64)
     links, marks, operators, names = _befores(data, start - size)
