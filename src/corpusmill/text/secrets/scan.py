@@ -162,7 +162,7 @@ def _propose(
     b1 = b2 = b4 = b8 = b14 = NO_BITS
     for block in range(lo, hi, 64):
         tokens, marks = _stops(data, block)
-        valid = below(min(hi - block, 64))
+        valid = ALL_BITS if block + 64 <= hi else below(hi - block)
         t1 = tokens & valid
         t2 = t1 & moved_up(t1, b1, 1)
         t4 = t2 & moved_up(t2, b2, 2)
