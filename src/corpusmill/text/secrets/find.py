@@ -1,6 +1,7 @@
 """Finds all secrets: asks the scan for places, and the expressions and checks what is there."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from corpusmill.text.buffers import Text, view
 from corpusmill.text.secrets import scan
 from corpusmill.text.secrets.checks import BASE58, BECH32, is_wallet
 from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM
-from corpusmill.text.secrets.formats import PRIVATE_KEY, TOKENS, WORD, is_secret
+from corpusmill.text.secrets.formats import WORD, expression, is_secret
 from corpusmill.text.secrets.named import EXPRESSION, is_credential, match_at
 
 Place = tuple[int, int]  # document, byte from its beginning
@@ -20,7 +21,7 @@ SECRET, WALLET, CREDENTIAL = range(len(FAMILIES))
 
 # By family: the pattern for candidates. In a bytes pattern, `\w` and `\s` are ASCII only.
 EXPRESSIONS = (
-    re.compile(f"{TOKENS}|{PRIVATE_KEY}".encode()),
+    re.compile(expression().encode()),
     re.compile(
         f"(?:[13][{BASE58}]{{25,34}}|bc1(?:[{BECH32}]{{59}}|[{BECH32}]{{39}})|0x[0-9A-Fa-f]{{40}})(?!{WORD})".encode()
     ),
@@ -73,17 +74,27 @@ def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np
 def _confirmed(whole: memoryview, offsets: NDArray[np.int64], places: list[Place], family: int) -> NDArray[np.int64]:
     """The matches of the family's expression at these places, which are in order."""
     spans, before, done = [], -1, 0
-    expression = match_at if family == CREDENTIAL else EXPRESSIONS[family].match
+    match_here = {SECRET: _secret_at, CREDENTIAL: match_at}.get(family, EXPRESSIONS[family].match)
     for document, place in places:
         if document != before:
             before, done = document, 0
         base = int(offsets[document])
-        if place < done or not (match := expression(whole, base + place, int(offsets[document + 1]))):
+        if place < done or not (match := match_here(whole, base + place, int(offsets[document + 1]))):
             continue
         if span := span_of(match, family, base):
             spans.append((document, family, span[0] - base, span[1] - base))
             done = match.end() - base
     return np.array(spans, np.int64).reshape(-1, 4)
+
+
+def _secret_at(text: memoryview, start: int, end: int) -> re.Match[bytes] | None:
+    """The same as the expression of all formats, of which few begin with the same character."""
+    return _expression_for(text[start]).match(text, start, end)
+
+
+@cache
+def _expression_for(first: int) -> re.Pattern[bytes]:
+    return re.compile(expression(chr(first)).encode())
 
 
 def _in_context(whole: memoryview, offsets: NDArray[np.int64], places: list[Place], trigger: int) -> NDArray[np.int64]:

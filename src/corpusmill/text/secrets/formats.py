@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corpusmill.text.secrets.checks import is_coded_token, is_placeholder, is_token, looks_random
 
@@ -201,7 +201,18 @@ PRIVATE_KEY = (
     r"|(?=(?:[^-]|-(?!----)){64})(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)+))"
 )
 WORD = "[A-Za-z0-9_]"
-TOKENS = f"(?:{'|'.join(form.expression for form in FORMATS)})(?!{WORD})"
+
+
+def expression(first: str = "") -> str:
+    """The formats that may begin with this character, or all of them, and private keys."""
+    parts = []
+    for form in FORMATS:
+        prefixes = tuple(prefix for prefix in form.prefixes if prefix.startswith(first))
+        if prefixes or not form.prefixes:
+            parts.append(replace(form, prefixes=prefixes).expression)
+    return f"(?:{'|'.join(parts)})(?!{WORD})|{PRIVATE_KEY}"
+
+
 CHECKS: dict[str, Callable[[str], bool]] = {form.name: form.check for form in FORMATS if form.check}
 ARMOURED = ("private_key", "age_key", "aws_bedrock", "aws_bedrock_short")  # long enough to hold what looks like one
 

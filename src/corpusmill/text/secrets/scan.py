@@ -188,7 +188,9 @@ def _propose(
         while long != NO_BITS:
             start = block + lowest_bit(long) - (SHORTEST - 1)
             long &= long - ONE
-            if _is_short(data, start, hi) and not (_has_digit(data, start) and start > lo and _is(data, start - 1, LINK)):
+            if _is_short(data, start, hi) and not (
+                _has_digit(data, start) and start > lo and _is(data, start - 1, LINK)
+            ):
                 continue
             n = _token_run(data, lo, start, hi, document, wanted, places, n)
             if n < 0:
