@@ -73,6 +73,11 @@ def either(*tests: Test) -> Test:
     return test
 
 
+def without(first: Test, second: Test) -> Test:
+    """Whether a byte passes the first test and not the second."""
+    return lambda builder, v: builder.and_(first(builder, v), builder.not_(second(builder, v)))
+
+
 def followed(first: Test, second: Test) -> Test:
     """Whether a byte passes the first test and the next byte the second; reads one byte more than the 64."""
 
@@ -96,6 +101,10 @@ def ascii_letter(builder: Any, v: Any) -> Any:
 def brace_or_bracket(builder: Any, v: Any) -> Any:
     """] or }."""
     return equal("}")(builder, builder.or_(v, _splat(0x20)))
+
+
+def comma_or_full_stop(builder: Any, v: Any) -> Any:
+    return equal(".")(builder, builder.or_(v, _splat(0x02)))
 
 
 def continuation(builder: Any, v: Any) -> Any:

@@ -99,7 +99,7 @@ for _byte in range(128):
         | SMALL * _c.islower()
     )
 _token = simd.either(
-    simd.ascii_letter, simd.between(ord("/"), ord("9")), simd.equal("_"), simd.equal("+"), simd.equal("-")
+    simd.ascii_letter, simd.equal("_"), simd.without(simd.between(ord("+"), ord("9")), simd.comma_or_full_stop)
 )
 _in_word = simd.either(simd.ascii_letter, simd.ascii_digit, simd.equal("_"))
 _words = simd.masks(_in_word)
