@@ -15,27 +15,8 @@ def counterpart(case: Case) -> Counterpart | None:
 REASONS = (
     Reason(
         "definition",
-        "an id says who a client is, and opens nothing; short ids and numbers are no secrets here",
-        function=".*-client-id|sumologic-access-id",
-        cases=r".*\.tp\[",
-    ),
-    Reason(
-        "definition",
-        "digits alone are no random value here, whatever the name before them: ids and times are so",
-        function="discord-client-secret",
-        cases=r".*\.tp\[",
-    ),
-    Reason(
-        "definition",
         "the value was written by hand (1 to 8, A to H, twice), which is not random by looks_random",
         function="sonar-api-token",
-        cases=r".*\.tp\[",
-    ),
-    Reason(
-        "definition",
-        "small letters with six changes to digits and back: one of a hundred random values looks as little random as "
-        "that (looks_random), and so do names of variables",
-        function="droneci-access-token",
         cases=r".*\.tp\[",
     ),
     Reason(
@@ -65,10 +46,10 @@ REASONS = (
         cases=r".*\.tp\[",
     ),
     Reason(
-        "definition",
-        "a list of keys that were published, by their values; here a key is one, also if others have published it",
-        function="gcp-api-key",
-        cases=r".*\.fp\[",
+        "missing",
+        "the vendor's name stands apart from the name before the value, in a notation that is not known here",
+        function="sumologic-access-id",
+        cases=r".*\.tp\[",
     ),
     Reason(
         "definition",
