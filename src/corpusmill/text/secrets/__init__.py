@@ -10,10 +10,10 @@ left to right, ASCII; no [A-Za-z0-9_] is adjacent to a match. The families:
     wallet       a Bitcoin address with a valid checksum (Base58Check; Bech32 and Bech32m, BIP 173 and 350), or an
                  Ethereum address: 0x and 40 hexadecimal digits, at least six of them different
     credential   16 or more characters that `looks_random`, or a UUID, with a name that contains one of NAMES or VENDORS
-                 (`named`), or what has the length and alphabet of the vendor's keys: `name = value` with ":", "=", ":=",
-                 "?=", "+=" or "=>", with or without quotes, `set("name", "value")`, `<name>value</name>`,
-                 `key="name" value="value"`, `name string = "value"`. Or a quoted value of six characters or more after a
-                 name that ends in password, passphrase, pwd or secret, if it may be a password (`checks.is_password`)
+                 (`named`), or what has the length and alphabet of the vendor's keys: `name = value` with ":", "=",
+                 ":=", "?=", "+=" or "=>", with or without quotes, `set("name", "value")`, `<name>value</name>`,
+                 `key="name" value="value"`, `name string = "value"`. Or a quoted value of six characters or more after
+                 a name that ends in password, passphrase, pwd or secret, if it may be one (`checks.is_password`)
 
 What somebody wrote to show a form ("ghp_xxxx…", "…EXAMPLE"), or published as an example, is no secret
 (`checks.is_placeholder`). Of overlapping matches a secret is kept before a wallet, and a wallet before a credential.
