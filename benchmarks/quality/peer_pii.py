@@ -82,6 +82,8 @@ def gitleaks(data: Path) -> list[Figure]:
             ("positives found", True, right, SECRETS_BAR),
             ("negatives left alone", False, right, SECRETS_BAR),
             ("negatives left alone, without the list of published keys", False, without, None),
+            ("positives found, asked for both kinds", True, both, SECRETS_BAR),
+            ("negatives left alone, asked for both kinds", False, both, SECRETS_BAR),
         )
     ]
 

@@ -47,7 +47,7 @@ REASONS = (
     ),
     Reason(
         "missing",
-        "the vendor's name stands apart from the name before the value, in a notation that is not known here",
+        "the vendor is before a dot, and not in the name before the value: sumologic.accessId",
         function="sumologic-access-id",
         cases=r".*\.tp\[",
     ),
