@@ -28,7 +28,7 @@ from corpusmill.units import Files, Planned, Planner, Results, Stage
 T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
 RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
-SLICE = 1 << 12  # keys of a file that are worth opening it
+SLICE = 1 << 13  # keys of a file that are worth opening it
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
