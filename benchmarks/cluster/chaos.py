@@ -49,12 +49,13 @@ def start(there: Made | None, folder: Path) -> "subprocess.Popen[str]":
 
 
 def workers(there: Made) -> list[psutil.Process]:
-    """The Ray workers of all nodes that carry out a unit, or wait for one."""
+    """The Ray workers of all nodes that carry out a unit, or wait for one: not Ray's agents, with which a node ends."""
     raylets = [
         psutil.Process(node.all_processes["raylet"][0].process.pid) for node in there.nodes if node.all_processes
     ]
     below = [child for raylet in raylets if raylet.is_running() for child in raylet.children(recursive=True)]
-    return [process for process in below if "ray::" in " ".join(process.cmdline())]
+    names = ((process, " ".join(process.cmdline())) for process in below)
+    return [process for process, name in names if name.startswith("ray::") and "Agent" not in name]
 
 
 def hit(way: kills.Way, there: Made, run: "subprocess.Popen[str]") -> bool:
