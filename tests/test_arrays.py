@@ -21,7 +21,7 @@ def test_rows_that_were_asked_for_are_those_of_the_file(tmp_path_factory, data, 
     rows = np.array(sorted(data.draw(st.sets(st.integers(0, ROWS - 1)))), np.int64)
     for name, whole in (("wide", wide), ("flat", flat)):
         arrays.will_need(name, rows)
-        assert np.array_equal(arrays[name][rows], whole[rows])
+        assert np.array_equal(arrays.take(name, rows), whole[rows])
         for start, stop in pairwise(rows.tolist()):
             arrays.will_read(name, start, stop)
     arrays.will_read("flat", 0, ROWS)

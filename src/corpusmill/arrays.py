@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +75,19 @@ class Arrays(Mapping[str, NDArray[Any]]):
 
     begins   of each array that is not empty, the bytes before it in the file
     mapped   what they are mapped by; None where rows need not be asked for
+    opened   the same file, of which few rows are read; closed with this
     """
 
-    def __init__(self, arrays: dict[str, NDArray[Any]], begins: dict[str, int], mapped: mmap.mmap | None) -> None:
-        self.arrays, self.begins, self.mapped = arrays, begins, mapped
+    def __init__(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        begins: dict[str, int],
+        mapped: mmap.mmap | None,
+        opened: int | None = None,
+    ) -> None:
+        self.arrays, self.begins, self.mapped, self.opened = arrays, begins, mapped, opened
+        if opened is not None:
+            finalize(self, os.close, opened)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]
@@ -101,7 +111,13 @@ class Arrays(Mapping[str, NDArray[Any]]):
 
     def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Some rows of an array."""
-        return self[name][rows]
+        array = self[name]
+        if self.opened is None or len(rows) * mmap.PAGESIZE >= array.nbytes:
+            return array[rows]
+        # Of fewer rows than pages each page would be mapped for one, and with it those around it that are in memory.
+        begin, size = self.begins[name], array.strides[0]
+        read = bytearray().join([os.pread(self.opened, size, at) for at in (begin + rows * size).tolist()])
+        return np.frombuffer(read, array.dtype).reshape(len(rows), *array.shape[1:])
 
     def with_rows(self, name: str, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
         """An array of which no rows but [starts[i], stops[i]) are read."""
@@ -140,11 +156,11 @@ def map_arrays(path: Path, scattered: bool = False) -> Arrays:
             head += more
         # One map for all: a stage opens every file once a unit, and np.memmap would open it once an array.
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    scattered = scattered and CAN_ADVISE
-    if scattered:
+        arrays, begins = arrays_in(mapped, head[:size])
+        if not (scattered and CAN_ADVISE):
+            return Arrays(arrays, begins, None)
         mapped.madvise(mmap.MADV_RANDOM)
-    arrays, begins = arrays_in(mapped, head[:size])
-    return Arrays(arrays, begins, mapped if scattered else None)
+        return Arrays(arrays, begins, mapped, os.dup(file.fileno()))
 
 
 def size_of_head(start: bytes, name: str) -> int:
