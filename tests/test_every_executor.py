@@ -166,12 +166,13 @@ def test_every_token_leads_to_its_document(demo):
 
 
 def start(folder, workers):
-    # A suite that runs in the background of a shell ignores Ctrl-C, and what it starts would inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A suite in the background of a shell ignores Ctrl-C, one under nohup SIGHUP, and what it starts would inherit that.
+    before = {sent: signal.signal(sent, signal.default_int_handler) for sent in (signal.SIGINT, signal.SIGHUP)}
     try:
         return chaos.start(CHAOS, folder, workers)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for sent, handler in before.items():
+            signal.signal(sent, handler)
 
 
 @pytest.mark.parametrize("executor", chaos.EXECUTORS)
