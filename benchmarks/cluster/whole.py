@@ -146,10 +146,16 @@ def on_ray(nodes: int) -> Iterator[Way]:
         yield alone("--set", "run.executor=ray", "--set", f"run.address={there.address}")
 
 
-def compared(rows: Sequence[tuple[str, AbstractContextManager[Way], str]], recipe: Path, folder: Path) -> list[Figure]:
+def compared(
+    rows: Sequence[tuple[str, AbstractContextManager[Way], str]],
+    recipe: Path,
+    folder: Path,
+    crowded: Sequence[str] = (),
+) -> list[Figure]:
     """Carry out a recipe in each of these ways, the first of which is a local pool's, and print what it took.
 
-    rows    what it is called; the way; "" or the place of the run, if it is not `folder`
+    rows      what it is called; the way; "" or the place of the run, if it is not `folder`
+    crowded   those that have more nodes than there are cores: their CPU seconds have no bar
     """
     table("carried out by", "seconds", "CPU seconds", "times the pool's", "bytes")
     carry_out(recipe, folder, alone("--workers", "2", "--limit", "10"))  # compiles what is not compiled
@@ -160,10 +166,11 @@ def compared(rows: Sequence[tuple[str, AbstractContextManager[Way], str]], recip
             ran = carry_out(recipe, place or folder, way)
         local = local or ran
         times, same = ran.cpu / local.cpu, ran.digest == local.digest
+        bar = None if title in crowded else TIMES
         row(title, f"{ran.seconds:.1f}", f"{ran.cpu:.1f}", f"{times:.2f}", "the same" if same else "OTHERS")
         figures += [
             Figure(f"outputs of {title} that differ", float(not same), "", 1, "below", 0),
-            Figure(f"CPU seconds of {title}, times the pool's", times, "", TIMES, "below"),
+            Figure(f"CPU seconds of {title}, times the pool's", times, "", bar, "below"),
         ]
     shutil.rmtree(folder)
     print()
@@ -181,7 +188,8 @@ def whole(workload: Workload, clusters: Sequence[int]) -> list[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         recipe, folder = Path(scratch) / "recipe.yaml", Path(scratch) / "run"
         recipe.write_text(workload.recipe(CRAWL, "cluster"))
-        figures = compared(rows, recipe, folder)
+        crowded = [f"Ray, {nodes} nodes" for nodes in clusters if nodes > (os.cpu_count() or 1)]
+        figures = compared(rows, recipe, folder, crowded)
         return figures + (messages(workload, recipe, folder) if clusters else [])
 
 
