@@ -35,9 +35,9 @@ class Made:
     def address(self) -> str:
         return str(self.ray.gcs_address)
 
-    def add(self, cpus: int = 1, wait: bool = True) -> Any:
+    def add(self, cpus: int = 1, wait: bool = True, gpus: int = 0) -> Any:
         head = {"include_dashboard": False, "temp_dir": self.folder} if self.ray.head_node is None else {}
-        node = self.ray.add_node(wait, num_cpus=cpus, object_store_memory=STORE, **head)
+        node = self.ray.add_node(wait, num_cpus=cpus, num_gpus=gpus, object_store_memory=STORE, **head)
         self.nodes.append(node)
         return node
 

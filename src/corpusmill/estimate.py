@@ -443,13 +443,13 @@ def cost(
     """
     many, took = len(results), float(results.seconds.sum())
     used = float(np.nansum(results.cpu))
-    is_known = little is not None and len(little) > 0 and many > 0
-    each = min(float(little.seconds.mean()), took / many) if is_known and little is not None else 0.0
-    each_cpu = min(float(np.nanmean(little.cpu)), used / many) if each and little is not None else 0.0
+    base = little if little is not None and len(little) and many else None
+    each = min(float(base.seconds.mean()), took / many) if base is not None else 0.0
+    each_cpu = min(float(np.nanmean(base.cpu)), used / many) if base is not None and each else 0.0
     written = texts / max(many, 1) * units
     for name, files in results.outputs.items():
         size = float(files.bytes.sum()) - (texts if name == DROPPED else 0.0)
-        of_little = little.outputs.get(name) if is_known and little is not None else None
+        of_little = base.outputs.get(name) if base is not None else None
         least = min(float(of_little.bytes.mean()), size / many) if of_little is not None and len(of_little) else 0.0
         written += least * units + (size - least * many) * factor * (1.0 if name == SITES else growth)
     growing = factor * growth_of_time

@@ -10,6 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from corpusmill.read import jsonl
+from corpusmill.units import Resources
 
 
 def end(how: str) -> None:
@@ -48,6 +49,17 @@ class Kills:
         with Path(self.counter).open("a") as file:
             file.write("x")
             return file.tell() <= self.times
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnGpu:
+    """Keeps every document, and asks for a GPU."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    own_pass: ClassVar[Resources] = Resources(accelerators=1.0)
+
+    def reasons(self, docs, signals):
+        return pa.nulls(len(docs), pa.string())
 
 
 @dataclass(frozen=True, kw_only=True)

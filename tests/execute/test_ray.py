@@ -17,6 +17,7 @@ from corpusmill.errors import AssetError, ClusterError, MissingExtraError, Recip
 from corpusmill.execute import versions
 from corpusmill.execute.ray import Ray
 from corpusmill.execute.ray_cluster import connected
+from corpusmill.progress.lines import Lines
 from corpusmill.recipe.parts import RunSettings
 
 pytest.importorskip("ray")
@@ -134,6 +135,22 @@ def test_a_document_that_ends_its_worker_is_set_aside(connection, tmp_path, give
     assert [row["position"] for row in found] == positions
     assert "exit status -11 (SIGSEGV" in found[0]["reason"]
     assert run.waterfall.documents_out == 39
+
+
+def test_units_that_no_node_can_run_wait_for_one_that_can(connection, tmp_path, given):
+    given({})
+    nodes = []
+
+    def shown(line):
+        if "Waiting" in line:
+            assert "no unit can run: the cluster has no node with a GPU" in line
+            nodes.append(connection.add(gpus=1))
+
+    with closing(Ray(connection.address)) as executor:
+        path = recipe(tmp_path, ["killers:OnGpu"])
+        run = mill.run(path, folder=tmp_path / "run", executor=executor, listener=Lines(shown))
+    connection.remove(*nodes)
+    assert run.waterfall.documents_out == 40
 
 
 def test_a_cluster_that_changes_while_it_works(connection, tmp_path):

@@ -15,7 +15,7 @@ from corpusmill.engine.meter import BeatListener, Meter
 from corpusmill.engine.plan import Plan
 from corpusmill.engine.workers import too_few_units
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
-from corpusmill.execute import Executor, Failure, OnAside, Pulsing, Together
+from corpusmill.execute import Executor, Failure, OnAside, Pulse, Pulsing, Together
 from corpusmill.facts import Facts, total
 from corpusmill.leases import LEASES, RESULTS
 from corpusmill.recipe.model import Recipe
@@ -114,7 +114,7 @@ def carry_out(
         progress = Progress()
         meter = Meter(plan, listener.beat) if isinstance(listener, BeatListener) else None
         try:
-            with _pulses(executor, meter):
+            with _pulses(executor, meter, listener):
                 _go_through(run, plan, executor, listener, meter, progress, repairs, workers, clock or Clock())
         except Repaired:
             continue
@@ -122,12 +122,21 @@ def carry_out(
 
 
 @contextlib.contextmanager
-def _pulses(executor: Executor, meter: Meter | None) -> Iterator[None]:
+def _pulses(executor: Executor, meter: Meter | None, listener: ProgressListener) -> Iterator[None]:
     """Meanwhile the meter hears what workers do, if anyone watches and the executor can say it."""
     if meter is None or not isinstance(executor, Pulsing):
         yield
         return
-    executor.on_pulse = meter.pulse
+    missing = ""
+
+    def heard(pulse: Pulse) -> None:
+        nonlocal missing
+        if pulse.waits_for and pulse.waits_for != missing:
+            listener.note(f"no unit can run: the cluster has no {pulse.waits_for}. Waiting for one; Ctrl-C ends the run")
+        missing = pulse.waits_for
+        meter.pulse(pulse)
+
+    executor.on_pulse = heard
     try:
         yield
     finally:

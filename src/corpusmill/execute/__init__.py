@@ -56,13 +56,15 @@ class AtWork:
 class Pulse:
     """What all workers do at this moment.
 
-    workers   how many there may be
-    memory    bytes that those that run have in memory now, together; None where the system does not say (see `memory`)
+    workers     how many there may be
+    memory      bytes that those that run have in memory now, together; None where the system does not say (see `memory`)
+    waits_for   what no unit can run without, and is not there: "node with a processor"; "" if nothing is missing
     """
 
     workers: int
     at_work: Sequence[AtWork]
     memory: int | None = None
+    waits_for: str = ""
 
 
 OnPulse = Callable[[Pulse], None]

@@ -28,10 +28,14 @@ class OnDemand:
             return []
         if self.started is None:
             self.started = self.begin()
+            self._hand_on()
             self.started.check(self.checks)
+        self._hand_on()
+        return self.started.run(task, units, on_commit, on_aside)
+
+    def _hand_on(self) -> None:
         if isinstance(self.started, Pulsing):
             self.started.on_pulse = self.on_pulse
-        return self.started.run(task, units, on_commit, on_aside)
 
     def close(self) -> None:
         if self.started is not None:

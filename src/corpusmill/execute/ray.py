@@ -94,7 +94,11 @@ class Ray:
 
     def check(self, checks: Sequence[Check]) -> None:
         try:
-            wrong = self._ray.get(self._remote(passed, num_cpus=1).remote(self._job, tuple(checks)))
+            asked = self._remote(passed, num_cpus=1).remote(self._job, tuple(checks))
+            while not self._ray.wait([asked], timeout=EVERY)[0]:
+                if self.on_pulse:
+                    self._pulse(self.on_pulse, (), Resources())
+            wrong = self._ray.get(asked)
         except (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.NodeDiedError):
             Serial().check(checks)
             return
@@ -152,7 +156,7 @@ class Ray:
                     else:
                         todo.append(flight)
                 if self.on_pulse and now() >= next_pulse:
-                    self._pulse(self.on_pulse, flying.values())
+                    self._pulse(self.on_pulse, flying.values(), task.needs)
                     next_pulse = now() + EVERY
         except SystemExit as error:  # Ray makes one of its own of that which a signal has raised while it waits
             self._cancel(flying)
@@ -271,8 +275,8 @@ class Ray:
         named = set(NODE.findall(said))
         return any(node.get("DeathReason") in PLANNED for node in self._ray.nodes() if node["NodeID"] in named)
 
-    def _pulse(self, on_pulse: OnPulse, flights: Any) -> None:
-        """Units that have said how far they are run; the others wait for a processor."""
+    def _pulse(self, on_pulse: OnPulse, flights: Any, needs: Resources) -> None:
+        """Units that have said how far they are run; the others wait for a processor, or what else they need."""
         from ray.experimental.internal_kv import _internal_kv_get
 
         at_work = []
@@ -284,7 +288,9 @@ class Ray:
             if said is not None:
                 beat = Beat(*map(int, said.strip(b"()").split(b",")))
                 at_work.append(AtWork(flight.job.unit, now() - flight.since, beat))
-        on_pulse(Pulse(self.workers, at_work))
+        there = self._now()
+        missing = "processor" if not there.cpus else "GPU" if needs.accelerators and not there.accelerators else ""
+        on_pulse(Pulse(self.workers, at_work, waits_for=f"node with a {missing}" if missing else ""))
 
     def _cancel(self, flying: Mapping[Any, _Flight]) -> None:
         with contextlib.suppress(Exception):

@@ -83,7 +83,7 @@ Matching across the corpus:
     components     which documents are connected by pairs
     suffixes       a sparse suffix array, to find any passage
     overlap        an index of n-grams, and where they occur in documents
-    templates      long boilerplate of benchmarks, and the item that it stands for
+    templates      long boilerplate of benchmarks, and the item that it counts for
     near           short items in spite of wrong words
 
 A kernel takes arrays and writes to arrays; the functions for the rest of the package take an Arrow array and return

@@ -178,8 +178,7 @@ def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = No
     shared = rows["item"] < 0
     if shared.any():
         rows, shared = _sorted(rows[~shared]), rows[shared]
-        places = (index.first, index.item, index.at, index.words)
-        rows = np.concatenate([rows, of_nearest(shared, rows, *places, index.n, index.template - index.n + 1)])
+        rows = np.concatenate([rows, of_nearest(shared, rows, index)])
     if len(rows):
         rows = _sorted(rows)
         joined = np.empty(len(rows), PASSAGE)

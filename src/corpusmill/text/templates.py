@@ -1,4 +1,4 @@
-"""Templates of benchmarks: boilerplate of many words in a row. Where one stands, it is given to the nearest item.
+"""Templates of benchmarks: boilerplate of many words in a row. Where one is found, it counts for the nearest item.
 
 A phrase that many items share is ordinary language, a passage of a dozen words that they share is not. But to let it
 count for all of its items, of which there may be thousands, would name a thousand for one, and take their time.
@@ -23,45 +23,27 @@ def in_a_row(item: NDArray[np.int32], at: NDArray[np.int32], least: int) -> NDAr
     return long
 
 
-def of_nearest(
-    shared: NDArray[Any],
-    rows: NDArray[Any],
-    first: NDArray[np.int64],
-    item: NDArray[np.int32],
-    at: NDArray[np.int32],
-    words: NDArray[np.int32],
-    n: int,
-    least: int,
-) -> NDArray[Any]:
+def of_nearest(shared: NDArray[Any], rows: NDArray[Any], index: Any) -> NDArray[Any]:
     """The matches of the nearest item of each template in the documents, as `overlap.MATCH`.
 
-    shared   the n-grams of templates, by document and word; `at` is the number of their run in `first`
+    shared   the n-grams of templates, by document and word; `at` is the number of their run in `index.first`
     rows     all other matches, sorted by document, item and word
-    first, item, at, words, n   as in `overlap.Index`
-    least    n-grams in a row, of which one item has so many: fewer are no template
+    index    an `overlap.Index`
 
     The nearest item has the largest share of its n-grams there: those of the template, and other matches no further
     from it than the length of the item. On a tie, it is the one with the smaller number.
     """
     matches = np.empty(len(shared), rows.dtype)
-    while (count := _of_nearest(shared, rows, first, item, at, words, n, least, matches)) > len(matches):
+    while (count := _of_nearest(shared, rows, index, matches)) > len(matches):
         matches = np.empty(count, rows.dtype)
     return matches[:count]
 
 
 @kernel
-def _of_nearest(
-    shared: Any,
-    rows: Any,
-    first: NDArray[np.int64],
-    item: NDArray[np.int32],
-    at: NDArray[np.int32],
-    words: NDArray[np.int32],
-    n: int,
-    least: int,
-    matches: Any,
-) -> int:
+def _of_nearest(shared: Any, rows: Any, index: Any, matches: Any) -> int:
     """Returns how many matches there are with unlimited room."""
+    first, item, at, words = index.first, index.item, index.at, index.words
+    least = index.template - index.n + 1  # n-grams in a row: fewer are no template
     found, seen = np.zeros(len(words), np.int64), np.full(len(words), -1, np.int64)
     having = np.empty(len(words), np.int32)
     count = begin = 0
@@ -90,7 +72,7 @@ def _of_nearest(
             of: Any = 1
             for k in range(items):
                 one = having[k]
-                grams, size = found[one], np.int64(words[one] - n + 1)
+                grams, size = found[one], np.int64(words[one] - index.n + 1)
                 found[one] = 0
                 if grams >= least:
                     grams += _before(rows, document, one, high + words[one] + 1)

@@ -33,9 +33,8 @@ _KINDS = {
         "nobr bdo"
     ),
 }
-_READINGS = (
-    "rt rp rtc"  # of ruby: how the characters before are read, between them in the source and above them on screen
-)
+# Of ruby: how the characters before are read, between them in the source and above them on screen.
+_READINGS = "rt rp rtc"
 # The numbers of names are columns of trained models, so new ones come last.
 NAMES = ["", *(name for names in (*_KINDS.values(), _READINGS) for name in names.split())]
 TAG = {name: number for number, name in enumerate(NAMES)}  # 0: an element of another name, inline

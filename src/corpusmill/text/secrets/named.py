@@ -11,7 +11,7 @@ NAMES = (
 ).split()
 # Services whose keys have no prefix of their own, so that their name before a value is all there is to see, and what
 # their keys look like: so many letters and digits ("a"), hexadecimal ("h") or decimal digits ("d"), or letters, digits
-# and any of "=_-" ("w"), and other parts as they stand; "u" is a UUID that may also be called an id. A value of such a
+# and any of "=_-" ("w"), and other parts literally; "u" is a UUID that may also be called an id. A value of such a
 # form need not look random. After a name without forms, or when it is longer or shorter, it must.
 VENDORS = {
     "adafruit": "w32",
@@ -87,7 +87,7 @@ VENDORS = {
     "zendesk": "a40",
 }
 LONGEST_NAME, SHORTEST = 40, 14
-# Words that stand where a name does, which is before them.
+# Words in the place of a name, which is before them: `var name string =`.
 VALUE, OTHERS = "value", ("key", "str", "string")
 _QUOTE = r"\\?[\"'`]"  # in JSON within a string "\" is before each
 # name = "value"; the value may be on a line of its own in YAML
