@@ -45,7 +45,7 @@ from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
 from corpusmill.steps import CorpusStep, Pack, Tokenize
 from corpusmill.steps.clean.normalize import Normalize
-from corpusmill.steps.dedup._near import CERTAIN
+from corpusmill.steps.dedup._near import surely
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.language import Language
@@ -313,15 +313,14 @@ def copies_and_shards(material: Material, scratch: Path) -> list[Part]:
     ]
 
 
-def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint16], texts: pa.Array) -> NDArray[np.int32]:
+def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint8], texts: pa.Array) -> NDArray[np.int32]:
     """(documents,) what each is a duplicate of, or -1: the kernels of dedup/minhash on arrays, in one go.
 
     bands      (documents, bands) keys
     sketches   (documents, lanes)
     """
     step = Minhash()
-    spread = CERTAIN * float(np.sqrt(step.threshold * (1 - step.threshold) / sketches.shape[1]))
-    low, high = max(step.threshold - spread, 0.0), min(step.threshold + spread, 1.0)
+    low, high = surely(step.threshold, sketches.shape[1])
     found = []
     for band in range(bands.shape[1]):
         bucket, _ = shared(np.ascontiguousarray(bands[:, band]))

@@ -49,7 +49,6 @@ from corpusmill.runs import preloaded, warm_kernels
 from corpusmill.schema import COUNTED
 from corpusmill.steps.dedup._near import SKETCH_HASH
 from corpusmill.steps.dedup.minhash import Minhash
-from corpusmill.text.sketch import sketch_hashes
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Planned, Stage
 
@@ -62,7 +61,7 @@ TOGETHER = 50  # documents of a domain
 MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
 MOST_GROWTH = 8.0  # bytes a document
 MOST_LONGER, MOST_SCALED = 11.0, 4.0  # with --scale: times the seconds of a tenth of the documents; GiB
-BYTES = 600  # of disk for a document: keys 168, sketch 224, n-grams of candidates 150, and a little
+BYTES = 490  # of disk for a document: keys 168, sketch 112, n-grams of candidates 150, and a little
 STEP = Minhash(bands=14, rows=8)
 COPIES_STEP, COPIES_WORDS, COPIES_LETTERS, EXCHANGED, COPIES_TOGETHER = Minhash(), 300, 5, 3, 2_500
 LOOKED_AT, MOST_KEPT = 500, 0.01  # dropped copies that are looked at, and the share of all that may be kept
@@ -94,11 +93,13 @@ class Make:
         random = np.random.default_rng([self.documents, inputs.start // UNIT])
         bands, lanes = STEP.shape[0], STEP.shape[0] * STEP.shape[1]
         keys = random.integers(0, 2**64, (len(numbers), bands), np.uint64)
-        sketches = random.integers(0, 2**16, (len(numbers), lanes), np.uint16)
+        sketches = random.integers(0, 2**8, (len(numbers), lanes), np.uint8)
         true = STEP.keys(docs.take(pa.array(paired)), {})
+        hashes = random.integers(0, 2**64, len(numbers), np.uint64)
         keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
+        hashes[paired] = true.arrays[SKETCH_HASH]
         request = KeyRequest("minhash", STEP, self.partitions, {})
-        arrays = {"sketch": sketches, SKETCH_HASH: sketch_hashes(sketches), "site": hash_numbers(numbers // TOGETHER)}
+        arrays = {"sketch": sketches, SKETCH_HASH: hashes, "site": hash_numbers(numbers // TOGETHER)}
         write_keys(io, request, [(Keys(keys, arrays), len(numbers))])
 
 

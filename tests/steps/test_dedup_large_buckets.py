@@ -6,6 +6,7 @@ from itertools import combinations, count, groupby
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,7 +61,7 @@ def slow_decisions(texts: Sequence[str], step: Minhash, most_leaders: int) -> di
     sketches = keys.arrays["sketch"]
     lanes = sketches.shape[1]
     spread = _near.CERTAIN * (step.threshold * (1 - step.threshold) / lanes) ** 0.5
-    low, high = max(step.threshold - spread, 0), min(step.threshold + spread, 1)
+    low, high = (s + (1 - s) / 256 for s in (max(step.threshold - spread, 0), min(step.threshold + spread, 1)))
     pairs = set()
     for band in keys.bands.T.tolist():
         for _, bucket in groupby(sorted(range(len(texts)), key=lambda i: band[i]), key=lambda i: band[i]):
@@ -190,8 +191,8 @@ def test_documents_that_share_a_bucket_and_nothing_else_stay_and_the_report_says
     assert f"Not compared in large buckets: {missed:,} pairs" in (found.folder / "report.html").read_text("utf-8")
 
 
-def test_keys_without_hashes_of_sketches_give_the_same(tmp_path, monkeypatch):
-    """As earlier versions made them: in the files of all units, or of every second one."""
+def test_keys_of_earlier_versions_give_the_same(tmp_path, monkeypatch):
+    """Without hashes of sketches, and with two bytes a lane: in the files of all units, or of every second one."""
     draw = Random(5)
     texts = [words_of(draw.randrange(2), [draw.randrange(12)]) for _ in range(60)]
     whole = Minhash.keys
@@ -205,12 +206,13 @@ def test_keys_without_hashes_of_sketches_give_the_same(tmp_path, monkeypatch):
     for share in (1, 2):
         calls = count()
 
-        def without(self, documents, signals, calls=calls, share=share):
+        def as_it_was(self, documents, signals, calls=calls, share=share):
             keys = whole(self, documents, signals)
             if next(calls) % share == 0:
                 others = {name: array for name, array in keys.arrays.items() if name != _near.SKETCH_HASH}
+                others["sketch"] = others["sketch"] + 256 * np.arange(6, dtype=np.uint16)
                 return replace(keys, arrays=others)
             return keys
 
-        monkeypatch.setattr(Minhash, "keys", without)
+        monkeypatch.setattr(Minhash, "keys", as_it_was)
         assert run() == before

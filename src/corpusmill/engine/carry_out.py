@@ -132,7 +132,9 @@ def _pulses(executor: Executor, meter: Meter | None, listener: ProgressListener)
     def heard(pulse: Pulse) -> None:
         nonlocal missing
         if pulse.waits_for and pulse.waits_for != missing:
-            listener.note(f"no unit can run: the cluster has no {pulse.waits_for}. Waiting for one; Ctrl-C ends the run")
+            listener.note(
+                f"no unit can run: the cluster has no {pulse.waits_for}. Waiting for one; Ctrl-C ends the run"
+            )
         missing = pulse.waits_for
         meter.pulse(pulse)
 

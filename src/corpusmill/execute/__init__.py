@@ -57,7 +57,7 @@ class Pulse:
     """What all workers do at this moment.
 
     workers     how many there may be
-    memory      bytes that those that run have in memory now, together; None where the system does not say (see `memory`)
+    memory      bytes that those that run have in memory now, together; None where the system does not say
     waits_for   what no unit can run without, and is not there: "node with a processor"; "" if nothing is missing
     """
 

@@ -113,7 +113,7 @@ class Leaders(NamedTuple):
     """
 
     documents: NDArray[np.int64]
-    sketches: NDArray[np.uint16]
+    sketches: NDArray[np.uint8]
     bucket: NDArray[np.int64]
     counts: NDArray[np.int64]
 
@@ -121,7 +121,7 @@ class Leaders(NamedTuple):
 def no_leaders(lanes: int) -> Leaders:
     """Before the first bucket."""
     bucket = np.array([-1, 0, 0, 0])
-    return Leaders(np.zeros(LEADERS, np.int64), np.zeros((LEADERS, lanes), np.uint16), bucket, np.zeros(2, np.int64))
+    return Leaders(np.zeros(LEADERS, np.int64), np.zeros((LEADERS, lanes), np.uint8), bucket, np.zeros(2, np.int64))
 
 
 class Met(NamedTuple):
@@ -141,7 +141,7 @@ def candidates(
     bucket: NDArray[np.int32],
     documents: NDArray[np.int64],
     rows: NDArray[np.int64],
-    sketches: NDArray[np.uint16],
+    sketches: NDArray[np.uint8],
     low: float,
     high: float,
     state: Leaders,
@@ -171,7 +171,7 @@ def _candidates(
     bucket: NDArray[np.int32],
     documents: NDArray[np.int64],
     rows: NDArray[np.int64],
-    sketches: NDArray[np.uint16],
+    sketches: NDArray[np.uint8],
     least: int,
     enough: int,
     state: Leaders,
@@ -360,7 +360,7 @@ def warm_up() -> None:
     scatter(keys, 2)
     bucket, _ = shared(keys[:, 0].copy())
     bucket.sort()
-    candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 4), np.uint16), 0.5, 0.9, no_leaders(4))
+    candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 4), np.uint8), 0.5, 0.9, no_leaders(4))
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
     similarity, _ = jaccard(np.array([0]), np.array([1]), *sets)
     for array in sets:  # as from a mapped file: another type to numba

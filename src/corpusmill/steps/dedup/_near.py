@@ -47,6 +47,7 @@ from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
 from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, distinct, no_leaders, pairs_of, shared
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
+from corpusmill.text.sketch import equal_bytes
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Resources, Stage
 
@@ -73,8 +74,7 @@ def near_stages(
     group, links, shingles, routes, decide = (
         f"{keys.label}-{name}" for name in ("group", "links", "shingles", "routes", "decide")
     )
-    spread = CERTAIN * float(np.sqrt(threshold * (1 - threshold) / (bands * rows)))
-    groups = MinhashGroups(keys, low=max(threshold - spread, 0.0), high=min(threshold + spread, 1.0))
+    groups = MinhashGroups(keys, *surely(threshold, bands * rows))
 
     def by_documents(upstream: Upstream) -> list[Planned]:
         digests = upstream.arrays(upstream.results(links)["candidates"].path(0))["digests"]
@@ -105,6 +105,13 @@ def near_stages(
         verdict_stage(verdicts),
         *([] if mark else [emptied_stage(keys, f"{keys.label}-verdicts")]),
     ]
+
+
+def surely(threshold: float, lanes: int) -> tuple[float, float]:
+    """The shares of equal lanes, of a byte each, below which two documents are surely not as similar as the threshold,
+    and from which on they surely are."""
+    spread = CERTAIN * float(np.sqrt(threshold * (1 - threshold) / lanes))
+    return equal_bytes(max(threshold - spread, 0.0)), equal_bytes(min(threshold + spread, 1.0))
 
 
 @dataclass(frozen=True)
@@ -211,7 +218,8 @@ class MinhashGroups:
             _, first, which = np.unique(hashes[part][asked], return_index=True, return_inverse=True)
             named = documents[part][asked[first]]
             order = np.argsort(named)
-            read = by_document(io, files, named[order], "sketch")
+            # Files of earlier versions have two bytes a lane, of which this is the lower one.
+            read = by_document(io, files, named[order], "sketch").astype(np.uint8, copy=False)
             sketches = np.concatenate([read, np.zeros((1, read.shape[1]), read.dtype)])
             rows = np.full(len(bucket[part]), len(read))
             rows[asked] = np.argsort(order)[which]

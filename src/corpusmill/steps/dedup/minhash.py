@@ -156,11 +156,11 @@ class Minhash:
         keys = band_keys(lanes, bands)
         empty = np.flatnonzero(np.diff(offsets) == 0)
         keys[empty] = unique_keys(docs, empty, bands)
-        short = (lanes & np.uint64(0xFFFF)).astype(np.uint16)
+        short = lanes.astype(np.uint16)
         return Keys(
             keys,
             {
-                "sketch": short,
+                "sketch": short.astype(np.uint8),
                 SKETCH_HASH: sketch_hashes(short),
                 **site_array(docs["url"]),
                 **ranks(self.keep, docs, signals),
