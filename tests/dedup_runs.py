@@ -19,6 +19,7 @@ from corpusmill.engine import lower as lowering
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
+from corpusmill.report import page as report_page
 from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
 
@@ -98,11 +99,13 @@ def dedup(
     cuts: Sequence[int] = (),
     unit: int | None = None,
     partition_bytes: int | None = None,
+    page: bool = False,
 ) -> Found:
     """What becomes of documents, in a run in folder/run.
 
     unit          bytes of input that make a unit, where it is not unit_mb
     partition_bytes   bytes of text for each partition of a band
+    page          write the report, which takes two fifths of a run of a few documents
     """
     made = recipe(folder / "input", documents, *steps, cuts=cuts)
     with pytest.MonkeyPatch.context() as patch:
@@ -110,6 +113,8 @@ def dedup(
             patch.setattr(inputs, "unit_bytes", lambda found, unit_mb: unit)
         if partition_bytes is not None:
             patch.setattr(lowering, "PARTITION", partition_bytes)
+        if not page:
+            patch.setattr(report_page, "write_page", lambda run: None)
         corpusmill.run(made, folder=folder / "run", executor=Serial())
     return Found(folder / "run")
 

@@ -182,7 +182,7 @@ def test_beyond_the_limits_what_is_dropped_is_right_and_what_was_not_compared_is
 
 def test_documents_that_share_a_bucket_and_nothing_else_stay_and_the_report_says_how_many_were_not_compared(tmp_path):
     documents = named([" ".join(["common", *(word("d", number, i) for i in range(3))]) for number in range(200)])
-    found = dedup(tmp_path, documents, Minhash(ngram=1, bands=64, rows=1, threshold=0.8))
+    found = dedup(tmp_path, documents, Minhash(ngram=1, bands=64, rows=1, threshold=0.8), page=True)
     assert found.kept == list(documents)
     keys = Minhash(ngram=1, bands=64, rows=1, threshold=0.8).keys(docs(*documents.values()), {}).bands
     met = sum(int(one == other) for band in keys.T.tolist() for one, other in combinations(band, 2))

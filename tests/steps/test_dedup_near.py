@@ -119,8 +119,8 @@ def test_clusters_add_up_and_marking_drops_nothing_and_notes_the_same(tmp_path, 
     @given(texts)
     def check(texts):
         documents = named(texts)
-        dropping = dedup(next(place), documents, step(**parameters))
-        marking = dedup(next(place), documents, step(mark=True, **parameters))
+        dropping = dedup(next(place), documents, step(**parameters), page=True)
+        marking = dedup(next(place), documents, step(mark=True, **parameters), page=True)
         assert marking.kept == list(documents) and not marking.reasons
         assert marking.twins(label) == dropping.twins(label)
         clusters = dropping.clusters(label)

@@ -358,12 +358,18 @@ def _marker(module: str) -> Path | None:
     folder = _folder(module)
     if folder is None:
         return None
+    return folder / f"warm-{_machine()}"
+
+
+@cache
+def _machine() -> str:
+    """12 digits for the processor, the kind of Python, and where this package is."""
     from llvmlite import binding
 
     # Numba also distinguishes code by the path of its source: another installation of this version compiles for itself.
     processor = f"{binding.get_host_cpu_name()}{binding.get_host_cpu_features().flatten()}"
     machine = f"{sys.implementation.cache_tag}{processor}{PACKAGE}"
-    return folder / f"warm-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
+    return hashlib.sha256(machine.encode()).hexdigest()[:12]
 
 
 def _warm_up(name: str) -> None:
