@@ -214,26 +214,30 @@ def test_only_a_worker_is_killed_and_the_run_goes_on(small, tmp_path):
 
 
 @IN_PROC
-@pytest.mark.parametrize(
-    ("sent", "status", "word"),
-    [
+def test_who_is_asked_to_end_says_one_line_and_the_run_continues(small, tmp_path):
+    """One run, three times: by Ctrl-C, by SIGTERM, and by a terminal that is closed."""
+
+    def written():
+        return sum(1 for kind in ("plans", "commits") for _ in tmp_path.glob(f"run/stages/*/{kind}/*"))
+
+    asked = [
         (signal.SIGINT, 130, "interrupted"),
         (signal.SIGTERM, 143, "terminated"),
-        pytest.param(signal.SIGHUP, 129, "terminated", id="the terminal is closed"),
-    ],
-)
-def test_who_is_asked_to_end_says_one_line_and_the_run_continues(small, tmp_path, sent, status, word):
-    run = start(tmp_path / "run", 2)
-    deadline = time.monotonic() + 60
-    while not (begun := list(tmp_path.glob("run/stages/*/plans/*"))) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert begun
-    os.killpg(run.pid, sent)  # as a terminal does: to the driver, the fork server and the workers
-    _, message = run.communicate()
-    assert run.returncode == status, message
-    assert f"{word}. What is committed is safe: run the same command again to continue." in message
-    assert "Traceback" not in message
-    assert workers_of(run.pid) == []
+        (signal.SIGHUP, 129, "terminated"),
+    ]
+    for sent, status, word in asked:
+        before = written()
+        run = start(tmp_path / "run", 2)
+        deadline = time.monotonic() + 60
+        while not (begun := written() > before) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert begun
+        os.killpg(run.pid, sent)  # as a terminal does: to the driver, the fork server and the workers
+        _, message = run.communicate()
+        assert run.returncode == status, message
+        assert f"{word}. What is committed is safe: run the same command again to continue." in message
+        assert "Traceback" not in message
+        assert workers_of(run.pid) == []
     run = start(tmp_path / "run", 2)
     _, message = run.communicate()
     assert run.returncode == 0, message
