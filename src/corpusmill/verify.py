@@ -170,6 +170,7 @@ def _other_tokenizer(shards: Shards, named: str | None) -> Iterator[str]:
     must be. Nothing is downloaded for it.
     """
     from corpusmill.models import tokenizer
+    from corpusmill.shards.writer import sample_ids
 
     if shards.index.sample_sha256 is None and named is None:
         return
@@ -179,13 +180,8 @@ def _other_tokenizer(shards: Shards, named: str | None) -> Iterator[str]:
         if named:
             raise
         return
-
-    def encode(text: str) -> list[int]:
-        ids: list[int] = loaded.encode(pa.array([text], pa.large_string()))[0].tolist()
-        return ids
-
     try:
-        shards.check_tokenizer(encode)
+        shards.check_ids(sample_ids(loaded))
     except ShardError as error:
         yield str(error)
 
@@ -312,7 +308,6 @@ def _llmc(folder: Path, names: list[str]) -> Found:
 
 def _parquet(folder: Path, names: list[str]) -> Found:
     """Every page can be read; of rows of tokens, their columns agree: see `_token_problems`."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     problems: list[str] = []

@@ -28,15 +28,16 @@ class OnDemand:
             return []
         if self.started is None:
             self.started = self.begin()
-            self._hand_on()
+            _hand_on(self.started, self.on_pulse)
             self.started.check(self.checks)
-        self._hand_on()
+        _hand_on(self.started, self.on_pulse)
         return self.started.run(task, units, on_commit, on_aside)
-
-    def _hand_on(self) -> None:
-        if isinstance(self.started, Pulsing):
-            self.started.on_pulse = self.on_pulse
 
     def close(self) -> None:
         if self.started is not None:
             self.started.close()
+
+
+def _hand_on(executor: Executor, on_pulse: OnPulse | None) -> None:
+    if isinstance(executor, Pulsing):
+        executor.on_pulse = on_pulse

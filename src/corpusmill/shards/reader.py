@@ -15,7 +15,7 @@ from corpusmill.shards.entries import problems as entries_problems
 from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.forgotten import read_forgotten
 from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans
-from corpusmill.shards.sample import ids_of
+from corpusmill.shards.sample import SampleIds, ids_of
 
 if TYPE_CHECKING:
     from corpusmill.shards.verify import Controls
@@ -221,7 +221,10 @@ class Shards:
 
     def check_tokenizer(self, tokenizer: Any) -> None:
         """Raises ShardError unless a tokenizer gives the ids that these shards were made with; see `sample.ids_of`."""
-        given = ids_of(tokenizer)
+        self.check_ids(ids_of(tokenizer))
+
+    def check_ids(self, given: SampleIds) -> None:
+        """The same of ids that a tokenizer gave."""
         index = self.index
         if index.sample_sha256 is None:
             raise ShardError(

@@ -105,10 +105,11 @@ _sampled: dict[tuple[object, ...], SampleIds] = {}
 
 def sample_ids(tokenizer: Tokenizer) -> SampleIds:
     """What the tokenizer gives for the texts of `shards.sample`, computed once per process."""
-    if tokenizer.asked not in _sampled:
+    key = tokenizer.asked, tokenizer.fingerprint
+    if key not in _sampled:
         ids, offsets = tokenizer.encode(pa.array(texts(), pa.large_string()))
-        _sampled[tokenizer.asked] = SampleIds.of(each.tolist() for each in np.split(ids, offsets[1:-1]))
-    return _sampled[tokenizer.asked]
+        _sampled[key] = SampleIds.of(each.tolist() for each in np.split(ids, offsets[1:-1]))
+    return _sampled[key]
 
 
 def make_index(
