@@ -18,7 +18,7 @@ from corpusmill import progress as displays
 from corpusmill.collection import refuse_to_drop
 from corpusmill.engine import preflight
 from corpusmill.engine.canaries import manifest
-from corpusmill.engine.carry_out import Progress, ProgressListener, carry_out
+from corpusmill.engine.carry_out import Progress, ProgressListener, carry_out, heard
 from corpusmill.engine.changes import changes, in_words, is_finished
 from corpusmill.engine.damage import Repaired, Repairs
 from corpusmill.engine.meter import BeatListener
@@ -135,7 +135,8 @@ def _run(
             plan.identities  # noqa: B018
             prepare()
         try:
-            executor.check(plan.checks)
+            with heard(executor, listener):
+                executor.check(plan.checks)
         except CorpusmillError:
             # Says all that is wrong, with the lines of the recipe.
             preflight.ready(recipe, run_folder, thorough=True, sends=False)

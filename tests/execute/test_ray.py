@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -151,6 +152,17 @@ def test_units_that_no_node_can_run_wait_for_one_that_can(connection, tmp_path, 
         run = mill.run(path, folder=tmp_path / "run", executor=executor, listener=Lines(shown))
     connection.remove(*nodes)
     assert run.waterfall.documents_out == 40
+
+
+def test_a_cluster_without_a_processor_is_named_and_waited_for(tmp_path, given):
+    given({})
+    script = Path(__file__).parent / "without_nodes.py"
+    environment = {**os.environ, "PYTHONPATH": str(script.parent.parent)}
+    command = [sys.executable, str(script), str(recipe(tmp_path, ["clean/normalize"])), str(tmp_path / "run")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("no unit can run: the cluster has no node with a processor. Waiting for one") == 1
+    assert "40 documents" in done.stdout
 
 
 def test_a_cluster_that_changes_while_it_works(connection, tmp_path):

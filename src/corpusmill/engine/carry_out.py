@@ -114,7 +114,7 @@ def carry_out(
         progress = Progress()
         meter = Meter(plan, listener.beat) if isinstance(listener, BeatListener) else None
         try:
-            with _pulses(executor, meter, listener):
+            with heard(executor, listener, meter) if meter else contextlib.nullcontext():
                 _go_through(run, plan, executor, listener, meter, progress, repairs, workers, clock or Clock())
         except Repaired:
             continue
@@ -122,23 +122,22 @@ def carry_out(
 
 
 @contextlib.contextmanager
-def _pulses(executor: Executor, meter: Meter | None, listener: ProgressListener) -> Iterator[None]:
-    """Meanwhile the meter hears what workers do, if anyone watches and the executor can say it."""
-    if meter is None or not isinstance(executor, Pulsing):
+def heard(executor: Executor, listener: ProgressListener, meter: Meter | None = None) -> Iterator[None]:
+    """Meanwhile the listener is told what units wait for, and the meter what workers do, if the executor says it."""
+    if not isinstance(executor, Pulsing):
         yield
         return
     missing = ""
 
-    def heard(pulse: Pulse) -> None:
+    def hear(pulse: Pulse) -> None:
         nonlocal missing
         if pulse.waits_for and pulse.waits_for != missing:
-            listener.note(
-                f"no unit can run: the cluster has no {pulse.waits_for}. Waiting for one; Ctrl-C ends the run"
-            )
+            listener.note(f"no unit can run: the cluster has no {pulse.waits_for}. Waiting for one; Ctrl-C ends this")
         missing = pulse.waits_for
-        meter.pulse(pulse)
+        if meter is not None:
+            meter.pulse(pulse)
 
-    executor.on_pulse = heard
+    executor.on_pulse = hear
     try:
         yield
     finally:
