@@ -47,7 +47,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder
 from corpusmill.runs import preloaded, warm_kernels
 from corpusmill.schema import COUNTED
-from corpusmill.steps.dedup._near import SKETCH_HASH
+from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Planned, Stage

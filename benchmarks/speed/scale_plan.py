@@ -66,6 +66,8 @@ write: [shards, jsonl]
 """
 FILES = {  # stage, without numbers and labels -> its outputs
     "pass": ("docs", "signals", "dropped", "dead", "ids", "keys-exact", "keys-minhash", "keys-sources"),
+    "shared": ("sharing", "asked"),
+    "sketches": ("sketches",),
     "group": ("duplicates", "pairs"),
     "names": ("decided",),
     "links": ("members",),

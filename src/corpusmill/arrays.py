@@ -6,16 +6,17 @@ import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"CMARRAY1"
-CAN_ADVISE = hasattr(mmap.mmap, "madvise")  # not on Windows
+CAN_READ = hasattr(os, "pread")  # not on Windows
+CAN_ADVISE = hasattr(os, "posix_fadvise")  # not on macOS
 JOINED = 4  # pages between two that are wanted, which are read with them in one request
 HEAD = 4096  # bytes before the first array of a file that is written in parts
 
@@ -71,23 +72,10 @@ def memory() -> int:
 
 
 class Arrays(Mapping[str, NDArray[Any]]):
-    """The arrays of a file, by name.
+    """The arrays of a file, by name. Rows can be asked for before they are read: here it is without effect."""
 
-    begins   of each array that is not empty, the bytes before it in the file
-    mapped   what they are mapped by; None where rows need not be asked for
-    opened   the same file, of which few rows are read; closed with this
-    """
-
-    def __init__(
-        self,
-        arrays: dict[str, NDArray[Any]],
-        begins: dict[str, int],
-        mapped: mmap.mmap | None,
-        opened: int | None = None,
-    ) -> None:
-        self.arrays, self.begins, self.mapped, self.opened = arrays, begins, mapped, opened
-        if opened is not None:
-            finalize(self, os.close, opened)
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.arrays = arrays
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]
@@ -97,9 +85,6 @@ class Arrays(Mapping[str, NDArray[Any]]):
 
     def __len__(self) -> int:
         return len(self.arrays)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.arrays
 
     def rows(self, name: str) -> int:
         """How many rows an array has."""
@@ -111,13 +96,7 @@ class Arrays(Mapping[str, NDArray[Any]]):
 
     def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Some rows of an array."""
-        array = self[name]
-        if self.opened is None or len(rows) * mmap.PAGESIZE >= array.nbytes:
-            return array[rows]
-        # Of fewer rows than pages each page would be mapped for one, and with it those around it that are in memory.
-        begin, size = self.begins[name], array.strides[0]
-        read = bytearray().join([os.pread(self.opened, size, at) for at in (begin + rows * size).tolist()])
-        return np.frombuffer(read, array.dtype).reshape(len(rows), *array.shape[1:])
+        return self[name][rows]
 
     def with_rows(self, name: str, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
         """An array of which no rows but [starts[i], stops[i]) are read."""
@@ -125,22 +104,91 @@ class Arrays(Mapping[str, NDArray[Any]]):
 
     def will_read(self, name: str, start: int, stop: int) -> None:
         """Have the system read rows [start, stop) of an array, while the caller goes on."""
-        if self.mapped is not None and start < stop:
-            begin, row = self.begins[name], self[name].strides[0]
-            first = (begin + start * row) // mmap.PAGESIZE * mmap.PAGESIZE
-            self.mapped.madvise(mmap.MADV_WILLNEED, first, begin + stop * row - first)
 
     def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
         """The same of some rows, which rise."""
-        if self.mapped is None or not len(rows):
+
+
+class ReadArrays(Arrays):
+    """Arrays of a file of which some rows are read: each by itself, as the system reads no others around it. What is
+    asked for as a whole is mapped.
+
+    A page that is mapped for a row costs a fault, and with it those around it are mapped that are in memory: of few
+    rows from each of thousands of files it is most of the time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = os.open(path, os.O_RDONLY)
+        finalize(self, os.close, self.file)
+        if CAN_ADVISE:
+            os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_RANDOM)
+        head = os.pread(self.file, HEAD, 0)
+        size = size_of_head(head, str(path))
+        while len(head) < size and (more := os.pread(self.file, size - len(head), len(head))):
+            head += more
+        self.head = head[:size]
+        self.described = described(self.head)
+
+    @cached_property
+    def arrays(self) -> dict[str, NDArray[Any]]:  # type: ignore[override]
+        mapped = mmap.mmap(self.file, 0, access=mmap.ACCESS_READ)
+        if hasattr(mmap, "MADV_RANDOM"):
+            mapped.madvise(mmap.MADV_RANDOM)
+        return arrays_in(mapped, self.head)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.described)
+
+    def __len__(self) -> int:
+        return len(self.described)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.described
+
+    def rows(self, name: str) -> int:
+        return self.described[name].shape[0]
+
+    def part(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        array = self.described[name]
+        stop = min(stop, array.shape[0])
+        read = self._read(array.begin + start * array.row, (stop - start) * array.row)
+        return np.frombuffer(read, array.dtype).reshape(stop - start, *array.shape[1:])
+
+    def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        array = self.described[name]
+        if len(rows) * mmap.PAGESIZE >= array.shape[0] * array.row:  # as many rows as pages
+            return self.part(name, 0, array.shape[0])[rows]
+        read = bytearray().join(
+            [os.pread(self.file, array.row, at) for at in (array.begin + rows * array.row).tolist()]
+        )
+        return np.frombuffer(read, array.dtype).reshape(len(rows), *array.shape[1:])
+
+    def _read(self, begin: int, size: int) -> bytes | bytearray:
+        read: bytes | bytearray = os.pread(self.file, size, begin)
+        while len(read) < size:  # a call returns 2 GB at most
+            more = os.pread(self.file, size - len(read), begin + len(read))
+            if not more:
+                raise ValueError(f"a file of arrays ends before byte {begin + size}")
+            read = bytearray(read) + more
+        return read
+
+    def will_read(self, name: str, start: int, stop: int) -> None:
+        if CAN_ADVISE and start < stop:
+            array = self.described[name]
+            begin, size = array.begin + start * array.row, (stop - start) * array.row
+            os.posix_fadvise(self.file, begin, size, os.POSIX_FADV_WILLNEED)
+
+    def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
+        if not CAN_ADVISE or not len(rows):
             return
-        begin, size = self.begins[name], self[name].strides[0]
-        first = (begin + rows * size) // mmap.PAGESIZE
-        last = (begin + rows * size + (size - 1)) // mmap.PAGESIZE
+        array = self.described[name]
+        first = (array.begin + rows * array.row) // mmap.PAGESIZE
+        last = (array.begin + rows * array.row + (array.row - 1)) // mmap.PAGESIZE
         cuts = np.flatnonzero(first[1:] > last[:-1] + JOINED)
         firsts, lasts = [int(first[0]), *first[cuts + 1].tolist()], [*last[cuts].tolist(), int(last[-1])]
         for page, end in zip(firsts, lasts):
-            self.mapped.madvise(mmap.MADV_WILLNEED, page * mmap.PAGESIZE, (end + 1 - page) * mmap.PAGESIZE)
+            size = (end + 1 - page) * mmap.PAGESIZE
+            os.posix_fadvise(self.file, page * mmap.PAGESIZE, size, os.POSIX_FADV_WILLNEED)
 
 
 def map_arrays(path: Path, scattered: bool = False) -> Arrays:
@@ -149,18 +197,15 @@ def map_arrays(path: Path, scattered: bool = False) -> Arrays:
     scattered   few of the rows are read, and are asked for before: the system reads no pages around them. Many systems
                 read megabytes around each: of a corpus larger than memory, all of it for each unit
     """
+    if scattered and CAN_READ:
+        return ReadArrays(path)
     with path.open("rb", buffering=0) as file:
         head = file.read(HEAD)
         size = size_of_head(head, str(path))
         while len(head) < size and (more := file.read(size - len(head))):
             head += more
         # One map for all: a stage opens every file once a unit, and np.memmap would open it once an array.
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        arrays, begins = arrays_in(mapped, head[:size])
-        if not (scattered and CAN_ADVISE):
-            return Arrays(arrays, begins, None)
-        mapped.madvise(mmap.MADV_RANDOM)
-        return Arrays(arrays, begins, mapped, os.dup(file.fileno()))
+        return Arrays(arrays_in(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), head[:size]))
 
 
 def size_of_head(start: bytes, name: str) -> int:
@@ -170,22 +215,30 @@ def size_of_head(start: bytes, name: str) -> int:
     return 16 + int.from_bytes(start[8:16], "little")
 
 
-def arrays_in(mapped: mmap.mmap, head: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
-    """The arrays of a file; and where they begin in it, of those that are not empty."""
-    arrays, begins = {}, {}
-    for name, dtype, shape, count, offset in _described(head[16:]):
-        if count:
-            begins[name] = len(head) + offset
-            arrays[name] = np.frombuffer(mapped, dtype, count, len(head) + offset).reshape(shape)
-        else:
-            arrays[name] = np.empty(shape, dtype)
-    return arrays, begins
+class Described(NamedTuple):
+    """An array of a file: its type, its shape, the byte at which it begins, and the bytes of a row."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int
+    row: int
 
 
-@lru_cache(maxsize=256)
-def _described(header: bytes) -> list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]]:
-    """Of each array its name, type, shape, how many elements it has, and where it begins."""
-    return [
-        (name, np.dtype(entry["dtype"]), tuple(entry["shape"]), math.prod(entry["shape"]), entry["offset"])
-        for name, entry in json.loads(header).items()
-    ]
+def arrays_in(mapped: mmap.mmap, head: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a file."""
+    return {
+        name: np.frombuffer(mapped, array.dtype, math.prod(array.shape), array.begin).reshape(array.shape)
+        if math.prod(array.shape)
+        else np.empty(array.shape, array.dtype)
+        for name, array in described(head).items()
+    }
+
+
+@lru_cache(maxsize=2048)
+def described(head: bytes) -> dict[str, Described]:
+    """What a file says of its arrays in the bytes before them."""
+    found = {}
+    for name, entry in json.loads(head[16:]).items():
+        dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
+        found[name] = Described(dtype, shape, len(head) + entry["offset"], dtype.itemsize * math.prod(shape[1:]))
+    return found

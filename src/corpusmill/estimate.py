@@ -229,7 +229,8 @@ def estimate(
     all_documents = _in_range(sum(source.documents for source in sources), documents_of, part, growth.kept)
     all_tokens = _in_range(sum(source.tokens for source in sources), tokens_of, part, growth.text)
     groups_of = shuffles(whole, units, round(flow.documents_in / part))
-    grouping = {f"{shuffle.step}-group": shuffle.units for shuffle in groups_of}
+    grouping = {f"{shuffle.step}-{part_of}": shuffle.units for shuffle in groups_of for part_of in ("shared", "group")}
+    grouping |= {f"{shuffle.step}-sketches": shuffle.sketches for shuffle in groups_of}
     costs = []
     for stage in plan.stages:
         found, grows = results[stage.name], growth.of(stage.name)
@@ -295,7 +296,9 @@ def _growth(files: Upstream, plan: Plan, part: float, pieces: Sequence[Piece]) -
     for stage in plan.stages:
         work = stage.work
         if isinstance(work, Pass) and any("duplicate_of" in judge.step.verdict.names for judge in work.judged):
-            about |= {f"{judge.label}-{part_of}" for judge in work.judged for part_of in ("shingles", "verdicts")}
+            about |= {
+                f"{judge.label}-{part_of}" for judge in work.judged for part_of in ("sketches", "shingles", "verdicts")
+            }
             after.add(stage.name)
             seen = copies(files, work.before, work.judged, pieces)
             if not seen.documents:

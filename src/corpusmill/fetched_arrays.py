@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.arrays import Arrays, arrays_in, size_of_head
+from corpusmill.arrays import Arrays, arrays_in, described, size_of_head
 from corpusmill.node_cache import Blocks
 
 FIRST = 1 << 16  # bytes of a file, its first, that are fetched at once: they say where its arrays and partitions are
@@ -17,7 +17,9 @@ class FetchedArrays(Arrays):
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
         size = size_of_head(self._first(min(FIRST, blocks.size)), blocks.name)
-        super().__init__(*arrays_in(blocks.mapped, self._first(size)), None)
+        head = self._first(size)
+        super().__init__(arrays_in(blocks.mapped, head))
+        self.described = described(head)
 
     def _first(self, size: int) -> bytes:
         """The first bytes of the file."""
@@ -36,7 +38,7 @@ class FetchedArrays(Arrays):
     def with_rows(self, name: str, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[Any]:
         array = self.arrays[name]
         if len(array):
-            begin, row = self.begins[name], array.strides[0]
+            *_, begin, row = self.described[name]
             self.blocks.fetch(begin + starts * row, begin + stops * row)
         return array
 

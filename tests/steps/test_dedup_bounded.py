@@ -9,7 +9,7 @@ import pytest
 
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import corpus, verdict_tables
-from corpusmill.steps.dedup import _compare, _decisions, _duplicates, _emptied, _links
+from corpusmill.steps.dedup import _compare, _decisions, _duplicates, _emptied, _links, _sketches
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.top import Top
@@ -54,6 +54,31 @@ def test_small_blocks_give_the_same_bytes(tmp_path, monkeypatch):
     large, small = found
     assert small == large
     assert len(large[1]) > 20
+
+
+@pytest.mark.parametrize("keep", ["first", "longest"])
+def test_sketches_that_are_read_once_for_all_units_give_the_same_groups(tmp_path, monkeypatch, keep):
+    step = Minhash(ngram=1, bands=6, rows=2, threshold=0.5, keep=keep, against=str(tmp_path / "earlier" / "run"))
+    dedup(tmp_path / "earlier", made(10), Minhash(ngram=1, bands=6, rows=2, threshold=0.5, keep=keep))
+    monkeypatch.setattr(corpus, "SLICE", 0)
+    monkeypatch.setattr(corpus, "RECORDS", 20)
+    monkeypatch.setattr(_sketches, "SKETCHES", 3)
+    monkeypatch.setattr(corpus, "SKETCHED", 25)
+
+    def groups(name: str) -> tuple[list[bytes], dict[str, int], dict[str, tuple[str, float]]]:
+        run = dedup(tmp_path / name, made(60), step, cuts=[20, 40], unit=400)
+        results = RunFiles(run.folder).stages["minhash-group"]
+        assert len(results) > 3
+        files = [(run.folder / path).read_bytes() for path in results["pairs"].paths.to_pylist()]
+        return files, results.facts, run.twins("minhash")
+
+    one_by_one = groups("one-by-one")
+    monkeypatch.setattr(_sketches, "MANY", 1)
+    once = groups("once")
+    stages = RunFiles(tmp_path / "once" / "run").stages
+    assert len(stages["minhash-sketches"]) == 4  # of four files of keys with 70 documents, one earlier
+    assert max(stages["minhash-shared"].numbers("parts")) > 3
+    assert once == one_by_one and len(once[2]) > 20
 
 
 @pytest.mark.parametrize("keep", ["first", "longest"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, count, groupby
+from itertools import combinations, count, groupby, product
 from random import Random
 from typing import Any
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import unit_io
 from corpusmill.report.run_files import RunFiles
-from corpusmill.steps.dedup import _decisions, _near
+from corpusmill.steps.dedup import _decisions, _near, _sketches
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import Found, dedup, folders, grams, jaccard, named, some
 
@@ -105,17 +105,18 @@ def small(monkeypatch):
     monkeypatch.setattr(_near, "FULL", 1)
     monkeypatch.setattr(_decisions, "BLOCK", 256)  # the first ones are smaller
     monkeypatch.setattr(_decisions, "MOST", 255)
-    monkeypatch.setattr(_near, "SKETCHES", 7)
+    monkeypatch.setattr(_sketches, "SKETCHES", 7)
     monkeypatch.setattr(unit_io, "CACHED", 0.0)  # no file is kept in memory
 
 
 @pytest.mark.usefixtures("small")
-def test_decisions_are_those_of_the_specification(tmp_path):
+def test_decisions_are_those_of_the_specification(tmp_path, monkeypatch):
     place = folders(tmp_path)
 
     @some
-    @given(st.one_of(corpora, chains()), st.sets(st.integers(1, 20), max_size=3))
-    def check(texts, cuts):
+    @given(st.one_of(corpora, chains()), st.sets(st.integers(1, 20), max_size=3), st.booleans())
+    def check(texts, cuts, many):
+        monkeypatch.setattr(_sketches, "MANY", 1 if many else 1 << 20)
         documents = named(texts)
         cuts = sorted(cut for cut in cuts if cut < len(documents))
         found = dedup(next(place), documents, STEP, cuts=cuts, unit=300, partition_bytes=500)
@@ -203,13 +204,14 @@ def test_keys_of_earlier_versions_give_the_same(tmp_path, monkeypatch):
 
     before = run()
     assert before
-    for share in (1, 2):
+    for share, many in product((1, 2), (1, 1 << 20)):
+        monkeypatch.setattr(_sketches, "MANY", many)
         calls = count()
 
         def as_it_was(self, documents, signals, calls=calls, share=share):
             keys = whole(self, documents, signals)
             if next(calls) % share == 0:
-                others = {name: array for name, array in keys.arrays.items() if name != _near.SKETCH_HASH}
+                others = {name: array for name, array in keys.arrays.items() if name != _sketches.SKETCH_HASH}
                 others["sketch"] = others["sketch"] + 256 * np.arange(6, dtype=np.uint16)
                 return replace(keys, arrays=others)
             return keys

@@ -14,7 +14,7 @@ from pathlib import Path
 from corpusmill.engine.passes import Pass
 from corpusmill.engine.plan import Plan
 from corpusmill.errors import InputError
-from corpusmill.steps.corpus import grouped
+from corpusmill.steps.corpus import SKETCHED, grouped
 
 SLICES = 100_000_000  # of a plan, at most: 80 USD for two requests each, and days of them on one machine
 RANGE = 8 << 20  # bytes of an input or output file to a request
@@ -25,18 +25,20 @@ ITEMS = ("put", "get", "storage", "core")
 class Shuffle:
     """What a corpus step brings together.
 
-    files    of keys: one a unit of the pass before
-    units    that group keys
-    slices   one of each file for each of these units
+    files      of keys: one a unit of the pass before
+    units      that group keys
+    sketches   files of sketches that were asked for: none of few documents, which are read where they are
+    slices     one of each file for each of these units
     """
 
     step: str
     files: int
     units: int
+    sketches: int = 0
 
     @property
     def slices(self) -> int:
-        return self.files * self.units
+        return (self.files + self.sketches) * self.units
 
 
 def shuffles(plan: Plan, units: int, documents: int) -> list[Shuffle]:
@@ -50,7 +52,9 @@ def shuffles(plan: Plan, units: int, documents: int) -> list[Shuffle]:
             shape = getattr(request.step, "shape", (1,))
             each = documents // request.partitions_per_band + 1
             parts = request.partitions_per_band * shape[0]
-            found.append(Shuffle(request.label, units, -(-parts // max(1, min(grouped(units) // each, parts)))))
+            sketches = -(-documents // SKETCHED) if f"{request.label}-sketches" in groups else 0
+            together = max(1, min(grouped(units) // each, parts))
+            found.append(Shuffle(request.label, units, -(-parts // together), sketches))
     return found
 
 

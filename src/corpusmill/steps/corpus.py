@@ -29,6 +29,7 @@ T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
 RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
 SLICE = 1 << 13  # keys of a file that are worth opening it
+SKETCHED = 1 << 19  # documents whose sketches a unit reads that collects those that are asked for
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
@@ -224,29 +225,39 @@ def partitions(
     columns   arrays by document, given by record as the payload is; 0 where a file has none
     """
     names = (*payload, *columns)
-    found: list[Partition] = []
-    counts: list[NDArray[np.int64]] = []
+    found: list[list[NDArray[Any]]] = [[np.empty(0, np.uint64)], [np.empty(0, np.int64)], *([] for _ in names)]
+    counts = [np.zeros(inputs.stop - inputs.first, np.int64)]
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
     opened = (partial(_with_slices, inputs, files, io, path, payload, columns) for path in files.keys)
-    for number, arrays in enumerate(_ahead(opened, io, files)):
+    for number, arrays in enumerate(ahead(opened, io, files)):
         io.heart.at(number, len(files.keys))
         piece, each = _piece(inputs, files, number, arrays, _dropped_rows(files, number, io), payload, columns)
-        found.append(piece)
+        for pieces, values in zip(found, (piece.keys, piece.documents, *(piece.payload[name] for name in names))):
+            pieces.append(values)
         counts.append(each)
-    keys = np.concatenate([np.empty(0, np.uint64), *(part.keys for part in found)])
-    documents = np.concatenate([np.empty(0, np.int64), *(part.documents for part in found)])
-    carried = {name: np.concatenate([part.payload[name] for part in found]) if found else np.empty(0) for name in names}
-    del found
-    count = inputs.stop - inputs.first
-    if count == 1:
-        yield Partition(keys, documents, carried)
-        return
-    where = np.repeat(np.tile(np.arange(count), len(counts)), np.concatenate([np.empty(0, np.int64), *counts]))
-    ends = np.cumsum(np.bincount(where, minlength=count)).tolist()
-    order = np.argsort(where.astype(np.uint16 if count < 1 << 16 else np.int64), kind="stable")
+    keys, documents, *carried = (_by_partition(pieces, counts) for pieces in found)
+    ends = np.cumsum(np.sum(counts, axis=0)).tolist()
     for start, end in zip([0, *ends], ends):
-        rows = order[start:end]
-        yield Partition(keys[rows], documents[rows], {name: values[rows] for name, values in carried.items()})
+        here = slice(start, end)
+        yield Partition(keys[here], documents[here], {name: values[here] for name, values in zip(names, carried)})
+
+
+def _by_partition(pieces: list[NDArray[Any]], counts: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
+    """The records of files, each of which has one partition after the other, as those of one file; `pieces` is emptied.
+
+    counts   of each of the last files, (partitions,): how many are in each
+    """
+    whole = np.empty(sum(map(len, pieces)), np.result_type(*pieces) if pieces else np.float64)
+    ends = np.cumsum(np.sum(counts, axis=0))
+    at = np.append(0, ends[:-1])
+    pieces.reverse()
+    for each in counts[len(counts) - len(pieces) :]:
+        piece = pieces.pop()
+        stops = np.cumsum(each)
+        for place, start, stop in zip(at.tolist(), (stops - each).tolist(), stops.tolist()):
+            whole[place : place + stop - start] = piece[start:stop]
+        at += each
+    return whole
 
 
 def _with_slices(
@@ -259,7 +270,7 @@ def _with_slices(
 ) -> Arrays:
     """A file, of which the records of some partitions are being read, and whole columns."""
     arrays = io.arrays(path, files.scattered)
-    held = int(arrays["partitions"][0])
+    held = int(arrays.part("partitions", 0, 1)[0])
     first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
     begin, end = arrays.part("offsets", first, stop + 1)[[0, -1]].tolist()
     for name in ("keys", "row", *payload):
@@ -270,7 +281,7 @@ def _with_slices(
     return arrays
 
 
-def _ahead(opened: Iterator[Callable[[], T]], io: UnitIO, files: KeyFiles) -> Iterator[T]:
+def ahead(opened: Iterator[Callable[[], T]], io: UnitIO, files: KeyFiles) -> Iterator[T]:
     """What these return, of which the next AHEAD have begun already: on this machine by what they ask its system for,
     in an object store by a thread for each."""
     if io.run.is_local or not files.scattered:
@@ -333,7 +344,7 @@ def _piece(
 ) -> tuple[Partition, NDArray[np.int64]]:
     """The records of some partitions in one file, one partition after the other, without those of dropped rows; and how
     many each has."""
-    if int(arrays["partitions"][0]) == files.partitions:
+    if int(arrays.part("partitions", 0, 1)[0]) == files.partitions:
         ends = arrays.part("offsets", inputs.first, inputs.stop + 1).astype(np.int64)
         start, stop = ends[[0, -1]].tolist()
         ends -= start
@@ -362,7 +373,7 @@ def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDAr
     A file may have its bands cut into more or fewer partitions than are asked for.
     """
     band, part = divmod(partition, partitions)
-    held = int(arrays["partitions"][0])
+    held = int(arrays.part("partitions", 0, 1)[0])
     offsets = arrays["offsets"]
     if held >= partitions:
         ratio = held // partitions
@@ -395,7 +406,7 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
         arrays.will_need(name, own)
         return arrays, own, first, stop
 
-    for arrays, own, first, stop in _ahead((partial(begun, *each) for each in wanted), io, files):
+    for arrays, own, first, stop in ahead((partial(begun, *each) for each in wanted), io, files):
         rows[first:stop] = arrays.take(name, own)
     return rows
 

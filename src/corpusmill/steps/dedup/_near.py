@@ -1,6 +1,7 @@
 """The stages of near deduplication: group the keys, verify the candidate pairs, decide.
 
-    group     a unit is a few partitions: who shares a key, compared by sketch with the leaders of the bucket
+    group     a unit is a few partitions: who shares a key, compared by sketch with the leaders of the bucket. Of many
+              documents two stages come before, see _sketches.py, so that no sketch is read by itself
     links     one unit: the clusters of candidates, divided among the units that decide
     shingles  a unit is a file of documents: the n-gram hashes of its candidates, and of no other document
     routes    a unit is some files of groups: their pairs by the unit that decides on them
@@ -11,9 +12,10 @@
 Only keys, sketches and the hashes of candidates are read; the text of candidates alone is read once, by `shingles`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,35 +27,40 @@ from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import (
     DocumentFile,
     KeyFiles,
-    Partition,
     PartitionRange,
     after,
     against_stages,
-    by_document,
     digest,
     documents_content,
     id_bytes,
     key_files,
     keys_content,
     partition_ranges,
-    partitions,
     preference,
 )
 from corpusmill.steps.dedup._decide import Clusters, MinhashDecide, outputs
 from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage
 from corpusmill.steps.dedup._emptied import NearVerdicts, emptied_stage
 from corpusmill.steps.dedup._links import links_stage, routes_stage
+from corpusmill.steps.dedup._sketches import (
+    Sharers,
+    Sharing,
+    are_many,
+    collected,
+    sharers,
+    sharing_keys,
+    sketch_stages,
+    sketches_of,
+)
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
-from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, distinct, no_leaders, pairs_of, shared
+from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, distinct, no_leaders, pairs_of
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import equal_bytes
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Resources, Stage
 
-SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
-SKETCHES = 1 << 17  # records of a partition whose sketches are in memory at a time
 FULL = 64  # documents of a bucket, its first, that are compared with all leaders that they meet, kept or not
 
 
@@ -75,6 +82,7 @@ def near_stages(
         f"{keys.label}-{name}" for name in ("group", "links", "shingles", "routes", "decide")
     )
     groups = MinhashGroups(keys, *surely(threshold, bands * rows))
+    many = are_many(keys)
 
     def by_documents(upstream: Upstream) -> list[Planned]:
         digests = upstream.arrays(upstream.results(links)["candidates"].path(0))["digests"]
@@ -97,7 +105,8 @@ def near_stages(
     verdicts = (DuplicateVerdicts if mark else NearVerdicts)(keys, decide, "near_copy", mark)
     return [
         *against_stages(keys),
-        Stage(group, groups, after(keys), partition_ranges(keys, bands)),
+        *(sketch_stages(keys, bands) if many else []),
+        Stage(group, groups, *(sharers(keys) if many else (after(keys), partition_ranges(keys, bands)))),
         links_stage(keys, group),
         Stage(shingles, MinhashShingles(keys, shinglings), after(keys, links), by_documents),
         routes_stage(keys, group, links),
@@ -135,14 +144,14 @@ class MinhashGroups:
     low: float
     high: float
 
-    def run(self, inputs: PartitionRange, io: UnitIO) -> None:
+    def run(self, inputs: PartitionRange | Sharers, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        met = [_met(part) for part in partitions(inputs, files, io, columns=(SKETCH_HASH,))]
-        first = np.cumsum([0, *(buckets for *_, buckets in met)])
-        bucket = np.concatenate([bucket + base for (_, bucket, *_), base in zip(met, first.astype(np.int32))])
-        documents, hashes = (np.concatenate([some[i] for some in met]) for i in (0, 2))
-        del met
-        pairs, document, bucket, mask, table = self.group(documents, bucket, hashes, int(first[-1]), files, io)
+        if isinstance(inputs, Sharers):
+            sharing, sketches = collected(self.keys, inputs, files, io)
+        else:
+            sharing, asked = sharing_keys(inputs, files, io)
+            sketches = sketches_of(asked, files, io)
+        pairs, document, bucket, mask, table = self.group(sharing, sketches, files, io)
         pairs = distinct_rows(pairs)
         known = sort_distinct(document.copy())
         order = np.argsort(preference(io, files, known)[np.searchsorted(known, document)], kind="stable")
@@ -160,21 +169,9 @@ class MinhashGroups:
             documents=documents,
         )
 
-    def group(
-        self,
-        documents: NDArray[np.int64],
-        bucket: NDArray[np.int32],
-        hashes: NDArray[Any],
-        buckets: int,
-        files: KeyFiles,
-        io: UnitIO,
-    ) -> "Group":
-        known = sort_distinct(documents.copy())
-        preferred = preference(io, files, known)[np.searchsorted(known, documents)]
-        order = np.lexsort((preferred, bucket))
-        documents, bucket, hashes = documents[order], bucket[order], hashes[order]
-        del known, preferred, order
-        leads, mask, rank = self.compare(bucket, documents, hashes, files, io)
+    def group(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint8]], files: KeyFiles, io: UnitIO) -> "Group":
+        documents, bucket, buckets = sharing.documents, sharing.bucket, sharing.buckets
+        leads, mask, rank = self.compare(sharing, sketches, io)
         mask[documents < files.own] = 0  # what earlier runs kept is settled
         # The leaders of all buckets, one after the other, and where those of each begin.
         leaders = documents[leads]
@@ -192,45 +189,25 @@ class MinhashGroups:
             table[has, k] = leaders[held[large[has]] + k]
         return Group(pairs, documents[later], row, mask[later], table)
 
-    def compare(
-        self,
-        bucket: NDArray[np.int32],
-        documents: NDArray[np.int64],
-        hashes: NDArray[Any],
-        files: KeyFiles,
-        io: UnitIO,
-    ) -> tuple[NDArray[np.bool_], NDArray[np.uint16], NDArray[np.int32]]:
-        """What became of each record, as of `buckets.candidates`, with the sketches of SKETCHES of them in memory.
+    def compare(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint8]], io: UnitIO) -> Met:
+        """What became of each record, as of `buckets.candidates`, with the sketches of one part in memory.
 
-        Of equal sketches one is read, and none for a bucket in which all are equal: any other says the same of it.
+        sketches   of each part, (asked, lanes)
         """
-        if hashes.dtype != np.uint64:  # there are files of earlier versions, without
-            hashes = documents.astype(np.uint64)
-        mixed = np.zeros(int(bucket[-1]) + 1 if len(bucket) else 0, bool)
-        mixed[bucket[1:][(bucket[1:] == bucket[:-1]) & (hashes[1:] != hashes[:-1])]] = True
-        asks = np.flatnonzero(mixed[bucket])
-        starts = [0, *asks[SKETCHES::SKETCHES].tolist()]
         parts: list[Met] = []
         state: Leaders | None = None
-        for start, stop in zip(starts, [*starts[1:], len(bucket)]):
+        for (start, stop), read in zip(pairwise(sharing.starts.tolist()), sketches):
             part = slice(start, stop)
-            asked = np.flatnonzero(mixed[bucket[part]])
-            _, first, which = np.unique(hashes[part][asked], return_index=True, return_inverse=True)
-            named = documents[part][asked[first]]
-            order = np.argsort(named)
-            # Files of earlier versions have two bytes a lane, of which this is the lower one.
-            read = by_document(io, files, named[order], "sketch").astype(np.uint8, copy=False)
-            sketches = np.concatenate([read, np.zeros((1, read.shape[1]), read.dtype)])
-            rows = np.full(len(bucket[part]), len(read))
-            rows[asked] = np.argsort(order)[which]
-            state = state or no_leaders(sketches.shape[1])
-            parts.append(candidates(bucket[part], documents[part], rows, sketches, self.low, self.high, state))
+            bucket, documents = sharing.bucket[part], sharing.documents[part]
+            # One more, for records of which none is asked for.
+            one_more = np.concatenate([read, np.zeros((1, read.shape[1]), np.uint8)])
+            rows = np.where(sharing.sketch[part] < 0, len(read), sharing.sketch[part]).astype(np.int64)
+            state = state or no_leaders(read.shape[1])
+            parts.append(candidates(bucket, documents, rows, one_more, self.low, self.high, state))
         compared, not_compared = (0, 0) if state is None else state.counts.tolist()
         add(io.facts, "sketches_compared", count=compared)
         add(io.facts, "not_compared", count=not_compared)
-        none = Met(np.empty(0, bool), np.empty(0, np.uint16), np.empty(0, np.int32))
-        leads, mask, rank = (np.concatenate(columns) for columns in zip(none, *parts))
-        return leads, mask, rank
+        return Met(*(np.concatenate(columns) for columns in zip(*parts)))
 
 
 def linked(
@@ -250,13 +227,6 @@ def linked(
         rows = np.flatnonzero(mask >> k & 1)
         join(parent, meeting[rows], leaders[bucket[rows], k])
     return {"roots": documents[roots(parent)], "weights": np.bincount(other, minlength=len(documents)).astype(np.int32)}
-
-
-def _met(part: Partition) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], int]:
-    """Documents that share a key, the bucket of each, the hash of its sketch; and how many buckets there are."""
-    bucket, buckets = shared(part.keys)
-    met = np.flatnonzero(bucket >= 0)
-    return part.documents[met], bucket[met], part.payload[SKETCH_HASH][met], buckets
 
 
 class Group(NamedTuple):

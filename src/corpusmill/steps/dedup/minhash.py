@@ -12,7 +12,8 @@ from corpusmill.keys import NEAR_DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._emptied import site_array
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
-from corpusmill.steps.dedup._near import SKETCH_HASH, near_stages
+from corpusmill.steps.dedup._near import near_stages
+from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import band_keys, sketch, sketch_hashes
 from corpusmill.text.unicode import Gaps

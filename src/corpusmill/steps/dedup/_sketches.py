@@ -1,0 +1,261 @@
+"""Who shares a key, and the sketches that are compared then.
+
+A pair of near-duplicates shares the keys of many bands, and its sketches are compared in each of them: where all
+sketches together are more than memory, a unit that reads them one by one reads from all over a disk, or makes a request
+of an object store for each. So of many documents (`are_many`) two stages come before the groups:
+
+    shared     a unit is a few partitions: who shares a key, and which sketches its comparisons ask for
+    sketches   a unit is some files of keys: of their sketches, read once and in order, those that are asked for, one
+               unit of `shared` after the other
+
+and a unit of groups reads one slice of each output of `sketches`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.arrays import Arrays
+from corpusmill.keys import KeyStage
+from corpusmill.steps import corpus
+from corpusmill.steps.corpus import (
+    KeyFiles,
+    Partition,
+    PartitionRange,
+    after,
+    ahead,
+    by_document,
+    digest,
+    key_files,
+    keys_content,
+    partition_ranges,
+    partitions,
+    preference,
+)
+from corpusmill.steps.sorted_numbers import sort_distinct
+from corpusmill.steps.verdict_tables import ranges_of
+from corpusmill.text.buckets import shared
+from corpusmill.unit_io import UnitIO, Upstream
+from corpusmill.units import Planned, Planner, Stage
+
+SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
+SKETCHES = 1 << 17  # records whose sketches are in memory at a time
+MANY = 32  # partitions of a band, of a million records each, about
+
+
+def are_many(keys: KeyStage) -> bool:
+    """Whether sketches are read once, for all units: what follows is the same either way."""
+    return keys.partitions_per_band >= MANY or keys.earlier.rows >= MANY << 20
+
+
+class Sharing(NamedTuple):
+    """The records of some partitions that share a key, bucket by bucket, and in each in the order of preference.
+
+    documents, bucket
+               (records,)
+    sketch     (records,) int32: the row of the sketch among those that its part asks for; -1 where it asks for none
+    starts     (parts + 1,) where the records of each part begin
+    buckets    how many
+    """
+
+    documents: NDArray[np.int64]
+    bucket: NDArray[np.int32]
+    sketch: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    buckets: int
+
+
+class Asked(NamedTuple):
+    """The documents whose sketches the parts ask for, rising within each; those of each part begin at `offsets`,
+    (parts + 1,)."""
+
+    documents: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+def sharing_keys(inputs: PartitionRange, files: KeyFiles, io: UnitIO) -> tuple[Sharing, Asked]:
+    met = [_met(part) for part in partitions(inputs, files, io, columns=(SKETCH_HASH,))]
+    first = np.cumsum([0, *(buckets for *_, buckets in met)])
+    bucket = np.concatenate([bucket + base for (_, bucket, *_), base in zip(met, first.astype(np.int32))])
+    documents, hashes = (np.concatenate([some[i] for some in met]) for i in (0, 2))
+    del met
+    known = sort_distinct(documents.copy())
+    preferred = preference(io, files, known)[np.searchsorted(known, documents)]
+    order = np.lexsort((preferred, bucket))
+    del known, preferred
+    return _asked(documents[order], bucket[order], hashes[order], int(first[-1]))
+
+
+def _met(part: Partition) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], int]:
+    """Documents that share a key, the bucket of each, the hash of its sketch; and how many buckets there are."""
+    bucket, buckets = shared(part.keys)
+    met = np.flatnonzero(bucket >= 0)
+    return part.documents[met], bucket[met], part.payload[SKETCH_HASH][met], buckets
+
+
+def _asked(
+    documents: NDArray[np.int64], bucket: NDArray[np.int32], hashes: NDArray[Any], buckets: int
+) -> tuple[Sharing, Asked]:
+    """Of equal sketches one is asked for, and none for a bucket in which all are equal: any other says the same."""
+    if hashes.dtype != np.uint64:  # there are files of earlier versions, without
+        hashes = documents.astype(np.uint64)
+    mixed = np.zeros(buckets, bool)
+    mixed[bucket[1:][(bucket[1:] == bucket[:-1]) & (hashes[1:] != hashes[:-1])]] = True
+    asks = np.flatnonzero(mixed[bucket])
+    starts = np.array([0, *asks[SKETCHES::SKETCHES].tolist(), len(bucket)])
+    rows = np.full(len(bucket), -1, np.int32)
+    asked: list[NDArray[np.int64]] = []
+    for part in np.split(asks, np.arange(SKETCHES, len(asks), SKETCHES)):
+        _, first, which = np.unique(hashes[part], return_index=True, return_inverse=True)
+        named = documents[part[first]]
+        order = np.argsort(named)
+        rows[part] = np.argsort(order)[which]
+        asked.append(named[order])
+    offsets = np.cumsum([0, *map(len, asked)])
+    return Sharing(documents, bucket, rows, starts, buckets), Asked(np.concatenate(asked), offsets)
+
+
+def sketches_of(asked: Asked, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint8]]:
+    """(asked, lanes) of each part, read one by one from the files of keys."""
+    for start, stop in pairwise(asked.offsets.tolist()):
+        yield _bytes(by_document(io, files, asked.documents[start:stop], "sketch"))
+
+
+def _bytes(sketches: NDArray[Any]) -> NDArray[np.uint8]:
+    """Files of earlier versions have two bytes a lane, of which this is the lower one."""
+    return sketches.astype(np.uint8, copy=False)
+
+
+# ------------------------------------------------------------- of many documents
+
+
+@dataclass(frozen=True)
+class KeyFileRange:
+    """Files of keys [first, stop)."""
+
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Sharers:
+    """What one unit of `shared` found, by the number of the unit."""
+
+    number: int
+
+
+def sketch_stages(keys: KeyStage, bands: int) -> list[Stage]:
+    def by_files(upstream: Upstream) -> list[Planned]:
+        content = (*keys_content(keys, upstream), digest(upstream.results(_shared(keys))["asked"]))
+        rows = np.diff(key_files(keys, upstream).starts).tolist()
+        files = [KeyFileRange(part.first, part.stop) for part in ranges_of(rows, 0, corpus.SKETCHED)]
+        return [Planned(part, (*content, f"{part.first}:{part.stop}")) for part in files]
+
+    return [
+        Stage(_shared(keys), MinhashShared(keys), after(keys), partition_ranges(keys, bands)),
+        Stage(_sketches(keys), MinhashSketches(keys), after(keys, _shared(keys)), by_files),
+    ]
+
+
+def sharers(keys: KeyStage) -> tuple[tuple[str, ...], Planner]:
+    """What the stage of groups comes after, and its units: one for each of `shared`."""
+
+    def units(upstream: Upstream) -> list[Planned]:
+        content = (*keys_content(keys, upstream), digest(upstream.results(_sketches(keys))["sketches"]))
+        found = upstream.results(_shared(keys))["sharing"]
+        return [Planned(Sharers(i), (*content, found.checksum(i), str(i))) for i in range(len(found))]
+
+    return after(keys, _shared(keys), _sketches(keys)), units
+
+
+def _shared(keys: KeyStage) -> str:
+    return f"{keys.label}-shared"
+
+
+def _sketches(keys: KeyStage) -> str:
+    return f"{keys.label}-sketches"
+
+
+@dataclass(frozen=True)
+class MinhashShared:
+    """The outputs `sharing` and `asked` have the arrays of Sharing and Asked. The note `parts` says how many parts."""
+
+    keys: KeyStage
+
+    def run(self, inputs: PartitionRange, io: UnitIO) -> None:
+        sharing, asked = sharing_keys(inputs, key_files(self.keys, io), io)
+        arrays = sharing._asdict() | {"buckets": np.array([sharing.buckets])}
+        io.write_arrays("sharing", len(sharing.documents), **arrays)
+        io.write_arrays("asked", len(asked.documents), **asked._asdict())
+        io.notes["parts"] = len(asked.offsets) - 1
+
+
+@dataclass(frozen=True)
+class MinhashSketches:
+    """The output `sketches` has
+
+    sketches   (asked, lanes) uint8: of all parts that units of `shared` have, one after the other, those of the
+               documents in some files of keys, which rise within a part
+    offsets    (parts + 1,) where those of each part begin
+    """
+
+    keys: KeyStage
+
+    def run(self, inputs: KeyFileRange, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        first, end = files.starts[[inputs.first, inputs.stop]].tolist()
+        held = np.concatenate(list(self._held(inputs, files, io)))
+        counts = [0]
+        with io.writing_arrays("sketches", 0) as put:
+            put("sketches", held[:0])
+            paths = io.results(_shared(self.keys))["asked"].paths.to_pylist()
+            for number, path in enumerate(paths):
+                io.heart.at(number, len(paths))
+                arrays = io.arrays(path)
+                for start, stop in pairwise(arrays["offsets"].tolist()):
+                    asked = arrays["documents"][start:stop]
+                    here = asked[slice(*np.searchsorted(asked, [first, end]))]
+                    put("sketches", held[here - first])
+                    counts.append(len(here))
+            put("offsets", np.cumsum(counts))
+
+    def _held(self, inputs: KeyFileRange, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint8]]:
+        def opened(path: str) -> Arrays:
+            arrays = io.arrays(path, files.scattered)
+            arrays.will_read("sketch", 0, arrays.rows("sketch"))
+            return arrays
+
+        paths = files.keys[inputs.first : inputs.stop] or files.keys[-1:]
+        for arrays in ahead((partial(opened, path) for path in paths), io, files):
+            yield _bytes(arrays.part("sketch", 0, arrays.rows("sketch")))
+
+
+def collected(
+    keys: KeyStage, inputs: Sharers, files: KeyFiles, io: UnitIO
+) -> tuple[Sharing, Iterator[NDArray[np.uint8]]]:
+    """What a unit of `shared` found, and the sketches of each of its parts."""
+    results = io.results(_shared(keys))
+    found = io.arrays(results["sharing"].path(inputs.number))
+    sharing = Sharing(
+        found["documents"], found["bucket"], found["sketch"], found["starts"], buckets=int(found["buckets"][0])
+    )
+    before = int(results.numbers("parts")[: inputs.number].sum())
+    paths = io.results(_sketches(keys))["sketches"].paths.to_pylist()
+
+    def opened(path: str, part: int) -> tuple[Arrays, int, int]:
+        arrays = io.arrays(path, True)
+        start, stop = arrays.part("offsets", part, part + 2).tolist()
+        arrays.will_read("sketches", start, stop)
+        return arrays, start, stop
+
+    def sketches() -> Iterator[NDArray[np.uint8]]:
+        for part in range(before, before + len(sharing.starts) - 1):
+            slices = ahead((partial(opened, path, part) for path in paths), io, files)
+            yield np.concatenate([arrays.part("sketches", start, stop) for arrays, start, stop in slices])
+
+    return sharing, sketches()
