@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpusmill.engine.lower import PARTITION
 from corpusmill.engine.requests import RANGE, SLICES, prices
-from corpusmill.steps.corpus import MOST_RECORDS, grouped
+from corpusmill.steps.corpus import MOST_RECORDS, SKETCHED, grouped
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guide" / "at-scale.md"
@@ -43,7 +43,7 @@ def shuffle(unit_mb: int) -> dict[str, float]:
     per_band = 1 << int(A["warc_bytes"] // PARTITION).bit_length()
     together = max(1, int(grouped(int(units)) // (KEPT / per_band + 1)))
     groups = {name: -(-bands * per_band // together) for name, bands in BANDS.items()}
-    slices = units * sum(groups.values())
+    slices = units * sum(groups.values()) + KEPT / SKETCHED * groups["minhash"]
     all_units = 4 * units + sum(groups.values())
     put = 6 * all_units
     get = 2 * slices + 3 * all_units + A["warc_bytes"] / A["gzip"] / RANGE

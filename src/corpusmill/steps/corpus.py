@@ -29,7 +29,7 @@ T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
 RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
 SLICE = 1 << 13  # keys of a file that are worth opening it
-SKETCHED = 1 << 19  # documents whose sketches a unit reads that collects those that are asked for
+SKETCHED = 1 << 20  # documents whose sketches a unit reads that collects those that are asked for
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
 
@@ -229,9 +229,9 @@ def partitions(
     counts = [np.zeros(inputs.stop - inputs.first, np.int64)]
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
     opened = (partial(_with_slices, inputs, files, io, path, payload, columns) for path in files.keys)
-    for number, arrays in enumerate(ahead(opened, io, files)):
+    for number, slices in enumerate(ahead(opened, io, files)):
         io.heart.at(number, len(files.keys))
-        piece, each = _piece(inputs, files, number, arrays, _dropped_rows(files, number, io), payload, columns)
+        piece, each = _piece(inputs, files, number, slices, _dropped_rows(files, number, io), payload, columns)
         for pieces, values in zip(found, (piece.keys, piece.documents, *(piece.payload[name] for name in names))):
             pieces.append(values)
         counts.append(each)
@@ -260,6 +260,18 @@ def _by_partition(pieces: list[NDArray[Any]], counts: Sequence[NDArray[np.int64]
     return whole
 
 
+class Slices(NamedTuple):
+    """A file, of which the records of some partitions are being read, and whole columns.
+
+    held      partitions of a band in it
+    offsets   where the records of these partitions begin, and where those of the last end
+    """
+
+    arrays: Arrays
+    held: int
+    offsets: NDArray[np.int64]
+
+
 def _with_slices(
     inputs: PartitionRange,
     files: KeyFiles,
@@ -267,18 +279,18 @@ def _with_slices(
     path: str,
     payload: tuple[str, ...],
     columns: tuple[str, ...],
-) -> Arrays:
-    """A file, of which the records of some partitions are being read, and whole columns."""
+) -> "Slices":
     arrays = io.arrays(path, files.scattered)
     held = int(arrays.part("partitions", 0, 1)[0])
     first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
-    begin, end = arrays.part("offsets", first, stop + 1)[[0, -1]].tolist()
+    offsets = arrays.part("offsets", first, stop + 1).astype(np.int64)
+    begin, end = offsets[[0, -1]].tolist()
     for name in ("keys", "row", *payload):
         arrays.will_read(name, begin, end)
     for name in columns:
         if name in arrays:
             arrays.will_read(name, 0, arrays.rows(name))
-    return arrays
+    return Slices(arrays, held, offsets)
 
 
 def ahead(opened: Iterator[Callable[[], T]], io: UnitIO, files: KeyFiles) -> Iterator[T]:
@@ -330,24 +342,25 @@ def pieces(
     for number, path in enumerate(files.keys):
         dropped = np.empty(0, np.int64) if all_documents else dropped_documents(files, io, number)
         inputs = PartitionRange(partition, partition + 1)
-        yield _piece(inputs, files, number, io.arrays(path, files.scattered), dropped, payload, ())[0]
+        slices = _with_slices(inputs, files, io, path, payload, ())
+        yield _piece(inputs, files, number, slices, dropped, payload, ())[0]
 
 
 def _piece(
     inputs: PartitionRange,
     files: KeyFiles,
     number: int,
-    arrays: Arrays,
+    slices: Slices,
     dropped: NDArray[np.int64],
     payload: tuple[str, ...],
     columns: tuple[str, ...],
 ) -> tuple[Partition, NDArray[np.int64]]:
     """The records of some partitions in one file, one partition after the other, without those of dropped rows; and how
     many each has."""
-    if int(arrays.part("partitions", 0, 1)[0]) == files.partitions:
-        ends = arrays.part("offsets", inputs.first, inputs.stop + 1).astype(np.int64)
-        start, stop = ends[[0, -1]].tolist()
-        ends -= start
+    arrays, held, offsets = slices
+    if held == files.partitions:
+        start, stop = offsets[[0, -1]].tolist()
+        ends = offsets - start
         read: Callable[[str], NDArray[Any]] = partial(arrays.part, start=start, stop=stop)
     else:
         records = [
