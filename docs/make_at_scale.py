@@ -75,8 +75,8 @@ def tables() -> dict[str, str]:
         "a month of the run's folder": disk / 1e9 * price["storage"],
     }
     whole = sum(usd.values())
-    core_rows = [[name, _n(one), _n(one / CORES * 60, 1)] for name, one in hours.items()]
-    core_rows.append(["**all**", _n(sum(hours.values())), _n(sum(hours.values()) / CORES * 60, 1)])
+    core_rows = [[name, _n(one, 1), _n(one / CORES * 60, 1)] for name, one in hours.items()]
+    core_rows.append(["**all**", _n(sum(hours.values()), 1), _n(sum(hours.values()) / CORES * 60, 1)])
     rows = {
         "units, first pass": [_n(plan["units"]) for plan in plans.values()],
         "seconds of one, a core": [_n(plan["seconds"], 1) for plan in plans.values()],

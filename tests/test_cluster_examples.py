@@ -20,7 +20,7 @@ BASH = pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
 
 def options():
     """All options of `corpusmill work`."""
-    verbs: Any = typer.main.get_command(app)
+    verbs: Any = typer.main.get_command(app())
     command = verbs.commands["work"]
     return {name for parameter in command.params for name in parameter.opts}
 

@@ -172,7 +172,7 @@ def commands(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
 def test_commands_are_commands_with_options_that_they_take(page):
-    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    verbs = typer.main.get_command(app()).commands  # type: ignore[attr-defined]
     for line in commands(page):
         verb, *args = shlex.split(line)[1:]
         if verb.startswith("--"):

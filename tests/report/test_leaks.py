@@ -97,9 +97,9 @@ def test_the_page_and_the_command_say_the_same(run):
     shown = page(RunTables(run))
     assert "corpus material of" in shown and "to judge" in shown and "<mark>How many horses" in shown
     assert "Benchmark contamination" in shown and "h&amp;y" in shown and "<hay>" not in shown
-    said = CliRunner().invoke(app, ["report", str(run)]).output
+    said = CliRunner().invoke(app(), ["report", str(run)]).output
     assert "ngrams: 3 documents contain 2 questions of stable\n" in said
-    record = json.loads(CliRunner().invoke(app, ["report", str(run), "--json"]).output)["leaks"]
+    record = json.loads(CliRunner().invoke(app(), ["report", str(run), "--json"]).output)["leaks"]
     assert record[0]["benchmarks"] == {"stable": [3, 2], "farm": [1, 1]}
     assert record[0]["items"][1] == {"benchmark": "farm", "item": "h&y", "documents": 1, "overlap": 1.0}
 

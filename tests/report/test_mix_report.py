@@ -73,11 +73,11 @@ def test_what_was_drawn_is_on_the_page_and_on_the_terminal(run):
     cells = "".join(f'<td class="words">{c}</td>' if i == 0 else f"<td>{c}</td>" for i, c in enumerate(row))
     assert f"<tr>{cells}</tr>" in shown
     assert "14 documents were never drawn; 3 draws were repeats." in shown
-    out = CliRunner().invoke(app, ["report", str(folder)]).output
+    out = CliRunner().invoke(app(), ["report", str(folder)]).output
     assert ["few", "3", "30", "50.00", "%", "60", "2.00", "60", "50.00", "%"] in [
         line.split() for line in out.splitlines()
     ]
-    record = json.loads(CliRunner().invoke(app, ["report", str(folder), "--json"]).output)["mix"]
+    record = json.loads(CliRunner().invoke(app(), ["report", str(folder), "--json"]).output)["mix"]
     assert record[0]["step"] == "sources" and record[0]["sources"][1]["drawn"] == 60
 
 
@@ -93,8 +93,8 @@ def test_every_draw_of_a_document_is_explained(run):
 
 def test_the_command_shows_the_plan_and_what_was_drawn(run):
     folder, _ = run
-    result = CliRunner().invoke(app, ["run", str(folder.parent / "mixed.yaml"), "--folder", str(folder)])
+    result = CliRunner().invoke(app(), ["run", str(folder.parent / "mixed.yaml"), "--folder", str(folder)])
     assert result.exit_code == 0
     assert "sources: 120 tokens are to be drawn" in result.output
-    result = CliRunner().invoke(app, ["report", str(folder)])
+    result = CliRunner().invoke(app(), ["report", str(folder)])
     assert "share drawn" in result.output

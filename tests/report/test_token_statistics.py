@@ -95,7 +95,7 @@ def test_the_page_and_the_verb_say_the_same(tables, capsys, monkeypatch):
     printed = []
     for flags in ([], ["--json"]):
         monkeypatch.setattr(sys, "argv", ["corpusmill", "stats", str(made_run()), *flags])
-        assert guarded(app) == 0
+        assert guarded(app()) == 0
         printed.append(capsys.readouterr().out)
     assert f"{figure.all.tokens:,} tokens in {figure.all.documents} documents" in printed[0]
     assert "' the'" in printed[0]
@@ -128,7 +128,7 @@ def test_a_run_without_tokens_has_its_other_statistics_and_says_what_tokens_take
     done = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial())
     assert statistics(RunTables(done.folder)) is None
     monkeypatch.setattr(sys, "argv", ["corpusmill", "stats", str(done.folder)])
-    assert guarded(app) == 0
+    assert guarded(app()) == 0
     out = capsys.readouterr().out
     assert "characters, input" in out and "There are no token statistics: they need tokenize/bpe" in out
 

@@ -120,7 +120,7 @@ def test_check_names_them_all_before_anything_runs_and_the_mappings_are_taken(tm
             f"read: {{jsonl: {tmp_path}/in.jsonl}}\n"
             f"steps:\n  - decontaminate/ngrams:\n      benchmarks: {tmp_path}/b\n{fields}write: [jsonl]\n"
         )
-        return CliRunner().invoke(app, ["check", str(recipe)])
+        return CliRunner().invoke(app(), ["check", str(recipe)])
 
     refused = checked("")
     assert refused.exit_code != 0 and all(f"{name}.jsonl:1: " in str(refused.exception) for name in SHAPES)

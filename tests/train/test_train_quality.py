@@ -162,7 +162,7 @@ def test_a_file_that_no_reader_knows_is_refused(tmp_path):
 
 
 def command(*words: object) -> int:
-    return guarded(lambda **options: app(["train", "quality", *map(str, words)], **options))
+    return guarded(lambda **options: app()(["train", "quality", *map(str, words)], **options))
 
 
 def test_the_command_trains_prints_a_table_and_writes_a_model(tmp_path, capsys):

@@ -12,5 +12,5 @@ def main() -> None:
     except KeyboardInterrupt:  # Ctrl-C in the second in which libraries are loaded
         print("interrupted: nothing was begun.", file=sys.stderr)
         sys.exit(130)
-    completion.prepare()
-    sys.exit(guarded(app))
+    completes = completion.prepare()
+    sys.exit(guarded(app("" if completes else next(iter(sys.argv[1:]), ""))))

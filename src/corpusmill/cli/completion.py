@@ -32,12 +32,14 @@ def completion(
     print(get_completion_script(prog_name=PROGRAM, complete_var=ASKS, shell=shell))
 
 
-def prepare() -> None:
-    """Where a shell asks for completions, answer in the form that these scripts read."""
-    if ASKS in os.environ:
-        from typer.completion import completion_init  # type: ignore[attr-defined]
+def prepare() -> bool:
+    """Where a shell asks for completions, answer in the form that these scripts read. Returns whether it does."""
+    if ASKS not in os.environ:
+        return False
+    from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()
+    completion_init()
+    return True
 
 
 def steps(incomplete: str) -> list[str]:
