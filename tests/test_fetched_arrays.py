@@ -19,6 +19,7 @@ from corpusmill.errors import InputError
 from corpusmill.execute.serial import Serial
 from corpusmill.fetched_arrays import FetchedArrays
 from corpusmill.node_cache import NodeCache
+from corpusmill.steps.dedup import _sketches
 
 ROWS = 500
 RECIPE = """
@@ -155,11 +156,13 @@ def test_a_run_with_less_room_than_its_keys_writes_the_same_bytes(store, tmp_pat
     here = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial())
     assert not fetched
     monkeypatch.setattr(unit_io, "CACHED", 0.0)
+    monkeypatch.setattr(_sketches, "MANY", 1)
     monkeypatch.setattr(NodeCache, "upload", as_of_another_machine)
     there = corpusmill.run(recipe, folder=store, executor=Serial())
     of_keys = {path for path, *_ in fetched}
     assert len([path for path in of_keys if "/keys-minhash/" in path]) >= 2
     assert any("-shingles-" in path for path in of_keys)
+    assert any("-sketches-" in path for path in of_keys)
     assert there.waterfall == here.waterfall
     assert (tmp_path / "run/output/jsonl").is_dir()
     for path in (tmp_path / "run/output").rglob("*"):

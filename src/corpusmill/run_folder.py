@@ -177,9 +177,13 @@ class RunFolder:
 
     def new_file(self, relative: str) -> Path:
         """Where a new file of the run is to be written on this machine; see `keep`."""
-        path = self.path / relative if self.is_local else self._cache.draft(self.name_of(relative))
+        path = self.place_of(relative)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+    def place_of(self, relative: str) -> Path:
+        """Where `new_file` is, whose folder need not be there."""
+        return self.path / relative if self.is_local else self._cache.draft(self.name_of(relative))
 
     def keep(self, relative: Sequence[str]) -> None:
         """Make files of `new_file` survive a loss of power, with their names, or the loss of this machine."""

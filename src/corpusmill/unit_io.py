@@ -184,7 +184,7 @@ class UnitIO(Upstream):
             self._files[name] = (self._files[name][0], writer.rows_written)
         outputs = {}
         for name, (path, rows) in sorted(self._files.items()):
-            here = self.run.new_file(path)
+            here = self.run.place_of(path)
             outputs[name] = Output(path, rows, here.stat().st_size, storage.checksum(here))
         self.run.keep([output.path for output in outputs.values()])
         return outputs
@@ -203,11 +203,11 @@ class UnitIO(Upstream):
         """Close and remove all that was written, and the scratch."""
         self.abandon()
         for path, _ in self._files.values():
-            self.run.new_file(path).unlink(missing_ok=True)
+            self.run.place_of(path).unlink(missing_ok=True)
         self.remove_scratch()
 
     def remove_scratch(self) -> None:
-        shutil.rmtree(self.run.new_file(f"{self._scratch}/x").parent, ignore_errors=True)
+        shutil.rmtree(self.run.place_of(f"{self._scratch}/x").parent, ignore_errors=True)
 
 
 @dataclass(frozen=True)

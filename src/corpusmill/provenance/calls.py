@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from corpusmill.engine.carry_out import StageCounts
@@ -43,7 +44,6 @@ class Call:
         described   what `provenance.describe` says
         """
         hidden = hidden_in(recipe)
-        init = PACKAGE / "__init__.py"
         self._record |= {
             "outcome": None,
             "command": described["command"],
@@ -54,7 +54,7 @@ class Call:
             "versions": {name: described["versions"][name] for name in ("corpusmill", "python")},
             "git": {
                 "recipe": git_state(recipe.written.file, hidden) if recipe.written else None,
-                "corpusmill": state if (state := git_state(init, hidden)) and state["tracked"] else None,
+                "corpusmill": _code(hidden),
             },
         }
         self._run, self._described = run, dict(described)
@@ -147,6 +147,19 @@ def earlier_calls(run: RunFolder) -> list[dict[str, Any]]:
         if isinstance(calls, list) and all(isinstance(call, dict) and "id" in call for call in calls):
             return calls
     return []
+
+
+def _code(hidden: Callable[[str], str]) -> dict[str, Any] | None:
+    """The state of the repository that this package is from, if it is from one."""
+    state = _loaded()
+    return state and state | {name: state[name] and hidden(state[name]) for name in ("path", "remote")}
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> dict[str, Any] | None:
+    """Asked once: what is loaded does not change with its files."""
+    state = git_state(PACKAGE / "__init__.py")
+    return state if state and state["tracked"] else None
 
 
 def _time() -> str:
