@@ -118,6 +118,7 @@ class ReadArrays(Arrays):
     """
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self.file = os.open(path, os.O_RDONLY)
         finalize(self, os.close, self.file)
         if CAN_ADVISE:
@@ -168,7 +169,7 @@ class ReadArrays(Arrays):
         while len(read) < size:  # a call returns 2 GB at most
             more = os.pread(self.file, size - len(read), begin + len(read))
             if not more:
-                raise ValueError(f"a file of arrays ends before byte {begin + size}")
+                raise ValueError(f"{self.path}: ends before byte {begin + size}")
             read = bytearray(read) + more
         return read
 
