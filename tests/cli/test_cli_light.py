@@ -1,10 +1,13 @@
 """Commands that compute nothing take the time of what they import."""
 
+import ast
 import json
 import subprocess
 import sys
 
 import pytest
+
+from corpusmill.cli.app import VERBS
 
 SHORT = """
 read: {jsonl: docs.jsonl}
@@ -30,3 +33,16 @@ def test_what_computes_nothing_does_not_load_numba(tmp_path, verb):
         subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr.split()[-1] == "False"
+
+
+@pytest.mark.parametrize("words", [["recipes"], ["what-if", "-h"]])
+def test_a_verb_loads_no_other(words):
+    code = (
+        "import sys\nfrom corpusmill.cli import main\ntry:\n    main()\n"
+        "finally:\n    print([name for name in sys.modules if name.startswith('corpusmill.cli.')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    verbs = {"corpusmill.cli." + verb.replace("-", "_") for verb in VERBS}
+    loaded = verbs & set(ast.literal_eval(done.stderr.splitlines()[-1]))
+    # Where a shell asks for completions, that verb answers for all.
+    assert loaded - {"corpusmill.cli.completion"} == {"corpusmill.cli." + words[0].replace("-", "_")}
