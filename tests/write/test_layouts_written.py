@@ -256,7 +256,7 @@ def test_the_layouts_in_an_object_store(tmp_path, store_server, monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     store_server.reset()
-    place = "s3://bucket/layouts"
+    place = f"{store_server.root}/layouts"
     for make, name in ((dolma, "wiki"), (pajama, "rp")):
         root = make(tmp_path / name)
         for path in root.rglob("*.*"):
