@@ -7,13 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from corpusmill import together
 from corpusmill.engine import identity
-from corpusmill.errors import InputError, RefusedFolder
+from corpusmill.errors import InputError, RefusedFolder, StorageError
 from corpusmill.leases import RESULTS, Leases, Others, read_worker, write_worker
 from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder
@@ -60,6 +61,23 @@ def test_who_comes_late_says_that_the_run_is_finished(corpusmill, recipe, tmp_pa
         status, out, _ = corpusmill("work", *command)
         assert status == 0 and "nothing to do: the run is finished" in out
     assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+def test_who_comes_late_tidies_up_for_one_that_ended_when_it_had_published(recipe, tmp_path, monkeypatch):
+    """As in a bucket, where no lock says that nobody is at work any more."""
+    monkeypatch.setattr(RunFolder, "if_alone", lambda run: nullcontext(False))
+
+    def away(run):
+        raise StorageError("the store is away")
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(together, "_tidy_leases", away)
+        with pytest.raises(StorageError, match="away"):
+            together.work(recipe, folder=str(folder), processes=1, progress=False)
+    assert len(list(folder.rglob("leases"))) > 2
+    assert together.work(recipe, folder=str(folder), processes=1, progress=False).nothing
+    assert not list(folder.rglob("leases"))
 
 
 def test_a_run_that_was_prepared_needs_no_recipe(corpusmill, two_sources, recipe, tmp_path):

@@ -148,6 +148,8 @@ def work(
         _refuse_others(run, plan, described)
         name = new_worker(index)
         if (done := _found(run, plan)) is not None:
+            if storage.list_dir(run.name_of(LEASES)):  # who published ended before it had tidied up
+                _tidy_leases(run)
             listener.note(f"nothing to do: {run.place} is finished")
             return Worked(run.place, name, done, False, True)
         compiling = warm_kernels(listener)
@@ -272,7 +274,8 @@ def _calls(run: RunFolder) -> dict[str, Any]:
 
 
 def _tidy_leases(run: RunFolder) -> None:
-    for place in (LEASES, *(f"{STAGES}/{name}/{LEASES}" for name in run.stage_folders())):
+    """Remove all leases: last those of the run, which say that there may be others."""
+    for place in (*(f"{STAGES}/{name}/{LEASES}" for name in run.stage_folders()), LEASES):
         storage.remove_tree(run.name_of(place))
 
 
