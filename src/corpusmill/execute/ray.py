@@ -288,9 +288,15 @@ class Ray:
             if said is not None:
                 beat = Beat(*map(int, said.strip(b"()").split(b",")))
                 at_work.append(AtWork(flight.job.unit, now() - flight.since, beat))
-        there = self._now()
-        missing = "processor" if not there.cpus else "GPU" if needs.accelerators and not there.accelerators else ""
+        missing = self._missing(needs)
+        if missing:  # or was, when it was looked at last
+            self._look = 0.0
+            missing = self._missing(needs)
         on_pulse(Pulse(self.workers, at_work, waits_for=f"node with a {missing}" if missing else ""))
+
+    def _missing(self, needs: Resources) -> str:
+        there = self._now()
+        return "processor" if not there.cpus else "GPU" if needs.accelerators and not there.accelerators else ""
 
     def _cancel(self, flying: Mapping[Any, _Flight]) -> None:
         with contextlib.suppress(Exception):
