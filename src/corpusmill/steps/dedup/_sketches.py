@@ -38,7 +38,7 @@ from corpusmill.steps.corpus import (
     preference,
 )
 from corpusmill.steps.sorted_numbers import sort_distinct
-from corpusmill.steps.verdict_tables import ranges_of
+from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.text.buckets import shared
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Planner, Stage
@@ -135,14 +135,6 @@ def _bytes(sketches: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True)
-class KeyFileRange:
-    """Files of keys [first, stop)."""
-
-    first: int
-    stop: int
-
-
-@dataclass(frozen=True)
 class Sharers:
     """What one unit of `shared` found, by the number of the unit."""
 
@@ -153,7 +145,7 @@ def sketch_stages(keys: KeyStage, bands: int) -> list[Stage]:
     def by_files(upstream: Upstream) -> list[Planned]:
         content = (*keys_content(keys, upstream), digest(upstream.results(_shared(keys))["asked"]))
         rows = np.diff(key_files(keys, upstream).starts).tolist()
-        files = [KeyFileRange(part.first, part.stop) for part in ranges_of(rows, 0, corpus.SKETCHED)]
+        files = ranges_of(rows, 0, corpus.SKETCHED)
         return [Planned(part, (*content, f"{part.first}:{part.stop}")) for part in files]
 
     return [
@@ -206,10 +198,9 @@ class MinhashSketches:
 
     keys: KeyStage
 
-    def run(self, inputs: KeyFileRange, io: UnitIO) -> None:
-        files = key_files(self.keys, io)
-        first, end = files.starts[[inputs.first, inputs.stop]].tolist()
-        held = np.concatenate(list(self._held(inputs, files, io)))
+    def run(self, inputs: UnitRange, io: UnitIO) -> None:
+        """The range is of files of keys, in place of units of the pass."""
+        held = np.concatenate(list(self._held(inputs, key_files(self.keys, io), io)))
         counts = [0]
         with io.writing_arrays("sketches", 0) as put:
             put("sketches", held[:0])
@@ -219,12 +210,12 @@ class MinhashSketches:
                 arrays = io.arrays(path)
                 for start, stop in pairwise(arrays["offsets"].tolist()):
                     asked = arrays["documents"][start:stop]
-                    here = asked[slice(*np.searchsorted(asked, [first, end]))]
-                    put("sketches", held[here - first])
+                    here = asked[slice(*np.searchsorted(asked, [inputs.start, inputs.end]))]
+                    put("sketches", held[here - inputs.start])
                     counts.append(len(here))
             put("offsets", np.cumsum(counts))
 
-    def _held(self, inputs: KeyFileRange, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint8]]:
+    def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint8]]:
         def opened(path: str) -> Arrays:
             arrays = io.arrays(path, files.scattered)
             arrays.will_read("sketch", 0, arrays.rows("sketch"))
