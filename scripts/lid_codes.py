@@ -59,3 +59,9 @@ yi:ydd yo:yor za:zha zh:cmn zu:zul
 
 # Close pairs that a second look distinguishes.
 PAIRS = [("rw", "rn")]
+
+# The most frequent words of English, which are in no list of common words: pages in other languages have English beside
+# them, in menus, notices and quotations, and it says nothing of the rest.
+ENGLISH = frozenset(
+    "the of and to in a is that for it as was with be by on not at are this have from or an which".split()
+)

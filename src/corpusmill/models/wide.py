@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.models.close_pairs import Pair, compare, make_pair
+from corpusmill.models.common_words import MOST, NO_GROUP, CommonWords, count_words
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
-from corpusmill.models.wide_file import NOTHING, Tables, read_card, read_tables
+from corpusmill.models.wide_file import COMMON, NOTHING, Tables, read_card, read_tables
 from corpusmill.models.wide_score import COUNTS, NO_NAME, UNIT, Wide, gather, name_texts, score
 from corpusmill.text.buffers import PAD
 
@@ -37,6 +38,11 @@ MISFIT, TIMES_EXPECTED = 1.6, 1.35
 FLOOR_AGREED, FLOOR_ALONE = 2.5, 0.6
 AGREED = 0.2  # score of lid.176
 MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
+# Above this misfit, and from SHORT bytes on, common words are looked at. A text is in none of the languages where a
+# stranger has LEAD more of its words, and LEAD_SHARE of the text more; and it is in its own where that has OWN, and no
+# fewer than any stranger.
+MISFIT_COMMON = 1.0
+LEAD, LEAD_SHARE, OWN = 2 * MOST + 1, 0.1, 3  # by three different words or more
 
 
 class Scored(NamedTuple):
@@ -56,6 +62,8 @@ class WideModel:
     pairs: list[tuple[int, int, Pair]]
     _known_to_lid_176: NDArray[np.int64]  # (labels of lid.176,) their places in `names`
     _model: Wide
+    _common: CommonWords
+    _group: NDArray[np.int16]  # (names,) of the lists of common words
 
     @classmethod
     def load(cls, path: Path) -> "WideModel":
@@ -84,7 +92,11 @@ class WideModel:
             step=card["step"],
             depth=card["depth"],
         )
-        return cls(names, pairs, np.array([place[label] for label in also]), model)
+        group = np.full(len(names), NO_GROUP, np.int16)
+        for name, number in card["groups"].items():
+            group[place[name]] = number
+        common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
+        return cls(names, pairs, np.array([place[label] for label in also]), model, common, group)
 
     def share(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
@@ -112,7 +124,25 @@ class WideModel:
         unknown = np.zeros(texts, np.bool_)
         limit = self._limit(expected[asked], shares[asked], agreed)
         unknown[asked] = misfit[asked] > limit + np.where(short[asked], MISFIT_SHORT, 0)
+        looked_at = shares.any(axis=1) & ~short & (unknown | (misfit > MISFIT_COMMON))
+        self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
         return shares, unknown
+
+    def _look_at_common_words(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        shares: NDArray[np.float32],
+        unknown: NDArray[np.bool_],
+    ) -> None:
+        """Correct which of these texts are in none of the languages, where their most common words say so."""
+        group = self._group[best_of(shares[rows])]
+        rows, group = rows[group != NO_GROUP], group[group != NO_GROUP]
+        words, own, others = count_words(data, offsets, rows, group, self._common)
+        lead = others - own
+        unknown[rows[(lead >= LEAD) & (lead >= LEAD_SHARE * words)]] = True
+        unknown[rows[(lead <= 0) & (own >= OWN)]] = False
 
     def _limit(
         self, expected: NDArray[np.float32], shares: NDArray[np.float32], agreed: NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """The file of lid.wide, and its tables as processes share them.
 
-The file has a line of JSON, the card, which tells the languages without the weights, and below it the arrays, 4.8 MB
-under LZMA and 58 MB unpacked. They are unpacked once a machine, into the cache folder, and read or mapped from there:
+The file has a line of JSON, the card, which tells the languages without the weights, and below it the arrays, 5.0 MB
+under LZMA and 59 MB unpacked. They are unpacked once a machine, into the cache folder, and read or mapped from there:
 no process has to unpack them, and all have the same pages of the mapped ones. Where there is no such folder, each
 process has its own.
 """
@@ -19,16 +19,18 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError
+from corpusmill.models.common_words import make_common_words
 from corpusmill.text.compile import cache_folder
 
 MAGIC = b"CMWIDE1 "
-FORMAT = 2
+FORMAT = 3
 NOTHING = "zxx"  # py3langid's class of what is no language: never a name
 ROW = 64  # bytes of a cache line
 # What is mapped. `moves` and `states`, 40 MB, are copied instead: both are read at each byte of text, and mapped pages
 # are small ones (4 KiB), whose addresses take the processor a fifth of the time.
 MAPPED = ("table", "ceiling")
 SUMS = "sums.json"  # written last
+COMMON = "common-"  # before the names of the arrays of `common_words.CommonWords`
 Tables = dict[str, NDArray[Any]]
 
 
@@ -72,7 +74,9 @@ def unpacked(path: Path) -> Tables:
         content = path.read_bytes()
         tables = dict(np.load(io.BytesIO(lzma.decompress(content[content.index(b"\n") + 1 :]))))
         states, table = tables["states"], tables["table"]
+        common = make_common_words(*(tables.pop(name) for name in ("word_hashes", "word_lists", "list_groups")))
         return tables | {
+            **{COMMON + name: array for name, array in common._asdict().items()},
             "moves": tables["moves"].ravel(),
             "states": np.stack([states[:, 0].astype(np.int32) << 8, states[:, 1]], 1).astype(np.int32),
             "table": aligned(table),

@@ -60,12 +60,12 @@ def _folded_words(
 ) -> None:
     words = 0
     for d in range(len(offsets) - 1):
-        words = _words_of(text.data, text.offsets[d], text.offsets[d + 1], limits[d], folding, spans, words)
+        words = words_of(text.data, text.offsets[d], text.offsets[d + 1], limits[d], folding, spans, words)
         offsets[d + 1] = words
 
 
 @kernel
-def _words_of(
+def words_of(
     data: NDArray[np.uint8], lo: int, hi: int, limit: int, f: Folding, spans: NDArray[np.int64], words: int
 ) -> int:
     """Append the first words of data[lo:hi], up to `limit`; returns the new number of words."""
