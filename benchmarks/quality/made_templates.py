@@ -80,7 +80,7 @@ def wrapped(folder: Path, part: str) -> dict[str, list[Item]]:
 
 def write(folder: Path, part: str, to: Path) -> str:
     """All benchmarks as files below `to`, the items of this part with their templates in place of those without."""
-    to.mkdir()
+    to.mkdir(parents=True)
     made = wrapped(folder, part)
     for path in sorted(folder.glob("*.jsonl.gz")):
         name = path.name.removesuffix(".jsonl.gz")
