@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.models.common_words import MOST, NO_GROUP, count_words, hashed, make_common_words
+from corpusmill.models.common_words import MOST, NO_GROUP, READ, count_words, hashed, make_common_words
 from corpusmill.models.language import Identifier
 from corpusmill.text.buffers import view
 
@@ -54,6 +54,12 @@ def test_common_words_are_counted_as_the_definition_says(texts, lists, data):
     counts = count_words(text.data, text.offsets, rows, np.array(said, np.int16), common(lists, groups))
     wanted = [slow_counts(text, group, lists, groups) for text, group in zip(texts, said, strict=True)]
     assert list(zip(*(column.tolist() for column in counts), strict=True)) == wanted
+
+
+def test_the_first_words_of_a_long_text_are_looked_at():
+    text = view(pa.array(["b " * READ + "a " * 9], pa.large_string()))
+    counts = count_words(text.data, text.offsets, np.zeros(1, np.int64), np.zeros(1, np.int16), common([["a"]], [0]))
+    assert (counts.words.tolist(), counts.own.tolist()) == ([READ], [0])
 
 
 def test_an_entry_of_several_words_is_left_out():

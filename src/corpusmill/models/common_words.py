@@ -21,6 +21,7 @@ from corpusmill.text.sets import find, never_zero, slots_for
 from corpusmill.text.unicode import Folding, folding
 
 MOST = 4  # further occurrences of a word in one text do not count: text that is repeated is no more of a language
+READ = 4096  # words of a text that are looked at, the first ones
 NO_GROUP = -1  # of a list in a language that the model lacks, and of a name without a list
 
 
@@ -41,8 +42,8 @@ class CommonWords(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """(texts,) int32 each: words of the text; how many of them, each word MOST times at most, are in the list of its
-    group that has most of them, and in the list of a stranger that has most of them."""
+    """(texts,) int32 each: words of the text, READ at most; how many of them, each word MOST times at most, are in
+    the list of its group that has most of them, and in the list of a stranger that has most of them."""
 
     words: NDArray[np.int32]
     own: NDArray[np.int32]
@@ -95,8 +96,7 @@ def count_words(
     """
     counts = Counts(*(np.zeros(len(rows), np.int32) for _ in Counts._fields))
     if len(rows):
-        longest = int((offsets[rows + 1] - offsets[rows]).max())
-        _count(data, offsets, rows, group, common, folding(), np.empty((longest // 2 + 2, 2), np.int64), counts)
+        _count(data, offsets, rows, group, common, folding(), counts)
     return counts
 
 
@@ -108,14 +108,14 @@ def _count(
     group: NDArray[np.int16],
     common: CommonWords,
     folding: Folding,
-    spans: NDArray[np.int64],
     counts: Counts,
 ) -> None:
+    spans = np.empty((READ + 1, 2), np.int64)
     found = np.zeros(common.bounds[-1], np.int16)
     times, of_text = np.zeros(len(common.keys), np.int32), np.full(len(common.keys), -1, np.int64)
     for i in range(len(rows)):
         lo, hi = offsets[rows[i]], offsets[rows[i] + 1]
-        words = words_of(data, lo, hi, hi - lo, folding, spans, 0)
+        words = words_of(data, lo, hi, READ, folding, spans, 0)
         found[:] = 0
         for w in range(words):
             key = never_zero(word_hash(data, lo + spans[w, 0], lo + spans[w, 1]))
