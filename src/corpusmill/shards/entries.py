@@ -5,11 +5,13 @@ It is written before index.json and holds its checksum. Where it is not there, i
 as between the two writes, index.json is read.
 """
 
+import hashlib
 import json
 import mmap
 from collections.abc import Iterator
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import xxhash
@@ -22,7 +24,6 @@ FEWEST = 64  # shards: of fewer, index.json is read in a millisecond, and nothin
 MAGIC = b"CMINDEX1"
 HEADER = 64  # bytes: magic, shards, bytes of JSON, zero; checksums of index.json and of all that follows
 SUM = 16  # bytes
-BLOCK = 1 << 18  # bytes read and hashed at a time: larger ones would be the memory that opening takes
 
 
 def index_files(index: Index) -> dict[str, bytes]:
@@ -91,8 +92,5 @@ def problems(folder: Path) -> Iterator[str]:
         yield f"{path}: cannot be read ({error.strerror}). Remove it: shards are read without it."
 
 
-def _digest(file: BinaryIO, begin: bytes = b"") -> bytes:
-    digest = xxhash.xxh3_128(begin)
-    while block := file.read(BLOCK):
-        digest.update(block)
-    return digest.digest()
+def _digest(file: BufferedReader, begin: bytes = b"") -> bytes:
+    return hashlib.file_digest(file, partial(xxhash.xxh3_128, begin)).digest()

@@ -1,5 +1,6 @@
 """The files of a folder of training shards, mapped into memory. Needs NumPy and xxhash only."""
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import BLOCK, Entry, Index, Spans, stored
+from corpusmill.shards.layout import Entry, Index, Spans, stored
 
 
 class ShardFiles:
@@ -107,14 +108,12 @@ class ShardFiles:
         if name in self._sound:
             return
         path = self.folder / name
-        digest = xxhash.xxh3_128()
         try:
             with path.open("rb") as file:  # not the mapped pages, which would count as memory of the process
-                while block := file.read(BLOCK):
-                    digest.update(block)
+                actual = hashlib.file_digest(file, xxhash.xxh3_128).hexdigest()
         except OSError as error:
             raise ShardError(f"{path}: {error.strerror}. The index lists it; copy the shards again.") from error
-        if (actual := digest.hexdigest()) != promised:
+        if actual != promised:
             raise ShardError(
                 f"{path}: XXH3-128 is {actual[:12]}…, was written as {promised[:12]}…: it was changed or damaged"
             )

@@ -3,6 +3,7 @@
 Needs NumPy and xxhash only, but for the tables of documents. FORMAT.md is the contract.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Collection
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.entries import index_files
-from corpusmill.shards.layout import BLOCK, INDEX, Entry, Index, Spans, stored
+from corpusmill.shards.layout import INDEX, Entry, Index, Spans, stored
 
 FORGOTTEN = "forgotten.json"
 FORMAT, VERSION = "corpusmill-forgotten", 1
@@ -126,12 +127,10 @@ def _without_urls(path: Path, rows: NDArray[np.bool_]) -> str:
             writer.write_table(table.set_column(at, field, url))
             start += len(table)
     file.close()
-    digest = xxhash.xxh3_128()
     with draft.open("rb") as content:
-        while block := content.read(BLOCK):
-            digest.update(block)
+        digest: str = hashlib.file_digest(content, xxhash.xxh3_128).hexdigest()
     draft.replace(path)
-    return digest.hexdigest()
+    return digest
 
 
 def _checksum(documents: Any, erased: Any) -> str:

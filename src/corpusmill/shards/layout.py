@@ -39,8 +39,6 @@ PADDING = -1  # as a document number: the span belongs to no document
 # A name of files: at most one place for the number, written as Python formats it, and no folder.
 NAMES = re.compile(r"[^{}/\\\0]*(\{(:0?\d{0,2}d)?\}[^{}/\\\0]*)?")
 
-BLOCK = 1 << 22  # bytes read, hashed or written at a time
-
 
 def tokens_name(number: int, name: str | None = None) -> str:
     return f"{(name or NAME).format(number)}.bin"
