@@ -1,10 +1,12 @@
 """The verbs: what they print, their exit codes, and their answers to mistakes."""
 
 import json
+import shlex
 import shutil
 
 import pytest
 
+from corpusmill.cli.demo import next_steps
 from corpusmill.steps import names
 from corpusmill.steps.describe import describe
 from made_run import HOSTILE_URL, made_corpus, made_run, unfinish, write_corpus
@@ -104,6 +106,15 @@ def test_peek_shows_why_a_document_is_dropped_without_obeying_it(corpusmill, run
     status, out, _ = corpusmill("peek", run, "--dropped", "gopher_quality.max_hash_ratio")
     assert status == 0 and "gopher_quality.max_hash_ratio: hash_ratio 0.143, above 0.1" in out
     assert "\x1b" not in out and "\u202e" not in out and "␛[2J" in out
+
+
+def test_what_the_demo_suggests_can_be_done(corpusmill, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    suggested = [line.partition("  ")[0] for line in next_steps(str(run)).replace("\n  ", "\n").splitlines()[2:]]
+    assert len(suggested) == 3
+    for command in suggested:
+        name, *words = shlex.split(command)
+        assert name == "corpusmill" and corpusmill(*words)[0] == 0, command
 
 
 def test_peek_knows_all_about_one_document(corpusmill, run):
