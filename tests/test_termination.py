@@ -1,14 +1,17 @@
 import contextlib
+import ctypes
 import gc
 import os
 import signal
 import sys
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from corpusmill import termination
+from corpusmill.errors import MissingExtraError
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals of POSIX")
 
@@ -91,17 +94,71 @@ def test_what_a_signal_left_half_made_is_removed_without_a_word(monkeypatch):
 def test_a_signal_while_a_query_runs_is_what_it_is_elsewhere():
     """DuckDB looks for signals now and then, and what a handler raised is lost: it says a RuntimeError."""
     with termination.raised():
-        with pytest.raises(KeyboardInterrupt), termination.queries():
+        with pytest.raises(KeyboardInterrupt), termination.unhidden():
             raise RuntimeError("Query interrupted")
         with contextlib.suppress(termination.Terminated):
             os.kill(os.getpid(), signal.SIGTERM)
-        with pytest.raises(termination.Terminated) as ended, termination.queries():
+        with pytest.raises(termination.Terminated) as ended, termination.unhidden():
             raise RuntimeError("Query interrupted")
     assert ended.value.code == 143
-    with termination.raised(), pytest.raises(KeyboardInterrupt), termination.queries():
+    with termination.raised(), pytest.raises(KeyboardInterrupt), termination.unhidden():
         raise RuntimeError("Query interrupted")
 
 
-def test_other_errors_of_queries_stay():
-    with pytest.raises(RuntimeError, match="mine"), termination.queries():
+def test_a_signal_while_a_compiled_module_is_loaded_is_what_it_is_elsewhere():
+    """The module says ImportError, with what the handler raised as its cause."""
+    for sent in (signal.SIGTERM, signal.SIGINT):
+        wanted = termination.Terminated if sent == signal.SIGTERM else KeyboardInterrupt
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(wanted), termination.raised():
+                try:
+                    os.kill(os.getpid(), sent)
+                except BaseException as error:
+                    try:
+                        raise ImportError("while initializing the extension") from error
+                    except ImportError:
+                        raise MissingExtraError("a step", library="duckdb") from None
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
+def test_a_signal_that_is_lost_inside_a_callback_of_c_comes_again(sent, monkeypatch):
+    said: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), sent))
+    went_on = False
+    try:
+        wanted = termination.Terminated, KeyboardInterrupt
+        # Twice, as where a command calls what a program may call, too.
+        with pytest.raises(wanted) as ended, termination.raised(), termination.raised():
+            callback()
+            went_on = True
+            time.sleep(60)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert went_on and said == []
+    if sent == signal.SIGTERM:
+        assert isinstance(ended.value, termination.Terminated) and ended.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_what_fails_while_a_signal_is_obeyed_is_not_taken_for_it():
+    with pytest.raises(OSError, match="mine"), termination.raised():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            raise OSError("mine")
+
+
+def test_other_errors_stay():
+    with pytest.raises(RuntimeError, match="mine"), termination.unhidden():
         raise RuntimeError("mine")
+    with pytest.raises(ImportError, match="mine") as found, termination.raised():
+        try:
+            raise OSError("a cause")
+        except OSError as error:
+            raise ImportError("mine") from error
+    assert isinstance(found.value.__cause__, OSError)

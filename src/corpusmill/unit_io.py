@@ -258,7 +258,7 @@ class StageTask:
             heart=Heart(beat),
         )
         try:
-            with termination.queries():
+            with termination.unhidden():
                 if care.probe is None:
                     return self._committed(unit, io, folder)
                 self.work.run(unit.inputs, io)

@@ -71,7 +71,7 @@ def guarded(app: Callable[..., Any]) -> int:
     try:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.
         try:
-            with termination.raised(), termination.queries():
+            with termination.raised():
                 status = app(standalone_mode=False, prog_name=PROGRAM) or 0
         except (KeyboardInterrupt, typer.Abort):
             status = INTERRUPTED

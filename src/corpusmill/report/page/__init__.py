@@ -90,7 +90,7 @@ def page(tables: RunTables) -> str:
     """The whole page."""
     tables.files.must_be_finished()
     samples.read_ahead(tables, reasons.EXAMPLES, sampled.sides(tables)["input"], sampled.SAMPLE)
-    with termination.queries():
+    with termination.unhidden():
         shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
     blocks = Path(markup.__file__).parent
     style = (blocks / "style.css").read_text("utf-8")

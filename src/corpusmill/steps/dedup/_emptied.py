@@ -3,6 +3,7 @@
 A unit of verdicts counts the domains of its documents; one unit adds these counts up, hash by hash, a few at a time.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,27 +53,26 @@ def write_sites(io: UnitIO, files: KeyFiles, units: UnitRange, dropped: NDArray[
 
     dropped   documents by number, rising
     """
-    numbers = range(files.earlier + units.first, files.earlier + units.stop)
-    names, lost, first = [np.empty(0, np.uint64)], [np.empty(0, bool)], [np.empty(0, np.int64)]
-    for number in numbers:
+    parts: list[Sites] = []
+    for number in range(files.earlier + units.first, files.earlier + units.stop):
         start, end = files.starts[number : number + 2].tolist()
         all_ = np.asarray(io.arrays(files.keys[number])[SITE])
         here = np.setdiff1d(np.arange(end - start), dropped_documents(files, io, number), assume_unique=True)
         here = here[all_[here] != 0]
-        names.append(all_[here])
-        first.append(here + start)
         gone = np.zeros(end - start, bool)
         gone[dropped[slice(*np.searchsorted(dropped, [start, end]))] - start] = True
-        lost.append(gone[here])
-    site, is_lost, document = (np.concatenate(parts) for parts in (names, lost, first))
-    _write(io, site, np.ones(len(site), np.int64), is_lost.astype(np.int64), document)
-
-
-def _write(
-    io: UnitIO, site: NDArray[np.uint64], came: NDArray[np.int64], lost: NDArray[np.int64], first: NDArray[np.int64]
-) -> None:
-    columns = _added_up(site, came, lost, first)
+        # By file, so that what is held is as large as the domains are many, and not the documents.
+        parts.append(_added_up(all_[here], np.ones(len(here), np.int64), gone[here].astype(np.int64), here + start))
+    columns = _joined(parts)
     io.write_arrays("sites", len(columns[0]), **dict(zip(("site", "came", "lost", "first"), columns)))
+
+
+def _joined(parts: Iterable[Sites]) -> Sites:
+    none = np.empty(0, np.int64)
+    site, came, lost, first = (
+        np.concatenate(column) for column in zip((none.astype(np.uint64), none, none, none), *parts)
+    )
+    return _added_up(site, came, lost, first)
 
 
 def _added_up(
@@ -118,15 +118,22 @@ class Emptied:
         none = np.empty(0, np.int64)
         best: Sites = none.astype(np.uint64), none, none, none
         for edge in (*edges, None):
-            parts = []
+            parts: list[Sites] = []
             for i, path in enumerate(paths):
                 arrays = io.arrays(path)
                 site = arrays["site"]
                 stop = len(site) if edge is None else int(np.searchsorted(site, np.uint64(edge)))
-                parts.append([arrays[name][begins[i] : stop].copy() for name in ("site", "came", "lost", "first")])
+                held = slice(begins[i], stop)
+                parts.append(
+                    (
+                        site[held].copy(),
+                        arrays["came"][held].copy(),
+                        arrays["lost"][held].copy(),
+                        arrays["first"][held].copy(),
+                    )
+                )
                 begins[i] = stop
-            columns = [np.concatenate(column) for column in zip(*parts)]
-            new = _added_up(columns[0].astype(np.uint64), columns[1], columns[2], columns[3])
+            new = _joined(parts)
             rows = np.flatnonzero((new[2] >= EMPTIED_LEAST) & (new[2] > EMPTIED * new[1]))
             found = [np.concatenate([old, more[rows]]) for old, more in zip(best, new)]
             most = np.lexsort((found[0], -found[2]))[:MOST]

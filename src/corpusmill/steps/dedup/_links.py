@@ -9,6 +9,7 @@ links    one unit: the cluster of each candidate. Documents are numbers, and are
 routes   a unit is some files of groups: their pairs and meetings, by the unit that decides on them
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -274,27 +275,30 @@ class MinhashRoutes:
         def part_of(documents: NDArray[np.int64]) -> NDArray[np.uint32]:
             return part[np.searchsorted(known, documents)]
 
-        pairs, tables, meetings = [], [], []
+        units = int(io.results(self.links).numbers("clusters")[0])
+        parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
         base = 0
         for path in paths:
             arrays = io.arrays(path)
-            pairs.append((part_of(arrays["one"]), arrays["one"].copy(), arrays["other"].copy()))
-            document = arrays["document"].copy()
-            meetings.append(Meeting(part_of(document), document, arrays["bucket"] + base, arrays["mask"].copy()))
-            tables.append(arrays["leaders"].copy())
-            base += len(tables[-1])
-        to, one, other = (np.concatenate(column) for column in zip(*pairs))
-        order = np.argsort(to, kind="stable")
-        units = int(io.results(self.links).numbers("clusters")[0])
-        met = Meeting(*(np.concatenate(column) for column in zip(*meetings)))
-        io.write_arrays(
-            "routes",
-            len(one),
-            one=one[order],
-            other=other[order],
-            pair_offsets=offsets_of(to, units),
-            **self.meetings(met, np.concatenate(tables), part_of, units),
-        )
+            for name in ("one", "other", "document", "mask", "leaders"):
+                parts[name].append(arrays[name].copy())
+            parts["bucket"].append(arrays["bucket"] + base)
+            parts["to"].append(part_of(parts["one"][-1]))
+            parts["part"].append(part_of(parts["document"][-1]))
+            base += len(parts["leaders"][-1])
+
+        def column(name: str) -> NDArray[Any]:
+            return np.concatenate(parts.pop(name))  # a column at a time, so that no two are held twice
+
+        to = column("to")
+        with io.writing_arrays("routes", len(to)) as put:
+            order = np.argsort(to, kind="stable")
+            for name in ("one", "other"):
+                put(name, column(name)[order])
+            put("pair_offsets", offsets_of(to, units))
+            met = Meeting(column("part"), column("document"), column("bucket"), column("mask"))
+            for name, array in self.meetings(met, column("leaders"), part_of, units).items():
+                put(name, array)
 
     def parts(self, known: NDArray[np.int64], io: UnitIO) -> NDArray[np.uint32]:
         """(documents,) the unit that decides on each of some sorted candidates. A part of all candidates is mapped at a
