@@ -313,7 +313,9 @@ def one_kill(
     for command in commands:
         command.is_at_work()
     every = [processes(command.process) for command in commands]
-    number = kill.number % len(commands)
+    # Of a run that is shared others may have come to its end.
+    alive = [number for number, command in enumerate(commands) if command.process.poll() is None]
+    number = alive[kill.number % len(alive)] if alive else kill.number % len(commands)
     there = every[number] | {"all": [process for one in every for process in one["one"]]}
     kind = kill.kind if there[executor.kinds[kill.kind].who] else "driver -9"  # it has no worker at the moment
     way = executor.kinds[kind]
@@ -366,7 +368,8 @@ def zombie(process: psutil.Process) -> bool:
 
 
 def many(seed: int, count: int, recipe: Path, folder: Path, check: Any, name: str = "processes") -> str:
-    """Kill runs so many times, two runs at a time where there are two cores; returns the table of what was hit, and how.
+    """Kill runs until so many kills have hit something, two runs at a time where there are two cores; returns the table of
+    what was hit, and how.
 
     name    of the executor
     check   is called with the folder of each run that was killed and came to its end
@@ -380,22 +383,31 @@ def many(seed: int, count: int, recipe: Path, folder: Path, check: Any, name: st
         timed = [executor.command(recipe, folder / "timed", number) for number in range(executor.commands)]
         times = seconds_of_stages(timed, folder / "timed")
         check(folder / "timed")
-        runs = kills(seed, count, [where for where in times if where != "start"], executor.kinds)
+        places = [where for where in times if where != "start"]
+        hits: Counter[tuple[str, str]] = Counter()
+        done = 0
 
-        def one(planned: list[Kill]) -> list[tuple[str, str]]:
-            hits = carry_out(planned, executor, recipe, folder / f"run-{planned[0].number}", times)
-            check(folder / f"run-{planned[0].number}")
+        def one(planned: list[Kill], number: int) -> list[tuple[str, str]]:
+            run = folder / f"run-{number}"
+            hits = carry_out(planned, executor, recipe, run, times)
+            check(run)
             return hits
 
         with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-            hits = Counter(chain.from_iterable(pool.map(one, runs)))
+            missing = count
+            while missing > 0:
+                assert done < 5 * count, hits
+                runs = kills(seed + done, missing, places, executor.kinds)
+                hits.update(chain.from_iterable(pool.map(one, runs, range(done, done + len(runs)))))
+                done += len(runs)
+                missing = count - sum(number for (where, _), number in hits.items() if where != "none")
     finally:
         signal.signal(signal.SIGINT, ctrl_c)
         if before[1] is None:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before[1]
-    return table(hits, [*times, "end", "none"], [*executor.kinds], f"{name}, seed {seed}, {len(runs)} runs")
+    return table(hits, [*times, "end", "none"], [*executor.kinds], f"{name}, seed {seed}, {done} runs")
 
 
 def table(hits: Counter[tuple[str, str]], places: list[str], kinds: list[str], title: str) -> str:

@@ -87,7 +87,7 @@ def corpusmill(
 
 def pytest_addoption(parser: Any) -> None:
     parser.addoption("--write-golden", action="store_true", help="keep what the demo gives as what it must give")
-    parser.addoption("--kills", type=int, default=6, help="how often runs are killed in the test of that")
+    parser.addoption("--kills", type=int, default=6, help="how often runs are hit in the test of kills")
     parser.addoption("--executor", help="what carries out runs that are killed, or all; without it, processes")
     parser.addoption("--chaos-seed", type=int, default=20240229, help="of where and when, and in which order of ways")
 

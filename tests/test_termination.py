@@ -23,6 +23,18 @@ def default():
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as a terminal has it; a suite in the background of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def wanted(sent):
+    return termination.Terminated if sent == signal.SIGTERM else KeyboardInterrupt
+
+
 def test_a_signal_is_an_exception_and_the_handler_is_put_back():
     with pytest.raises(termination.Terminated) as end, termination.raised():
         os.kill(os.getpid(), signal.SIGTERM)
@@ -105,44 +117,65 @@ def test_a_signal_while_a_query_runs_is_what_it_is_elsewhere():
         raise RuntimeError("Query interrupted")
 
 
-def test_a_signal_while_a_compiled_module_is_loaded_is_what_it_is_elsewhere():
+@pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
+def test_a_signal_while_a_compiled_module_is_loaded_is_what_it_is_elsewhere(sent, interruptible):
     """The module says ImportError, with what the handler raised as its cause."""
-    for sent in (signal.SIGTERM, signal.SIGINT):
-        wanted = termination.Terminated if sent == signal.SIGTERM else KeyboardInterrupt
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(wanted(sent)), termination.raised():
         try:
-            with pytest.raises(wanted), termination.raised():
-                try:
-                    os.kill(os.getpid(), sent)
-                except BaseException as error:
-                    try:
-                        raise ImportError("while initializing the extension") from error
-                    except ImportError:
-                        raise MissingExtraError("a step", library="duckdb") from None
-        finally:
-            signal.signal(signal.SIGINT, before)
+            os.kill(os.getpid(), sent)
+        except BaseException as error:
+            try:
+                raise ImportError("while initializing the extension") from error
+            except ImportError:
+                raise MissingExtraError("a step", library="duckdb") from None
 
 
 @pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
-def test_a_signal_that_is_lost_inside_a_callback_of_c_comes_again(sent, monkeypatch):
+def test_a_signal_that_is_lost_inside_a_callback_of_c_comes_again(sent, interruptible, monkeypatch):
     said: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", said.append)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), sent))
     went_on = False
-    try:
-        wanted = termination.Terminated, KeyboardInterrupt
-        # Twice, as where a command calls what a program may call, too.
-        with pytest.raises(wanted) as ended, termination.raised(), termination.raised():
-            callback()
-            went_on = True
-            time.sleep(60)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    # Twice, as where a command calls what a program may call, too.
+    with pytest.raises(wanted(sent)) as ended, termination.raised(), termination.raised():
+        callback()
+        went_on = True
+        time.sleep(60)
     assert went_on and said == []
     if sent == signal.SIGTERM:
         assert isinstance(ended.value, termination.Terminated) and ended.value.code == 143
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
+def test_a_signal_while_a_kernel_is_loaded_waits(sent, interruptible):
+    """LLVM goes on with what a callback gave when it was left, and frees twice what was left half wrapped."""
+    source = "def callback(kill):\n    kill()\n    return 'whole'\n"
+    names: dict[str, Any] = {}
+    exec(compile(source, f"site-packages{termination.LLVM}binding.py", "exec"), names)
+    gave = []
+    with pytest.raises(wanted(sent)), termination.raised():
+        gave.append(names["callback"](lambda: os.kill(os.getpid(), sent)))
+        time.sleep(60)
+    assert gave == ["whole"]
+
+
+@pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
+def test_an_error_that_a_library_makes_of_a_signal_without_a_word_of_it(sent, interruptible):
+    with pytest.raises(wanted(sent)), termination.raised():
+        with contextlib.suppress(BaseException):
+            os.kill(os.getpid(), sent)
+        raise TypeError("input must be an array of strings")
+    with pytest.raises(TypeError, match="later"), termination.raised():
+        raise TypeError("later")
+
+
+def test_a_signal_that_was_swallowed_leaves_nobody_deaf():
+    with pytest.raises(termination.Terminated), termination.raised():
+        with contextlib.suppress(BaseException):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_what_fails_while_a_signal_is_obeyed_is_not_taken_for_it():

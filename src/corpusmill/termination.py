@@ -1,40 +1,47 @@
-"""SIGTERM and SIGHUP end a run as Ctrl-C does: workers are stopped, and what is open is closed."""
+"""SIGTERM and SIGHUP end a run as Ctrl-C does: workers are stopped, and what is open is closed. None is lost."""
 
 import contextlib
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from types import FrameType
+from typing import Any
 
 
 class Terminated(SystemExit):
     """This process was asked to end. `code` is 128 and the signal's number, as shells have it."""
 
 
-AGAIN = 0.05  # seconds after which a signal comes again whose exception was lost
+AGAIN = 0.05  # seconds after which a signal comes again that came at the wrong moment
+LATELY = 5.0  # seconds for which an error without another cause may be what a library made of a signal
+# Where nothing must be raised: between a pointer and the object that holds it, and in callbacks from which LLVM goes on
+# with half of a kernel. Of processes that load forty kernels and are interrupted in many a fifth crashed.
+LLVM = f"{os.sep}llvmlite{os.sep}"
 
-_handled: list[int] = []  # the signals that raise Terminated
-_asked: list[int] = []  # the signal that has raised it
+_asked: list[tuple[int, float]] = []  # the signals that have raised something, and when
 
 
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """Inside, the signals raise `Terminated` in the main thread, once. Where a program, or whoever started it, has said
-    what they do, they do that.
+    """Inside, SIGTERM and SIGHUP raise `Terminated` in the main thread, and Ctrl-C KeyboardInterrupt, as ever. Where a
+    program, or whoever started it, has said what they do, they do that. While one is obeyed, and what is open is
+    closed, another SIGTERM or SIGHUP does nothing.
 
-    What a handler raises is lost where C calls Python and takes no errors back, as compiled kernels do when they are
-    loaded; then the signal comes again. Where a signal comes while a library makes an object, that lacks attributes
-    when it is removed: Python says so with a traceback that is nobody's fault, and does not here.
+    What a handler raises is lost where C calls Python and takes no errors back; then the signal comes again. Where a
+    signal comes while a library makes an object, that lacks attributes when it is removed: Python says so with a
+    traceback that is nobody's fault, and does not here.
     """
-    ours: list[int] = []
+    ours: dict[int, Any] = {}
     said = sys.unraisablehook
 
     def unraisable(found: "sys.UnraisableHookArgs") -> None:
         if isinstance(found.exc_value, (Terminated, KeyboardInterrupt)):
-            _again(found.exc_value)
+            _asked.clear()
+            _again(_number(found.exc_value))
             return
         removes = getattr(found.object, "__qualname__", "").endswith(".__del__")
         if not (removes and isinstance(found.exc_value, AttributeError)):
@@ -42,12 +49,14 @@ def raised() -> Iterator[None]:
 
     sys.unraisablehook = unraisable
     if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
+        for name, usual in (
+            ("SIGTERM", signal.SIG_DFL),
+            ("SIGHUP", signal.SIG_DFL),
+            ("SIGINT", signal.default_int_handler),
+        ):
             number = getattr(signal, name, None)  # Windows has no SIGHUP
-            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-                ours.append(number)
-                _handled.append(number)
-                signal.signal(number, _end)
+            if number is not None and signal.getsignal(number) == usual:
+                ours[number] = signal.signal(number, _end)
     try:
         with unhidden():
             yield
@@ -55,44 +64,63 @@ def raised() -> Iterator[None]:
         sys.unraisablehook = said
         if ours:
             _asked.clear()
-        for each in ours:
-            _handled.remove(each)
-            signal.signal(each, signal.SIG_DFL)
+        for number, before in ours.items():
+            signal.signal(number, before)
 
 
-def _end(number: int, _: FrameType | None) -> None:
-    for each in _handled:  # another one must not end what this one closes
-        signal.signal(each, signal.SIG_IGN)
-    _asked.append(number)
-    raise Terminated(128 + number)
+def _end(number: int, frame: FrameType | None) -> None:
+    if number != signal.SIGINT and _first(sys.exc_info()[1], Terminated, follows=True):
+        return  # what an earlier one ended is being closed
+    while frame is not None:
+        if LLVM in frame.f_code.co_filename:
+            _again(number)
+            return
+        frame = frame.f_back
+    _asked.append((number, time.monotonic()))
+    raise _error(number)
 
 
-def _again(lost: BaseException) -> None:
-    """Have a signal come again, from the main thread, in which its exception was lost."""
-    number: int = signal.SIGINT
-    if isinstance(lost, Terminated):
-        number = int(lost.code or 0) - 128
-        _asked.clear()
-        for each in _handled:
-            signal.signal(each, _end)
+def _error(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else Terminated(128 + number)
+
+
+def _number(error: BaseException) -> int:
+    return int(error.code or 0) - 128 if isinstance(error, Terminated) else signal.SIGINT
+
+
+def _again(number: int) -> None:
+    """Have a signal come again, in a moment."""
     timer = threading.Timer(AGAIN, signal.raise_signal if os.name == "nt" else partial(os.kill, os.getpid()), [number])
     timer.daemon = True
     timer.start()
 
 
+def _first(error: BaseException | None, *wanted: type[BaseException], follows: bool = False) -> BaseException | None:
+    """The first of an error, that which it says instead of, and so on, that is of these classes.
+
+    follows   also of those that they only came after
+    """
+    while error is not None and not isinstance(error, wanted):
+        replaces = error.__suppress_context__ and not error.__cause__  # `from None`
+        error = error.__context__ if replaces or (follows and not error.__cause__) else error.__cause__
+    return error
+
+
 @contextlib.contextmanager
 def unhidden() -> Iterator[None]:
-    """Inside, a signal raises the same where a library says something else instead: DuckDB at work RuntimeError, and a
-    compiled module that is being loaded ImportError, with what the signal raised as its cause."""
+    """Inside, a signal raises the same where a library says something else instead: DuckDB at work RuntimeError, a
+    compiled module that is being loaded ImportError, with what the signal raised as its cause, and a compiled function
+    that asks Python what it was given TypeError, with none."""
     try:
         yield
     except Exception as error:
+        cause = _first(error, Terminated, KeyboardInterrupt)
+        if cause is not None:
+            raise cause from None
         if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
-            raise (Terminated(128 + _asked[0]) if _asked else KeyboardInterrupt) from None
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, (Terminated, KeyboardInterrupt)):
-            # `from None` puts an error in the place of another one; one that only follows another is its own.
-            cause = cause.__context__ if cause.__suppress_context__ and not cause.__cause__ else cause.__cause__
-        if cause is None:
-            raise
-        raise cause from None
+            raise _error(_asked[-1][0] if _asked else signal.SIGINT) from None
+        # One that came while a signal was obeyed is an error of its own.
+        obeyed = _first(error, Terminated, KeyboardInterrupt, follows=True)
+        if obeyed is None and _asked and time.monotonic() - _asked[-1][1] < LATELY:
+            raise _error(_asked[-1][0]) from None
+        raise
