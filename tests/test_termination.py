@@ -195,3 +195,10 @@ def test_other_errors_stay():
         except OSError as error:
             raise ImportError("mine") from error
     assert isinstance(found.value.__cause__, OSError)
+
+
+def test_an_error_that_is_its_own_cause_in_the_end():
+    one, other = ValueError("one"), OSError("other")
+    one.__cause__, other.__cause__ = other, one
+    with pytest.raises(ValueError, match="one"), termination.raised():
+        raise one

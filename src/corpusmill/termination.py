@@ -100,7 +100,11 @@ def _first(error: BaseException | None, *wanted: type[BaseException], follows: b
 
     follows   also of those that they only came after
     """
+    seen: set[int] = set()  # an error may be given as the cause of one that it has itself as its cause
     while error is not None and not isinstance(error, wanted):
+        if id(error) in seen:
+            return None
+        seen.add(id(error))
         replaces = error.__suppress_context__ and not error.__cause__  # `from None`
         error = error.__context__ if replaces or (follows and not error.__cause__) else error.__cause__
     return error
