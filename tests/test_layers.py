@@ -25,6 +25,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"shards", "measures"},
     {"keys", "unit_io", "leases"},
     {"run_folder"},
+    {"stage_folder"},
     {"run_records"},
     {"fetched_arrays"},
     {"node_cache"},
@@ -39,10 +40,11 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
 FRIENDS = {
     ("tokens", "text"),  # the kernel decorator is in text
     ("units", "unit_io"),  # the contract of a work names what it is given; for types alone
+    ("stage_folder", "run_folder"),  # a stage names the run that it is of; for types alone
 }
 FORBIDDEN = [
     ("execute", {"steps", "read", "write", "recipe", "engine"}),  # it knows units, not steps
-    ("steps", {"storage", "tables", "run_folder", "read", "write", "execute", "recipe", "engine"}),
+    ("steps", {"storage", "tables", "run_folder", "stage_folder", "read", "write", "execute", "recipe", "engine"}),
     ("loader", {"steps", "recipe", "execute", "read", "write", "text", "models", "units"}),
 ]
 HEAVY = {"pyarrow", "numba", "duckdb", "typer", "rich", "fastwarc", "resiliparse"}

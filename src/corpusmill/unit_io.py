@@ -23,7 +23,8 @@ from corpusmill.beats import Beat, Heart
 from corpusmill.errors import RunError, StorageError
 from corpusmill.fetched_arrays import FetchedArrays
 from corpusmill.retry import ATTEMPTS, wait
-from corpusmill.run_folder import RunFolder, StageFolder
+from corpusmill.run_folder import RunFolder
+from corpusmill.stage_folder import StageFolder
 from corpusmill.storage import is_local
 from corpusmill.tables import TableWriter
 from corpusmill.units import (

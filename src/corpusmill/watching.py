@@ -12,8 +12,9 @@ from corpusmill import storage
 from corpusmill.engine.meter import FIRST_PASS, LATER_PASS, OTHER, documents_of
 from corpusmill.errors import CorpusmillError
 from corpusmill.leases import ENDED, LEASES, read_worker, workers
-from corpusmill.run_folder import RunFolder, StageFolder
+from corpusmill.run_folder import RunFolder
 from corpusmill.run_records import DamagedRecord
+from corpusmill.stage_folder import StageFolder
 from corpusmill.units import now
 
 SAMPLE = 64  # commits that are read, at most, to know how fast a stage is

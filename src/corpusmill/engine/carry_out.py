@@ -19,8 +19,9 @@ from corpusmill.execute import Executor, Failure, OnAside, Pulse, Pulsing, Toget
 from corpusmill.facts import Facts, total
 from corpusmill.leases import LEASES, RESULTS
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder, StageFolder, stage_folder
+from corpusmill.run_folder import RunFolder
 from corpusmill.run_records import Collected
+from corpusmill.stage_folder import StageFolder, stage_folder
 from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import Aside, Commit, Results, Stage, Unit
 

@@ -7,8 +7,9 @@ from typing import Any
 from corpusmill.engine.carry_out import unit_list
 from corpusmill.engine.inputs import unit_bytes
 from corpusmill.engine.plan import Plan
-from corpusmill.run_folder import RunFolder, stage_folder
+from corpusmill.run_folder import RunFolder
 from corpusmill.run_records import DamagedRecord
+from corpusmill.stage_folder import stage_folder
 from corpusmill.unit_io import Upstream
 
 SHOWN = 3  # of the reasons of a stage

@@ -20,8 +20,9 @@ import numpy as np
 from corpusmill.beats import Beat
 from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute import Executor, ignored
-from corpusmill.run_folder import RunFolder, StageFolder
+from corpusmill.run_folder import RunFolder
 from corpusmill.run_records import DamagedFile, DamagedRecord
+from corpusmill.stage_folder import StageFolder
 from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import USUAL, At, Care, Commit, Results, Unit, now
 

@@ -16,7 +16,7 @@ from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPuls
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.processes import Processes
 from corpusmill.leases import BEATS, Leases, Others
-from corpusmill.run_folder import StageFolder
+from corpusmill.stage_folder import StageFolder
 from corpusmill.unit_io import StageTask
 from corpusmill.units import Aside, Commit, Unit, now
 

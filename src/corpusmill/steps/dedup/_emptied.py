@@ -3,8 +3,9 @@
 A unit of verdicts counts the domains of its documents; one unit adds these counts up, hash by hash, a few at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from corpusmill.units import Planned, Stage
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`
 MOST = 20  # domains that are named
 TOGETHER = 1 << 20  # counts that are added up at a time
+SITES = ("site", "came", "lost", "first")
 Sites = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]  # see `write_sites`
 
 
@@ -64,10 +66,10 @@ def write_sites(io: UnitIO, files: KeyFiles, units: UnitRange, dropped: NDArray[
         # By file, so that what is held is as large as the domains are many, and not the documents.
         parts.append(_added_up(all_[here], np.ones(len(here), np.int64), gone[here].astype(np.int64), here + start))
     columns = _joined(parts)
-    io.write_arrays("sites", len(columns[0]), **dict(zip(("site", "came", "lost", "first"), columns)))
+    io.write_arrays("sites", len(columns[0]), **dict(zip(SITES, columns)))
 
 
-def _joined(parts: Iterable[Sites]) -> Sites:
+def _joined(parts: Iterable[Sequence[NDArray[Any]]]) -> Sites:
     none = np.empty(0, np.int64)
     site, came, lost, first = (
         np.concatenate(column) for column in zip((none.astype(np.uint64), none, none, none), *parts)
@@ -118,20 +120,12 @@ class Emptied:
         none = np.empty(0, np.int64)
         best: Sites = none.astype(np.uint64), none, none, none
         for edge in (*edges, None):
-            parts: list[Sites] = []
+            parts = []
             for i, path in enumerate(paths):
                 arrays = io.arrays(path)
                 site = arrays["site"]
                 stop = len(site) if edge is None else int(np.searchsorted(site, np.uint64(edge)))
-                held = slice(begins[i], stop)
-                parts.append(
-                    (
-                        site[held].copy(),
-                        arrays["came"][held].copy(),
-                        arrays["lost"][held].copy(),
-                        arrays["first"][held].copy(),
-                    )
-                )
+                parts.append([arrays[name][begins[i] : stop].copy() for name in SITES])
                 begins[i] = stop
             new = _joined(parts)
             rows = np.flatnonzero((new[2] >= EMPTIED_LEAST) & (new[2] > EMPTIED * new[1]))
