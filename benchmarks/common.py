@@ -201,7 +201,7 @@ class Watch:
     """
 
     pid: int
-    every: float = 0.1  # seconds
+    every: float  # seconds
     rss: int = 0
     pss: int = 0
     _cpu: dict[tuple[int, float], float] = field(default_factory=dict)
@@ -228,9 +228,9 @@ class Watch:
 
 
 @contextmanager
-def watching(pid: int, own: bool) -> Iterator[Watch]:
+def watching(pid: int, own: bool, every: float = 0.1) -> Iterator[Watch]:
     """A Watch that samples in a thread of this process until the block ends."""
-    watch, stop = Watch(pid), threading.Event()
+    watch, stop = Watch(pid, every), threading.Event()
 
     def look() -> None:
         while not stop.wait(watch.every):

@@ -8,8 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 
 from benchmarks.cluster.scheduling import store_used
 from benchmarks.common import CRAWL, MB, ROOT, Figure, Workload, row, table, watching
@@ -24,6 +26,7 @@ from store_server import BUCKET, environment, serving
 
 cluster = contextmanager(made)
 TIMES = 1.2  # CPU seconds beside the local pool's
+ROUNDS = 3  # of the whole workload, in turns
 MESSAGE = 1.0  # MB through Ray a unit
 STORE = 200.0  # MB
 
@@ -126,8 +129,8 @@ def weight(message: object) -> float:
 
 def messages(workload: Workload, recipe: Path, folder: Path) -> list[Figure]:
     """What passes through Ray."""
-    with cluster([0, 1, 1]) as there:
-        executor = Weighed(there.address, preload=(ENGINE,))
+    with cluster([0, 1, 1]) as made_here:
+        executor = Weighed(made_here.address, preload=(ENGINE,))
         executor.sizes = sizes = Sizes()
         run(recipe, folder=folder, executor=executor, progress=False)
     print(
@@ -142,35 +145,52 @@ def messages(workload: Workload, recipe: Path, folder: Path) -> list[Figure]:
 
 @contextmanager
 def on_ray(nodes: int) -> Iterator[Way]:
-    with cluster([0, *[1] * nodes]) as there:
-        yield alone("--set", "run.executor=ray", "--set", f"run.address={there.address}")
+    with cluster([0, *[1] * nodes]) as made_here:
+        yield alone("--set", "run.executor=ray", "--set", f"run.address={made_here.address}")
+
+
+Made = Callable[[], AbstractContextManager[Way]]
+Row = tuple[str, Made, str]
+
+
+def there(way: Way) -> Made:
+    """A way for which nothing is made."""
+    return lambda: nullcontext(way)
 
 
 def compared(
-    rows: Sequence[tuple[str, AbstractContextManager[Way], str]],
-    recipe: Path,
-    folder: Path,
-    crowded: Sequence[str] = (),
+    rows: Sequence[Row], recipe: Path, folder: Path, crowded: Sequence[str] = (), rounds: int = 1
 ) -> list[Figure]:
-    """Carry out a recipe in each of these ways, the first of which is a local pool's, and print what it took.
+    """Carry out a recipe in each of these ways, the first of which is a local pool's, in turns, and print what it took:
+    medians, and that of the rounds' ratios.
 
-    rows      what it is called; the way; "" or the place of the run, if it is not `folder`
+    rows      what it is called; makes the way; "" or the place of the run, if it is not `folder`
     crowded   those that have more nodes than there are cores: their CPU seconds have no bar
     """
-    table("carried out by", "seconds", "CPU seconds", "times the pool's", "bytes")
+    table("carried out by", "seconds", "CPU seconds", "times the pool's", "in each round", "bytes")
     carry_out(recipe, folder, alone("--workers", "2", "--limit", "10"))  # compiles what is not compiled
+    ran: dict[str, list[Ran]] = {title: [] for title, _, _ in rows}
+    for _ in range(rounds):
+        for title, make, place in rows:
+            with make() as way:
+                ran[title].append(carry_out(recipe, place or folder, way))
+    local = ran[rows[0][0]]
     figures: list[Figure] = []
-    local: Ran | None = None
-    for title, made_way, place in rows:
-        with made_way as way:
-            ran = carry_out(recipe, place or folder, way)
-        local = local or ran
-        times, same = ran.cpu / local.cpu, ran.digest == local.digest
+    for title, each in ran.items():
+        times = [one.cpu / pool.cpu for one, pool in zip(each, local)]
+        others = sum(one.digest != local[0].digest for one in each)
+        row(
+            title,
+            f"{median(one.seconds for one in each):.1f}",
+            f"{median(one.cpu for one in each):.1f}",
+            f"{median(times):.2f}",
+            ", ".join(f"{one:.2f}" for one in times),
+            "OTHERS" if others else "the same",
+        )
         bar = None if title in crowded else TIMES
-        row(title, f"{ran.seconds:.1f}", f"{ran.cpu:.1f}", f"{times:.2f}", "the same" if same else "OTHERS")
         figures += [
-            Figure(f"outputs of {title} that differ", float(not same), "", 1, "below", 0),
-            Figure(f"CPU seconds of {title}, times the pool's", times, "", bar, "below"),
+            Figure(f"outputs of {title} that differ", float(others), "", 1, "below", 0),
+            Figure(f"CPU seconds of {title}, times the pool's", median(times), "", bar, "below"),
         ]
     shutil.rmtree(folder)
     print()
@@ -180,29 +200,29 @@ def compared(
 def whole(workload: Workload, clusters: Sequence[int]) -> list[Figure]:
     """CPU seconds beside a local pool's; and what passes through Ray."""
     print(f"## {workload}\n")
-    rows: list[tuple[str, AbstractContextManager[Way], str]] = [
-        ("2 processes", nullcontext(alone("--workers", "2")), ""),
-        ("three workers", nullcontext(together(3)), ""),
-        *((f"Ray, {nodes} nodes", on_ray(nodes), "") for nodes in clusters),
+    rows: list[Row] = [
+        ("2 processes", there(alone("--workers", "2")), ""),
+        ("three workers", there(together(3)), ""),
+        *((f"Ray, {nodes} nodes", partial(on_ray, nodes), "") for nodes in clusters),
     ]
     with tempfile.TemporaryDirectory() as scratch:
         recipe, folder = Path(scratch) / "recipe.yaml", Path(scratch) / "run"
         recipe.write_text(workload.recipe(CRAWL, "cluster"))
         crowded = [f"Ray, {nodes} nodes" for nodes in clusters if nodes > (os.cpu_count() or 1)]
-        figures = compared(rows, recipe, folder, crowded)
+        figures = compared(rows, recipe, folder, crowded, ROUNDS)
         return figures + (messages(workload, recipe, folder) if clusters else [])
 
 
 def same(workload: Workload, clusters: Sequence[int]) -> list[Figure]:
     """The bytes of every executor, of any number of workers, on a disk and in a bucket."""
     print(f"## One checksum: {workload}\n")
-    rows: list[tuple[str, AbstractContextManager[Way], str]] = [
-        *((f"{n} processes", nullcontext(alone("--workers", str(n))), "") for n in (2, 1, 5, 16)),
-        ("serial", nullcontext(alone("--set", "run.executor=serial")), ""),
-        ("three workers", nullcontext(together(3)), ""),
-        *((f"Ray, {nodes} nodes", on_ray(nodes), "") for nodes in clusters),
-        ("2 processes into S3", nullcontext(alone("--workers", "2")), f"s3://{BUCKET}/alone"),
-        ("three workers into S3", nullcontext(together(3)), f"s3://{BUCKET}/together"),
+    rows: list[Row] = [
+        *((f"{n} processes", there(alone("--workers", str(n))), "") for n in (2, 1, 5, 16)),
+        ("serial", there(alone("--set", "run.executor=serial")), ""),
+        ("three workers", there(together(3)), ""),
+        *((f"Ray, {nodes} nodes", partial(on_ray, nodes), "") for nodes in clusters),
+        ("2 processes into S3", there(alone("--workers", "2")), f"s3://{BUCKET}/alone"),
+        ("three workers into S3", there(together(3)), f"s3://{BUCKET}/together"),
     ]
     with tempfile.TemporaryDirectory() as scratch, serving() as proxy:
         os.environ |= environment(proxy.endpoint) | {"CORPUSMILL_NODE_CACHE": scratch}

@@ -17,7 +17,7 @@ from corpusmill.keys import DUPLICATES, NEAR_DUPLICATES, KeyStage
 from corpusmill.steps.corpus import after, digest, key_files, keys_content
 from corpusmill.steps.verdict_tables import ROWS, UnitRange, VerdictWriter, unit_ranges
 from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
+from corpusmill.units import Planned, Resources, Stage
 
 NONE = -1  # `duplicate_of` of a document that is kept
 
@@ -67,7 +67,7 @@ def verdict_stage(work: "DuplicateVerdicts") -> Stage:
             for part in unit_ranges(keys, upstream)
         ]
 
-    return Stage(f"{keys.label}-verdicts", work, after(keys, work.decided), units)
+    return Stage(f"{keys.label}-verdicts", work, after(keys, work.decided), units, Resources(grows=True))
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,6 @@ def _decided(io: UnitIO, paths: Sequence[str], start: int, end: int) -> dict[str
         # Copies, so that the file is not held; one empty part tells which columns there are.
         if here.start < here.stop or not parts:
             parts.append({name: values[here].copy() for name, values in arrays.items()})
-    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    order = np.argsort(table["documents"], kind="stable")
-    return {name: values[order] for name, values in table.items()}
+    order = np.argsort(np.concatenate([part["documents"] for part in parts]), kind="stable")
+    # A column at a time, so that no two are held twice.
+    return {name: np.concatenate([part.pop(name) for part in parts])[order] for name in tuple(parts[0])}

@@ -31,7 +31,7 @@ RANGE = 1 << 22  # documents that are united at a time
 CHUNK = 1 << 20  # links that are read, or set aside, at a time
 FIRSTS = 1 << 20  # numbers of first documents between which clusters are divided among units, at most
 SHARE = 1 << 21  # candidates and pairs of a unit that decides; one cluster may have more
-ROUTED = 1 << 26  # bytes of groups that a unit of routes reads
+ROUTED = 1 << 25  # bytes of groups that a unit of routes reads
 
 Arrays = Callable[[], Mapping[str, NDArray[Any]]]
 
