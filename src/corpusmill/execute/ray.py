@@ -119,7 +119,9 @@ class Ray:
         self._see_the_place(task)
         modules = versions.of_modules(versions.own_modules(task.work))
         stage = [ray.put((task, modules))]
-        remote = self._remote(attempt, **self._resources(task.needs))
+        # "SPREAD": where the head has no processors, as is usual, Ray's default sends a unit that waits back and forth
+        # between it and a busy node, without a pause: a quarter of a processor.
+        remote = self._remote(attempt, scheduling_strategy="SPREAD", **self._resources(task.needs))
         todo: deque[Unit | _Flight] = deque(units)
         flying: dict[Any, _Flight] = {}
         failures: list[Failure] = []
