@@ -71,7 +71,7 @@ chaos: $(READY) ## kill runs of each executor 200 times, in all stages and all w
 	$(BIN)/python -m pytest tests/test_every_executor.py -k killed_anywhere --kills $(KILLS) --chaos-seed $(SEED) --executor $(EXECUTOR)
 
 cluster: $(READY) $(WORKLOAD)/truth.json ## a Ray cluster of 2 and 4 nodes on this machine: bytes, CPU, memory, scaling, kills; takes an hour; PARTS="flat scaling"
-	PYTHONPATH=tests $(BIN)/python -m benchmarks.cluster --workload $(WORKLOAD) --seed $(SEED) $(if $(filter-out 200,$(KILLS)),--kills $(KILLS)) $(PARTS)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.cluster --workload $(WORKLOAD) --seed $(SEED) $(if $(filter file,$(origin KILLS)),,--kills $(KILLS)) $(PARTS)
 
 STORING = PYTHONPATH=tests AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m benchmarks.store --store $(STORE)
 # The store that `make store` starts: s3 is moto's server, az is Microsoft's Azurite, for which Node.js must be there.
