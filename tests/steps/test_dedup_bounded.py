@@ -98,7 +98,7 @@ def test_into_however_many_units_clusters_are_divided_the_decisions_and_counts_a
         if small:
             monkeypatch.setattr(_links, "RANGE", 4)
             monkeypatch.setattr(_links, "CHUNK", 3)
-            monkeypatch.setattr(_links, "ROUTED", 1)
+            monkeypatch.setattr(_links, "ROUTED", (1, 1))
             monkeypatch.setattr(_emptied, "TOGETHER", 2)
         found[name] = dedup(tmp_path / name, documents, Exact(), step, cuts=[20, 50], unit=500)
     one, some, many = found.values()

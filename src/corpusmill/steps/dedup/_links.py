@@ -31,7 +31,7 @@ RANGE = 1 << 22  # documents that are united at a time
 CHUNK = 1 << 20  # links that are read, or set aside, at a time
 FIRSTS = 1 << 20  # numbers of first documents between which clusters are divided among units, at most
 SHARE = 1 << 21  # candidates and pairs of a unit that decides; one cluster may have more
-ROUTED = 1 << 25  # bytes of groups that a unit of routes reads
+ROUTED = (1 << 25, 1 << 26)  # bytes of groups that a unit of routes reads, of few and of many: each has work of its own
 
 Arrays = Callable[[], Mapping[str, NDArray[Any]]]
 
@@ -240,7 +240,9 @@ def routes_stage(keys: KeyStage, group: str, links: str) -> Stage:
     def units(upstream: Upstream) -> Iterator[Planned]:
         groups = upstream.results(group)["pairs"]
         members = digest(upstream.results(links)["members"])
-        for part in ranges_of(groups.bytes.tolist(), 0, ROUTED):
+        least, most = ROUTED
+        size = min(max(int(groups.bytes.sum()) >> 5, least), most)
+        for part in ranges_of(groups.bytes.tolist(), 0, size):
             content = (groups.checksum(number) for number in range(part.first, part.stop))
             yield Planned(FileRange(part.first, part.stop), (members, *content))
 
