@@ -202,6 +202,7 @@ class Watch:
 
     pid: int
     every: float  # seconds
+    memory: bool
     rss: int = 0
     pss: int = 0
     _cpu: dict[tuple[int, float], float] = field(default_factory=dict)
@@ -216,9 +217,10 @@ class Watch:
         root = psutil.Process(self.pid)
         for process in [*([root] if own else []), *root.children(recursive=True)]:
             try:
-                memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").split()
-                rss += int(memory[memory.index("Rss:") + 1]) << 10
-                pss += int(memory[memory.index("Pss:") + 1]) << 10
+                if self.memory:
+                    memory = Path(f"/proc/{process.pid}/smaps_rollup").read_text("ascii").split()
+                    rss += int(memory[memory.index("Rss:") + 1]) << 10
+                    pss += int(memory[memory.index("Pss:") + 1]) << 10
                 times = process.cpu_times()
                 if process.pid != os.getpid():
                     self._cpu[process.pid, process.create_time()] = times.user + times.system
@@ -228,9 +230,12 @@ class Watch:
 
 
 @contextmanager
-def watching(pid: int, own: bool, every: float = 0.1) -> Iterator[Watch]:
-    """A Watch that samples in a thread of this process until the block ends."""
-    watch, stop = Watch(pid, every), threading.Event()
+def watching(pid: int, own: bool, every: float = 0.1, memory: bool = True) -> Iterator[Watch]:
+    """A Watch that samples in a thread of this process until the block ends.
+
+    memory   whether to look at it, for which the system goes through all pages of a process and holds it up
+    """
+    watch, stop = Watch(pid, every, memory), threading.Event()
 
     def look() -> None:
         while not stop.wait(watch.every):

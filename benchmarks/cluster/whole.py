@@ -71,7 +71,7 @@ def carry_out(recipe: Path, folder: Path | str, way: Way) -> Ran:
     if storage.is_local(str(folder)):
         shutil.rmtree(folder, ignore_errors=True)
     started = now()
-    with watching(os.getpid(), own=False) as watch:
+    with watching(os.getpid(), own=False, memory=False) as watch:
         calls = [
             subprocess.Popen(
                 [sys.executable, "-m", "corpusmill.cli", *words],
