@@ -195,6 +195,7 @@ def thread_seconds(work: Callable[[], object], runs: int) -> float:
 class Watch:
     """What a process and all its descendants use: the sums over them, sampled, so short-lived peaks can be missed.
 
+    memory  whether `rss` and `pss` are looked at
     rss     peak bytes of resident memory; pages that processes share are counted in each
     pss     peak bytes of proportional memory; pages that n processes share count 1/n in each
     cpu     seconds of user and system time of the descendants, as far as they were seen

@@ -62,8 +62,9 @@ MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
 MOST_GROWTH = 8.0  # bytes a document
 MOST_LONGER, MOST_SCALED = 11.0, 4.0  # with --scale: times the seconds of a tenth of the documents; GiB
 # Seconds between two looks at memory. Of the smallest size a stage takes 0.2 s, and its peak less than 0.1: where that
-# is missed, memory seems to grow with the documents.
-OFTEN = 0.02
+# is missed, memory seems to grow with the documents. With --scale no stage is so short, and looks that often would hold
+# up what is timed: the system goes through all pages of a process, of mapped files, too.
+OFTEN, SELDOM = 0.02, 0.1
 BYTES = 490  # of disk for a document: keys 168, sketch 112, n-grams of candidates 150, and a little
 STEP = Minhash(bands=14, rows=8)
 COPIES_STEP, COPIES_WORDS, COPIES_LETTERS, EXCHANGED, COPIES_TOGETHER = Minhash(), 300, 5, 3, 2_500
@@ -187,24 +188,24 @@ def carry_out_by_workers(root: Path, stages: Plan) -> None:
         carry_out(run, stages, executor, Silent())
 
 
-def made_and_watched(command: list[str]) -> tuple[float, Watch]:
+def made_and_watched(command: list[str], every: float = SELDOM) -> tuple[float, Watch]:
     """Have a command make its data, and watch it carry out the stages; with the seconds of these."""
     subprocess.run([*command, "--part", "make"], check=True)
     os.sync()
     start = time.perf_counter()
     process = subprocess.Popen([*command, "--part", "stages"])
-    with watching(process.pid, own=True, every=OFTEN) as watch:
+    with watching(process.pid, own=True, every=every) as watch:
         status = process.wait()
     if status != 0:
         raise SystemExit(status)
     return time.perf_counter() - start, watch
 
 
-def measure(documents: int, copies: bool, root: Path) -> tuple[float, int, int]:
+def measure(documents: int, copies: bool, root: Path, every: float) -> tuple[float, int, int]:
     """Seconds, and peak bytes over all processes: resident, and proportional. Prints a table of the stages."""
     command = [sys.executable, "-m", "benchmarks.speed.scale", "--folder", str(root)]
     command += ["--documents", "--copies", str(documents)] if copies else ["--documents", str(documents)]
-    wall, watch = made_and_watched(command)
+    wall, watch = made_and_watched(command, every)
     print(f"## {documents:,} {'near copies of one page' if copies else 'documents'}\n")
     table("stage", "wall s", "units", "busy s")
     for name, results in RunFolder(str(root)).results().items():
@@ -301,7 +302,7 @@ def main() -> int:
         for documents in sizes:
             root = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
             try:
-                measured.append(measure(documents, copies, root))
+                measured.append(measure(documents, copies, root, SELDOM if options.scale else OFTEN))
             finally:
                 shutil.rmtree(root, ignore_errors=True)
         figures += figures_of(sizes, measured, "near copies of one page" if copies else "documents", options.scale)
