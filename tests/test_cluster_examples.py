@@ -53,10 +53,13 @@ def test_the_script_for_slurm_requeues_a_worker_that_was_asked_to_end(tmp_path, 
 
 
 @BASH
-def test_the_script_for_slurm_passes_the_signal_on(tmp_path):
-    (tmp_path / "corpusmill").write_text(
-        f"#!/bin/bash\ntrap 'exit 75' TERM\ntouch {tmp_path}/ready\nwhile :; do sleep 0.05; done\n"
-    )
+@pytest.mark.parametrize("at_once", [False, True])
+def test_the_script_for_slurm_passes_the_signal_on(tmp_path, at_once):
+    if at_once:  # the worker has ended before the script is done with the signal
+        worker = "trap '' TERM\nsleep 0.1\nkill -TERM $PPID\nexit 75\n"
+    else:
+        worker = f"trap 'exit 75' TERM\ntouch {tmp_path}/ready\nwhile :; do sleep 0.05; done\n"
+    (tmp_path / "corpusmill").write_text(f"#!/bin/bash\n{worker}")
     (tmp_path / "scontrol").write_text(f"#!/bin/bash\ntouch {tmp_path}/requeued\n")
     for name in ("corpusmill", "scontrol"):
         (tmp_path / name).chmod(0o755)
@@ -68,9 +71,10 @@ def test_the_script_for_slurm_passes_the_signal_on(tmp_path):
     }
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path), **numbers}
     script = subprocess.Popen(["bash", FOLDER / "slurm.sh", "web.yaml", "runs/web"], env=environment)
-    while not (tmp_path / "ready").exists():
-        assert script.poll() is None
-    script.terminate()
+    if not at_once:
+        while not (tmp_path / "ready").exists():
+            assert script.poll() is None
+        script.terminate()
     assert script.wait(30) == 75 and (tmp_path / "requeued").exists()
 
 
