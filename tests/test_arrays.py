@@ -24,6 +24,10 @@ def test_rows_that_were_asked_for_are_those_of_the_file(tmp_path_factory, data, 
         assert np.array_equal(arrays.take(name, rows), whole[rows])
         for start, stop in pairwise(rows.tolist()):
             arrays.will_read(name, start, stop)
+            assert np.array_equal(arrays.part(name, start, stop), whole[start:stop])
+            arrays.has_read(name, start, stop)
+        assert np.array_equal(arrays.part(name, 0, ROWS), whole)
     arrays.will_read("flat", 0, ROWS)
+    arrays.has_read("none", 0, 0)
     arrays.will_read("none", 0, 0)
     arrays.will_need("none", np.array([], np.int64))

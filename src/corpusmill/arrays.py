@@ -108,6 +108,9 @@ class Arrays(Mapping[str, NDArray[Any]]):
     def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
         """The same of some rows, which rise."""
 
+    def has_read(self, name: str, start: int, stop: int) -> None:
+        """Say that rows [start, stop) were read for the last time: the system's memory is for others."""
+
 
 class ReadArrays(Arrays):
     """Arrays of a file of which some rows are read: each by itself, as the system reads no others around it. What is
@@ -178,6 +181,13 @@ class ReadArrays(Arrays):
             array = self.described[name]
             begin, size = array.begin + start * array.row, (stop - start) * array.row
             os.posix_fadvise(self.file, begin, size, os.POSIX_FADV_WILLNEED)
+
+    def has_read(self, name: str, start: int, stop: int) -> None:
+        # Pages that are given back are free. Where the system has to look for some it takes seconds a gigabyte, here.
+        if CAN_ADVISE and start < stop:
+            array = self.described[name]
+            begin, size = array.begin + start * array.row, (stop - start) * array.row
+            os.posix_fadvise(self.file, begin, size, os.POSIX_FADV_DONTNEED)
 
     def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
         if not CAN_ADVISE or not len(rows):

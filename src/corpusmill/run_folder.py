@@ -113,25 +113,26 @@ class RunFolder:
         of remote ones."""
         return memory() if self.is_local else self._cache.limit
 
-    def problem(self, relative: str, size: int, checksum: str) -> str | None:
-        """What is wrong with a file of the run, read to its end; None if it is as its commit says.
+    def problem(self, relative: str, size: int, checksum: str, once: bool = False) -> str | None:
+        """What is wrong with a file of the run, read to its end; None if it is as its commit says. With `once` it does
+        not stay in the system's memory.
 
         A remote one is read as it is on this machine; if that copy is damaged, it is fetched again.
 
         Raises StorageError where the trouble is not with this file.
         """
-        problem = self._problem(relative, size, checksum)
+        problem = self._problem(relative, size, checksum, once)
         if problem and not self.is_local:
             self._cache.forget(self.name_of(relative))
-            problem = self._problem(relative, size, checksum)
+            problem = self._problem(relative, size, checksum, once)
         return problem
 
-    def _problem(self, relative: str, size: int, checksum: str) -> str | None:
+    def _problem(self, relative: str, size: int, checksum: str, once: bool) -> str | None:
         try:
             path = self.file(relative)
             if path.is_file() and path.stat().st_size != size:
                 return f"has {path.stat().st_size} bytes, its commit says {size}"
-            actual = storage.checksum(path)
+            actual = storage.checksum(path, once)
         except InputError as error:
             return str(error).rpartition(": ")[2]
         except StorageError as error:

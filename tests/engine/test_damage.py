@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 import corpusmill
+from corpusmill import storage
 from corpusmill.cli.run import closing
 from corpusmill.engine.carry_out import Silent
 from corpusmill.errors import ResumeError, StorageError
@@ -111,6 +112,25 @@ def test_all_files_of_all_stages_flipped_at_once(copied):
     assert all(counts.done_now == counts.units for counts in done.units.values()) and warnings
     assert len(list(stage(copied, "pass-1").glob("damaged/*"))) == 2
     assert not any(path.exists() for path in everything if path.parent.name not in ("commits", "results"))
+
+
+@pytest.mark.parametrize(("memory", "forgotten"), [(1 << 40, False), (1, True)])
+def test_what_memory_cannot_hold_does_not_stay_in_it_once_it_is_compared(copied, monkeypatch, memory, forgotten):
+    undo(copied, "shards")
+    (damaged, *_) = files_of(copied, "tokens", "tokens")
+    flip(damaged)
+    compared: dict[str, bool] = {}
+    checksum = storage.checksum
+
+    def spied(path, once=False):
+        compared.setdefault(str(path), once)
+        return checksum(path, once)
+
+    monkeypatch.setattr(storage, "checksum", spied)
+    monkeypatch.setattr("corpusmill.run_folder.memory", lambda: memory)
+    _, warnings = again(copied)
+    assert output(copied) == output(made_run()) and len(warnings) == 1
+    assert compared[str(damaged)] is forgotten
 
 
 @pytest.mark.parametrize("kind", ["rows.bin", "rows.idx", "documents"])

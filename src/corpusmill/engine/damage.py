@@ -12,7 +12,7 @@ does not, the input has changed or a step is not deterministic, and the run ends
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -23,8 +23,8 @@ from corpusmill.execute import Executor, ignored
 from corpusmill.run_folder import RunFolder
 from corpusmill.run_records import DamagedFile, DamagedRecord
 from corpusmill.stage_folder import StageFolder
-from corpusmill.unit_io import StageTask, Upstream
-from corpusmill.units import USUAL, At, Care, Commit, Results, Unit, now
+from corpusmill.unit_io import CACHED, StageTask, Upstream
+from corpusmill.units import USUAL, At, Care, Commit, Files, Results, Unit, now
 
 TOGETHER = 64 << 20  # bytes that a worker is given to compare at a time
 SHOWN = 3  # damaged files in a line
@@ -38,11 +38,17 @@ class Repaired(Exception):
 
 @dataclass(frozen=True)
 class UnitsToCheck:
-    """The units [first, stop) of a stage, whose outputs are compared with their commits."""
+    """The units [first, stop) of a stage, whose outputs are compared with their commits.
+
+    bytes   of these outputs
+    once    whether they do not stay in the system's memory
+    """
 
     stage: str
     first: int
     stop: int
+    bytes: int
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,12 @@ class CheckOutputs(StageTask):
             (results.keys[number], files.path(number), problem)
             for number in range(wanted.first, wanted.stop)
             for files in results.outputs.values()
-            if (problem := self.run.problem(files.path(number), int(files.bytes[number]), files.checksum(number)))
+            if (problem := self._problem(files, number, wanted.once))
         ]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
+
+    def _problem(self, files: Files, number: int, once: bool) -> str | None:
+        return self.run.problem(files.path(number), int(files.bytes[number]), files.checksum(number), once)
 
 
 @dataclass
@@ -138,6 +147,9 @@ class Repairs:
         wanted = [part for stage in where for part in self._unknown(results[stage])]
         if not wanted:
             return
+        # What is more than memory holds would not be there when it is read for the stage: memory is kept for the rest.
+        ends = np.cumsum([part.bytes for part in wanted]).tolist()
+        wanted = [replace(part, once=end > CACHED * self.run.keeps) for part, end in zip(wanted, ends)]
         problems: dict[str, list[DamagedFile]] = {}
         units = [Unit(number, f"check-{number}", part) for number, part in enumerate(wanted)]
         stages = {unit.key: part.stage for unit, part in zip(units, wanted)}
@@ -166,11 +178,11 @@ class Repairs:
         for number, key in enumerate(results.keys):
             if key in known or size >= TOGETHER:
                 if first < number:
-                    yield UnitsToCheck(results.stage, first, number)
+                    yield UnitsToCheck(results.stage, first, number, size)
                 first, size = number + (key in known), 0
             size += 0 if key in known else int(sizes[number])
         if first < len(results):
-            yield UnitsToCheck(results.stage, first, len(results))
+            yield UnitsToCheck(results.stage, first, len(results), size)
 
 
 class Untouched(Repairs):

@@ -372,6 +372,9 @@ def _piece(
     # Copies: a view would keep its file open, one of thousands.
     keys, row = np.array(read("keys")), read("row").astype(np.int64)
     carried = {name: np.array(read(name)) for name in payload}
+    if held == files.partitions:
+        for name in ("keys", "row", *payload):
+            arrays.has_read(name, start, stop)
     if len(dropped):
         kept = absent(row, dropped)
         keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}

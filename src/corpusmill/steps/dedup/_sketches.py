@@ -223,7 +223,9 @@ class MinhashSketches:
 
         paths = files.keys[inputs.first : inputs.stop] or files.keys[-1:]
         for arrays in ahead((partial(opened, path) for path in paths), io, files):
-            yield _bytes(arrays.part("sketch", 0, arrays.rows("sketch")))
+            rows = arrays.rows("sketch")
+            yield _bytes(arrays.part("sketch", 0, rows))
+            arrays.has_read("sketch", 0, rows)
 
 
 def collected(
