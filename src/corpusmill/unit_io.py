@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import os
 import shutil
 import time
 import uuid
@@ -84,6 +85,12 @@ class Upstream:
 
     def parquet(self, path: str) -> pq.ParquetFile:
         return pq.ParquetFile(self.file(path), memory_map=False)
+
+    def has_read(self, path: str) -> None:
+        """Say that a file was read for the last time, for now: the system's memory is for others."""
+        if storage.CAN_ADVISE:
+            with self.file(path).open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def table(self, path: str, columns: list[str] | None = None) -> pa.Table:
         """A table that an earlier stage wrote."""

@@ -263,6 +263,8 @@ class MinhashShingles:
                     grams, ends = distinct(*shingling.hashes(texts))
                     put("hashes", grams)
                     own.append(np.diff(ends))
+            if files.scattered:
+                io.has_read(files.docs[inputs.number])
             for put, own in zip(puts, sizes):
                 put("offsets", np.cumsum(np.concatenate(own)))
             puts[0]("ids", np.concatenate(ids))

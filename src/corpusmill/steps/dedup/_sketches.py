@@ -246,9 +246,14 @@ def collected(
         arrays.will_read("sketches", start, stop)
         return arrays, start, stop
 
+    def read_once(arrays: Arrays, start: int, stop: int) -> NDArray[np.uint8]:
+        found = arrays.part("sketches", start, stop)
+        arrays.has_read("sketches", start, stop)
+        return found
+
     def sketches() -> Iterator[NDArray[np.uint8]]:
         for part in range(before, before + len(sharing.starts) - 1):
             slices = ahead((partial(opened, path, part) for path in paths), io, files)
-            yield np.concatenate([arrays.part("sketches", start, stop) for arrays, start, stop in slices])
+            yield np.concatenate([read_once(*some) for some in slices])
 
     return sharing, sketches()
