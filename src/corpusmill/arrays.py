@@ -183,11 +183,12 @@ class ReadArrays(Arrays):
             os.posix_fadvise(self.file, begin, size, os.POSIX_FADV_WILLNEED)
 
     def has_read(self, name: str, start: int, stop: int) -> None:
-        # Pages that are given back are free. Where the system has to look for some it takes seconds a gigabyte, here.
+        # Where the system must look for pages to use again, that costs more than to read them.
         if CAN_ADVISE and start < stop:
             array = self.described[name]
-            begin, size = array.begin + start * array.row, (stop - start) * array.row
-            os.posix_fadvise(self.file, begin, size, os.POSIX_FADV_DONTNEED)
+            begin, end = array.begin + start * array.row, array.begin + stop * array.row
+            begin -= begin % mmap.PAGESIZE  # only whole pages go; of this one, the rows before were read before
+            os.posix_fadvise(self.file, begin, end - begin, os.POSIX_FADV_DONTNEED)
 
     def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
         if not CAN_ADVISE or not len(rows):

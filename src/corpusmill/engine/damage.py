@@ -12,7 +12,7 @@ does not, the input has changed or a step is not deterministic, and the run ends
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -38,22 +38,22 @@ class Repaired(Exception):
 
 @dataclass(frozen=True)
 class UnitsToCheck:
-    """The units [first, stop) of a stage, whose outputs are compared with their commits.
-
-    bytes   of these outputs
-    once    whether they do not stay in the system's memory
-    """
+    """The units [first, stop) of a stage, whose outputs, so many bytes, are compared with their commits."""
 
     stage: str
     first: int
     stop: int
     bytes: int
-    once: bool = False
 
 
 @dataclass(frozen=True)
 class CheckOutputs(StageTask):
-    """Not work that is committed: outputs of earlier stages are read, and the answer says which are damaged."""
+    """Not work that is committed: outputs of earlier stages are read, and the answer says which are damaged.
+
+    once   whether they do not stay in the system's memory
+    """
+
+    once: bool = False
 
     def run_unit(
         self,
@@ -68,12 +68,12 @@ class CheckOutputs(StageTask):
             (results.keys[number], files.path(number), problem)
             for number in range(wanted.first, wanted.stop)
             for files in results.outputs.values()
-            if (problem := self._problem(files, number, wanted.once))
+            if (problem := self._problem(files, number))
         ]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
 
-    def _problem(self, files: Files, number: int, once: bool) -> str | None:
-        return self.run.problem(files.path(number), int(files.bytes[number]), files.checksum(number), once)
+    def _problem(self, files: Files, number: int) -> str | None:
+        return self.run.problem(files.path(number), int(files.bytes[number]), files.checksum(number), self.once)
 
 
 @dataclass
@@ -147,9 +147,8 @@ class Repairs:
         wanted = [part for stage in where for part in self._unknown(results[stage])]
         if not wanted:
             return
-        # What is more than memory holds would not be there when it is read for the stage: memory is kept for the rest.
-        ends = np.cumsum([part.bytes for part in wanted]).tolist()
-        wanted = [replace(part, once=end > CACHED * self.run.keeps) for part, end in zip(wanted, ends)]
+        # What memory does not hold would not be there when it is read for the stage.
+        once = sum(part.bytes for part in wanted) > CACHED * self.run.keeps
         problems: dict[str, list[DamagedFile]] = {}
         units = [Unit(number, f"check-{number}", part) for number, part in enumerate(wanted)]
         stages = {unit.key: part.stage for unit, part in zip(units, wanted)}
@@ -158,7 +157,7 @@ class Repairs:
             found = [DamagedFile(*problem) for problem in json.loads(str(answer.notes[PROBLEMS]))]
             problems.setdefault(stages[answer.key], []).extend(found)
 
-        task = CheckOutputs(self.run, "", None, where, session=session)  # type: ignore[arg-type]
+        task = CheckOutputs(self.run, "", None, where, session=session, once=once)  # type: ignore[arg-type]
         for failure in executor.run(task, units, on_answer, ignored):
             raise StorageError(f"{self.run.place}: files of earlier sessions cannot be read: {failure.error}")
         for part in wanted:

@@ -288,6 +288,8 @@ class MinhashRoutes:
             parts["to"].append(part_of(parts["one"][-1]))
             parts["part"].append(part_of(parts["document"][-1]))
             base += len(parts["leaders"][-1])
+            del arrays  # what is mapped stays in memory
+            io.has_read(path)
 
         def column(name: str) -> NDArray[Any]:
             return np.concatenate(parts.pop(name))  # a column at a time, so that no two are held twice

@@ -233,10 +233,12 @@ def collected(
 ) -> tuple[Sharing, Iterator[NDArray[np.uint8]]]:
     """What a unit of `shared` found, and the sketches of each of its parts."""
     results = io.results(_shared(keys))
-    found = io.arrays(results["sharing"].path(inputs.number))
-    sharing = Sharing(
-        found["documents"], found["bucket"], found["sketch"], found["starts"], buckets=int(found["buckets"][0])
-    )
+    path = results["sharing"].path(inputs.number)
+    found = io.arrays(path)
+    documents, bucket, sketch, starts = (np.array(found[name]) for name in ("documents", "bucket", "sketch", "starts"))
+    sharing = Sharing(documents, bucket, sketch, starts, buckets=int(found["buckets"][0]))
+    del found  # what is mapped stays in memory
+    io.has_read(path)
     before = int(results.numbers("parts")[: inputs.number].sum())
     paths = io.results(_sketches(keys))["sketches"].paths.to_pylist()
 
@@ -247,9 +249,9 @@ def collected(
         return arrays, start, stop
 
     def read_once(arrays: Arrays, start: int, stop: int) -> NDArray[np.uint8]:
-        found = arrays.part("sketches", start, stop)
+        rows = arrays.part("sketches", start, stop)
         arrays.has_read("sketches", start, stop)
-        return found
+        return rows
 
     def sketches() -> Iterator[NDArray[np.uint8]]:
         for part in range(before, before + len(sharing.starts) - 1):
