@@ -87,8 +87,8 @@ class Upstream:
         return pq.ParquetFile(self.file(path), memory_map=False)
 
     def has_read(self, path: str) -> None:
-        """Say that a file was read for the last time, for now: the system's memory is for others."""
-        if storage.CAN_ADVISE:
+        """Say that this stage reads a file no more: the system's memory is for others."""
+        if storage.CAN_ADVISE and is_local(self.run.name_of(path)):  # of another it might have to fetch it for that
             with self.file(path).open("rb") as file:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
