@@ -25,6 +25,11 @@ def test_rows_that_were_asked_for_are_those_of_the_file(tmp_path_factory, data, 
         for start, stop in pairwise(rows.tolist()):
             arrays.will_read(name, start, stop)
             assert np.array_equal(arrays.part(name, start, stop), whole[start:stop])
+            assert np.array_equal(arrays.copied(name, start, stop), whole[start:stop])
+            for dtype in (whole.dtype, np.uint8):
+                place = np.empty_like(whole[start:stop], dtype)
+                arrays.into(place, name, start, stop)
+                assert np.array_equal(place, whole[start:stop].astype(dtype))
             arrays.has_read(name, start, stop)
         assert np.array_equal(arrays.part(name, 0, ROWS), whole)
     arrays.will_read("flat", 0, ROWS)

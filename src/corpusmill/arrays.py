@@ -94,6 +94,14 @@ class Arrays(Mapping[str, NDArray[Any]]):
         """Rows [start, stop) of an array."""
         return self[name][start:stop]
 
+    def copied(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """The same, to keep when the file is closed: a view would keep it open."""
+        return self.part(name, start, stop).copy()
+
+    def into(self, to: NDArray[Any], name: str, start: int, stop: int) -> None:
+        """The same, in place of what is in `to`."""
+        to[:] = self.part(name, start, stop)
+
     def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Some rows of an array."""
         return self[name][rows]
@@ -158,14 +166,29 @@ class ReadArrays(Arrays):
         read = self._read(array.begin + start * array.row, (stop - start) * array.row)
         return np.frombuffer(read, array.dtype).reshape(stop - start, *array.shape[1:])
 
+    def copied(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        return self.part(name, start, stop)  # what is read, and not mapped, is one
+
+    def into(self, to: NDArray[Any], name: str, start: int, stop: int) -> None:
+        array = self.described[name]
+        size = (stop - start) * array.row
+        if to.dtype != array.dtype or not hasattr(os, "preadv"):  # not on older macOS
+            super().into(to, name, start, stop)
+        elif size and os.preadv(self.file, [to.data.cast("B")], array.begin + start * array.row) < size:
+            super().into(to, name, start, stop)  # a call returns 2 GB at most
+
     def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         array = self.described[name]
-        if len(rows) * mmap.PAGESIZE >= array.shape[0] * array.row:  # as many rows as pages
+        if self._as_whole(name, rows):
             return self.part(name, 0, array.shape[0])[rows]
         read = bytearray().join(
             [os.pread(self.file, array.row, at) for at in (array.begin + rows * array.row).tolist()]
         )
         return np.frombuffer(read, array.dtype).reshape(len(rows), *array.shape[1:])
+
+    def _as_whole(self, name: str, rows: NDArray[np.int64]) -> bool:
+        array = self.described[name]
+        return len(rows) * mmap.PAGESIZE >= array.shape[0] * array.row  # as many rows as pages
 
     def _read(self, begin: int, size: int) -> bytes | bytearray:
         read: bytes | bytearray = os.pread(self.file, size, begin)
@@ -192,6 +215,9 @@ class ReadArrays(Arrays):
 
     def will_need(self, name: str, rows: NDArray[np.int64]) -> None:
         if not CAN_ADVISE or not len(rows):
+            return
+        if self._as_whole(name, rows):
+            self.will_read(name, 0, self.rows(name))
             return
         array = self.described[name]
         first = (array.begin + rows * array.row) // mmap.PAGESIZE

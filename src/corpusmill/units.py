@@ -286,6 +286,8 @@ class Stage:
     after    the stages whose results the plan and the units look at
     units    the plan, made when all of `after` is complete: a pure function of their results
     needs    resources of one unit
+    reads    of stages in `after`, the outputs of which it reads files, and of these the arrays, none for all of a file;
+             of a stage that is not named, all outputs
     """
 
     name: str
@@ -293,6 +295,7 @@ class Stage:
     after: tuple[str, ...]
     units: Planner = field(compare=False)
     needs: Resources = field(default_factory=Resources)
+    reads: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 def now() -> float:

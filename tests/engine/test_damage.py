@@ -3,18 +3,25 @@
 import json
 import os
 import shutil
+from collections import defaultdict
 
 import pytest
 
 import corpusmill
 from corpusmill import storage
 from corpusmill.cli.run import closing
+from corpusmill.engine import damage
 from corpusmill.engine.carry_out import Silent
+from corpusmill.engine.damage import CheckOutputs
+from corpusmill.engine.lower import lower
 from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.recipe.model import Recipe
 from corpusmill.run_folder import RunFolder
 from corpusmill.runs import DamagedOutput
+from corpusmill.steps.dedup import _sketches
+from corpusmill.unit_io import StageTask
 from made_run import made_corpus, made_run, write_corpus
 
 
@@ -131,6 +138,85 @@ def test_what_memory_cannot_hold_does_not_stay_in_it_once_it_is_compared(copied,
     _, warnings = again(copied)
     assert output(copied) == output(made_run()) and len(warnings) == 1
     assert compared[str(damaged)] is forgotten
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """What is compared, in order, as (stage, output, what of it stays in memory); and stages where they begin."""
+    seen = []
+    check = CheckOutputs.run_unit
+
+    def spied(self, unit, *more):
+        seen.append((unit.inputs.stage, unit.inputs.output, unit.inputs.keep))
+        return check(self, unit, *more)
+
+    monkeypatch.setattr(CheckOutputs, "run_unit", spied)
+    monkeypatch.setattr(Notes, "stage", lambda self, stage, units, done: seen.append(stage.name))
+    return seen
+
+
+def test_an_output_is_compared_once_and_for_the_first_stage_that_reads_it(copied, compared):
+    names = [path.name.rpartition("-")[0] for path in copied.glob("stages/*")]
+    undo(copied, *(name for name in names if name not in ("pass-1", "exact-group", "exact-names", "exact-verdicts")))
+    again(copied)
+    known = [output for _, output, _ in (part for part in compared if isinstance(part, tuple) and part[0] == "pass-1")]
+    assert len(known) == len(set(known)) and {"docs", "keys-minhash", "signals"} < set(known)
+    at = {part[1] if part[0] == "pass-1" else part: number for number, part in enumerate(compared)}
+    assert at["exact-verdicts"] < at["keys-minhash"] < at["minhash-group"]
+    assert at["minhash-links"] < at["docs"] < at["minhash-shingles"]
+    assert compared.index("minhash-shingles") < len(compared) - 1
+
+
+READ = ("offsets", "keys", "row", "rank", _sketches.SKETCH_HASH)
+
+
+@pytest.mark.parametrize(("times", "keep"), [(4, "all"), (1.9, READ), (0, "nothing")])
+def test_of_more_than_memory_holds_what_is_read_next_stays_in_it(copied, compared, monkeypatch, times, keep):
+    monkeypatch.setattr(_sketches, "MANY", 1)
+    again(copied)
+    undo(copied, "minhash-shared")
+    compared.clear()
+    size = sum(path.stat().st_size for path in files_of(copied, "pass-1", "keys-minhash"))
+    others = sum(
+        path.stat().st_size for name in ("verdicts", "slices") for path in files_of(copied, "exact-verdicts", name)
+    )
+    monkeypatch.setattr("corpusmill.run_folder.memory", lambda: int(times * (size + others)))
+    monkeypatch.setattr(damage, "HELD", 1.0)
+    again(copied)
+    assert output(copied) == output(made_run())
+    assert ("pass-1", "keys-minhash", keep) in compared
+
+
+@pytest.mark.parametrize("many", [1, 32])
+def test_units_read_no_output_but_those_that_their_stage_says(tmp_path, monkeypatch, many):
+    """What they do not say is not compared before."""
+    monkeypatch.setattr(_sketches, "MANY", many)
+    read: dict[str, set[str]] = defaultdict(set)
+    file, run_unit = RunFolder.file, StageTask.run_unit
+    now: list[str] = []
+
+    def spied(self, path):
+        if now:
+            read[now[-1]].add(str(path))
+        return file(self, path)
+
+    def named(self, *arguments):
+        now.append(self.folder.rpartition("-")[0])
+        try:
+            return run_unit(self, *arguments)
+        finally:
+            now.pop()
+
+    monkeypatch.setattr(RunFolder, "file", spied)
+    monkeypatch.setattr(StageTask, "run_unit", named)
+    recipe = write_corpus(tmp_path)
+    again(tmp_path / "run", recipe)
+    stages = {stage.name: stage for stage in lower(Recipe.load(recipe)).stages}
+    assert sum(bool(stage.reads) for stage in stages.values()) == (5 if many == 1 else 3)
+    for name, stage in stages.items():
+        for before, outputs in stage.reads.items():
+            found = {path.split("/")[2] for path in read[name] if path.split("/")[1].startswith(f"{before}-")}
+            assert found <= set(outputs), name
 
 
 @pytest.mark.parametrize("kind", ["rows.bin", "rows.idx", "documents"])

@@ -224,7 +224,7 @@ def _do(
     missing = {unit.key: unit for unit in units if unit.key not in collected.units}
     earlier = folder.earlier() if missing else {}
     if missing:
-        repairs.compare(task.upstream, read, executor, progress.session)
+        repairs.compare(task.upstream, read, executor, progress.session, stage.reads)
     done_before = len(collected) - repairs.done_of(folder, [key for key in keys if key in collected.units])
     counts = progress.counts[stage.name] = StageCounts(len(units), done_before)
     listener.stage(stage, len(units), len(collected))

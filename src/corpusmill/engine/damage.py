@@ -3,7 +3,8 @@
 A session is one call that carries out a run. Sizes of all files of a complete stage are compared whenever it is met: a
 listing. Bytes are compared with the checksums in the commits before a stage that has work to do reads them, by the
 workers; those that this session wrote, or has compared already, are not read again. So a run that is complete reads
-nothing.
+nothing. An output is compared for the first stage that reads it (`Stage.reads`): as much of what it reads as memory
+holds is still there then.
 
 A unit with a damaged file is forgotten: its commit and the results that hold it are set aside, and stages are gone
 through again from the first. Done again it must leave the same bytes, so that what follows is still valid; where it
@@ -12,13 +13,12 @@ does not, the input has changed or a step is not deterministic, and the run ends
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
 
-import numpy as np
-
+from corpusmill.arrays import map_arrays
 from corpusmill.beats import Beat
-from corpusmill.errors import ResumeError, StorageError
+from corpusmill.errors import InputError, ResumeError, StorageError
 from corpusmill.execute import Executor, ignored
 from corpusmill.run_folder import RunFolder
 from corpusmill.run_records import DamagedFile, DamagedRecord
@@ -29,6 +29,8 @@ from corpusmill.units import USUAL, At, Care, Commit, Files, Results, Unit, now
 TOGETHER = 64 << 20  # bytes that a worker is given to compare at a time
 SHOWN = 3  # damaged files in a line
 PROBLEMS = "problems"
+EVERYTHING: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
+HELD = 0.75  # share of what this machine keeps of files that those may take that were compared, and are read next
 T = TypeVar("T")
 
 
@@ -38,22 +40,22 @@ class Repaired(Exception):
 
 @dataclass(frozen=True)
 class UnitsToCheck:
-    """The units [first, stop) of a stage, whose outputs, so many bytes, are compared with their commits."""
+    """The units [first, stop) of a stage, of which an output, so many bytes, is compared with their commits.
+
+    keep   what of each file stays in the system's memory: all, the arrays of these names, or nothing
+    """
 
     stage: str
+    output: str
     first: int
     stop: int
     bytes: int
+    keep: tuple[str, ...] | Literal["all", "nothing"] = "all"
 
 
 @dataclass(frozen=True)
 class CheckOutputs(StageTask):
-    """Not work that is committed: outputs of earlier stages are read, and the answer says which are damaged.
-
-    once   whether they do not stay in the system's memory
-    """
-
-    once: bool = False
+    """Not work that is committed: outputs of earlier stages are read, and the answer says which are damaged."""
 
     def run_unit(
         self,
@@ -64,37 +66,42 @@ class CheckOutputs(StageTask):
     ) -> Commit:
         started, wanted = now(), unit.inputs
         results = Upstream(self.run, self.upstream, self.session).results(wanted.stage)
+        files = results[wanted.output]
         problems = [
             (results.keys[number], files.path(number), problem)
             for number in range(wanted.first, wanted.stop)
-            for files in results.outputs.values()
-            if (problem := self._problem(files, number))
+            if (problem := self._problem(files, number, wanted.keep))
         ]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
 
-    def _problem(self, files: Files, number: int) -> str | None:
-        return self.run.problem(files.path(number), int(files.bytes[number]), files.checksum(number), self.once)
+    def _problem(self, files: Files, number: int, keep: tuple[str, ...] | str) -> str | None:
+        path, once = files.path(number), keep == "nothing"
+        problem = self.run.problem(path, int(files.bytes[number]), files.checksum(number), once)
+        if problem is None and isinstance(keep, tuple) and self.run.is_local:
+            arrays = map_arrays(self.run.file(path), scattered=True)
+            for name in arrays.keys() - set(keep):
+                arrays.has_read(name, 0, arrays.rows(name))
+        return problem
 
 
 @dataclass
 class Repairs:
     """What is known to be sound, and what was not.
 
-    trusted   folder of a stage -> keys of units that this session did, or whose files it has compared
     done      folder of a stage -> keys of units that this session did
+    compared  folder of a stage, output -> keys of units of which this session has compared it
     damaged   a sentence for each file that was found damaged
     """
 
     run: RunFolder
     note: Callable[[str], None]
-    trusted: dict[str, set[str]] = field(default_factory=dict)
     done: dict[str, set[str]] = field(default_factory=dict)
+    compared: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
 
     def committed(self, folder: StageFolder, key: str) -> None:
         """Note a unit that this session has done."""
-        for keys in (self.trusted, self.done):
-            keys.setdefault(folder.name, set()).add(key)
+        self.done.setdefault(folder.name, set()).add(key)
 
     def done_of(self, folder: StageFolder, keys: Sequence[str]) -> int:
         """How many of these units of a stage this session has done."""
@@ -123,8 +130,10 @@ class Repairs:
         """Have the units of damaged files done again."""
         keys = {file.key for file in files}
         folder.forget_units(keys)
-        for known in (self.trusted, self.done):
-            known.get(folder.name, set()).difference_update(keys)
+        self.done.get(folder.name, set()).difference_update(keys)
+        for (name, _), known in self.compared.items():
+            if name == folder.name:
+                known.difference_update(keys)
         units = f"{len(keys)} units of {stage} are" if len(keys) > 1 else f"unit {next(iter(keys))} of {stage} is"
         shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])
         more = f"; and {len(files) - SHOWN} more files" if len(files) > SHOWN else ""
@@ -136,19 +145,30 @@ class Repairs:
         self.note(f"warning: {what}; {then}")
 
     def compare(
-        self, where: Mapping[str, tuple[str, str]], results: Mapping[str, Results], executor: Executor, session: str
+        self,
+        where: Mapping[str, tuple[str, str]],
+        results: Mapping[str, Results],
+        executor: Executor,
+        session: str,
+        reads: Mapping[str, Mapping[str, tuple[str, ...]]] = EVERYTHING,
     ) -> None:
         """Compare the files of these complete stages that are not known to be sound with their commits.
 
         where   stage -> its folder's name, and the plan
+        reads   see Stage
 
         Raises Repaired if some were damaged, whose units were set aside; StorageError if they cannot be read at all.
         """
-        wanted = [part for stage in where for part in self._unknown(results[stage])]
+        wanted = [
+            part
+            for stage in where
+            for output in reads.get(stage, results[stage].outputs)
+            for part in self._unknown(results[stage], output)
+        ]
         if not wanted:
             return
-        # What memory does not hold would not be there when it is read for the stage.
-        once = sum(part.bytes for part in wanted) > CACHED * self.run.keeps
+        if sum(part.bytes for part in wanted) > CACHED * self.run.keeps:
+            wanted = list(self._as_memory_holds(wanted, results, reads))
         problems: dict[str, list[DamagedFile]] = {}
         units = [Unit(number, f"check-{number}", part) for number, part in enumerate(wanted)]
         stages = {unit.key: part.stage for unit, part in zip(units, wanted)}
@@ -157,31 +177,58 @@ class Repairs:
             found = [DamagedFile(*problem) for problem in json.loads(str(answer.notes[PROBLEMS]))]
             problems.setdefault(stages[answer.key], []).extend(found)
 
-        task = CheckOutputs(self.run, "", None, where, session=session, once=once)  # type: ignore[arg-type]
+        task = CheckOutputs(self.run, "", None, where, session=session)  # type: ignore[arg-type]
         for failure in executor.run(task, units, on_answer, ignored):
             raise StorageError(f"{self.run.place}: files of earlier sessions cannot be read: {failure.error}")
         for part in wanted:
             keys = results[part.stage].keys[part.first : part.stop]
-            self.trusted.setdefault(results[part.stage].folder, set()).update(keys)
+            self.compared.setdefault((results[part.stage].folder, part.output), set()).update(keys)
         damaged = {stage: sorted(files, key=lambda file: file.path) for stage, files in problems.items() if files}
         for stage, files in damaged.items():
             self.forget(self.run.stage(where[stage][0]), stage, files)
         if damaged:
             raise Repaired
 
-    def _unknown(self, results: Results) -> Iterator[UnitsToCheck]:
-        """The units of a stage that are not known to be sound, neighbours together."""
-        sizes = sum((files.bytes for files in results.outputs.values()), np.zeros(len(results), np.int64))
-        known = self.trusted.get(results.folder, set())
+    def _as_memory_holds(
+        self,
+        wanted: Sequence[UnitsToCheck],
+        results: Mapping[str, Results],
+        reads: Mapping[str, Mapping[str, tuple[str, ...]]],
+    ) -> Iterator[UnitsToCheck]:
+        """The same with what stays in memory: of what memory does not hold nothing would be there when it is read."""
+        shares: dict[tuple[str, str], float] = {}
+        held = 0.0
+        for part in wanted:
+            arrays, named = reads.get(part.stage, {}).get(part.output, ()), (part.stage, part.output)
+            if named not in shares:
+                first = results[part.stage][part.output].path(part.first)
+                shares[named] = self._share(first, arrays) if arrays else 1.0
+            held += part.bytes * shares[named]
+            yield replace(part, keep="nothing" if held > HELD * self.run.keeps else arrays or "all")
+
+    def _share(self, path: str, arrays: tuple[str, ...]) -> float:
+        """What some arrays take of a file."""
+        try:
+            sizes = {name: array.nbytes for name, array in map_arrays(self.run.file(path)).items()}
+        except (InputError, ValueError):  # it is damaged, as will be found
+            return 1.0
+        return sum(sizes.get(name, 0) for name in arrays) / max(sum(sizes.values()), 1)
+
+    def _unknown(self, results: Results, output: str) -> Iterator[UnitsToCheck]:
+        """The units of a stage of which an output is not known to be sound, neighbours together."""
+        sizes = results[output].bytes.tolist()
+        done = self.done.get(results.folder, set())
+        compared = self.compared.get((results.folder, output), set())
         first, size = 0, 0
         for number, key in enumerate(results.keys):
-            if key in known or size >= TOGETHER:
+            known = key in done or key in compared
+            if known or size >= TOGETHER:
                 if first < number:
-                    yield UnitsToCheck(results.stage, first, number, size)
-                first, size = number + (key in known), 0
-            size += 0 if key in known else int(sizes[number])
+                    yield UnitsToCheck(results.stage, output, first, number, size)
+                first, size = number + known, 0
+            size += 0 if known else sizes[number]
         if first < len(results):
-            yield UnitsToCheck(results.stage, first, len(results), size)
+            yield UnitsToCheck(results.stage, output, first, len(results), size)
 
 
 class Untouched(Repairs):
@@ -200,7 +247,12 @@ class Untouched(Repairs):
         raise ResumeError(f"{stage}: {shown}. {self._repair}")
 
     def compare(
-        self, where: Mapping[str, tuple[str, str]], results: Mapping[str, Results], executor: Executor, session: str
+        self,
+        where: Mapping[str, tuple[str, str]],
+        results: Mapping[str, Results],
+        executor: Executor,
+        session: str,
+        reads: Mapping[str, Mapping[str, tuple[str, ...]]] = EVERYTHING,
     ) -> None:
         pass
 

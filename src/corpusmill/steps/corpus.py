@@ -27,8 +27,8 @@ from corpusmill.units import Files, Planned, Planner, Results, Stage
 
 T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
-RECORDS, MOST_RECORDS = 1 << 20, 1 << 23  # keys that a unit groups, about, where one partition has fewer
-SLICE = 1 << 13  # keys of a file that are worth opening it
+RECORDS, MOST_RECORDS = 1 << 20, 1 << 24  # keys that a unit groups, about, where one partition has fewer
+SLICE = 1 << 14  # keys of a file that are worth opening it
 SKETCHED = 1 << 20  # documents whose sketches a unit reads that collects those that are asked for
 EMPTIED, EMPTIED_LEAST = 0.9, 10  # a source or domain that loses more than this share, and so many at least, is named
 
@@ -169,6 +169,11 @@ def after(keys: KeyStage, *more: str) -> tuple[str, ...]:
     return (keys.stage, *keys.excluded, *against, *more)
 
 
+def keys_alone(keys: KeyStage, *arrays: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """`Stage.reads` of those that read no texts of the pass: its keys, and of their files these arrays, or all."""
+    return {keys.stage: {keys.output: arrays}}
+
+
 @dataclass(frozen=True)
 class Unkept:
     """The numbers of the documents in a file of an earlier run that it did not keep to the end."""
@@ -224,40 +229,27 @@ def partitions(
     payload   arrays beside the keys
     columns   arrays by document, given by record as the payload is; 0 where a file has none
     """
-    names = (*payload, *columns)
-    found: list[list[NDArray[Any]]] = [[np.empty(0, np.uint64)], [np.empty(0, np.int64)], *([] for _ in names)]
-    counts = [np.zeros(inputs.stop - inputs.first, np.int64)]
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
     opened = (partial(_with_slices, inputs, files, io, path, payload, columns) for path in files.keys)
+    pieces: list[Piece] = []
     for number, slices in enumerate(ahead(opened, io, files)):
         io.heart.at(number, len(files.keys))
-        piece, each = _piece(inputs, files, number, slices, _dropped_rows(files, number, io), payload, columns)
-        for pieces, values in zip(found, (piece.keys, piece.documents, *(piece.payload[name] for name in names))):
-            pieces.append(values)
-        counts.append(each)
-    keys, documents, *carried = (_by_partition(pieces, counts) for pieces in found)
-    ends = np.cumsum(np.sum(counts, axis=0)).tolist()
-    for start, end in zip([0, *ends], ends):
-        here = slice(start, end)
-        yield Partition(keys[here], documents[here], {name: values[here] for name, values in zip(names, carried)})
+        pieces.append(_piece(inputs, files, slices, _dropped_rows(files, number, io), payload, columns))
+    ends = [piece.ends.tolist() for piece in pieces]
+    for part in range(inputs.stop - inputs.first):
+        here = [slice(*each[part : part + 2]) for each in ends]
+        keys = _joined([piece.keys[some] for piece, some in zip(pieces, here)], np.uint64)
+        documents = _joined([piece.rows[some] for piece, some in zip(pieces, here)], np.int64)
+        documents += np.repeat(files.starts[:-1], [each[part + 1] - each[part] for each in ends])
+        carried = {
+            name: _joined([piece.carried[name][some] for piece, some in zip(pieces, here)])
+            for name in (*payload, *columns)
+        }
+        yield Partition(keys, documents, carried)
 
 
-def _by_partition(pieces: list[NDArray[Any]], counts: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
-    """The records of files, each of which has one partition after the other, as those of one file; `pieces` is emptied.
-
-    counts   of each of the last files, (partitions,): how many are in each
-    """
-    whole = np.empty(sum(map(len, pieces)), np.result_type(*pieces) if pieces else np.float64)
-    ends = np.cumsum(np.sum(counts, axis=0))
-    at = np.append(0, ends[:-1])
-    pieces.reverse()
-    for each in counts[len(counts) - len(pieces) :]:
-        piece = pieces.pop()
-        stops = np.cumsum(each)
-        for place, start, stop in zip(at.tolist(), (stops - each).tolist(), stops.tolist()):
-            whole[place : place + stop - start] = piece[start:stop]
-        at += each
-    return whole
+def _joined(arrays: list[NDArray[Any]], dtype: Any = None) -> NDArray[Any]:
+    return np.concatenate(arrays, dtype=dtype) if arrays else np.empty(0, dtype)
 
 
 class Slices(NamedTuple):
@@ -270,6 +262,20 @@ class Slices(NamedTuple):
     arrays: Arrays
     held: int
     offsets: NDArray[np.int64]
+
+
+class Piece(NamedTuple):
+    """The records of some partitions in one file, one partition after the other.
+
+    rows      (records,) uint32: the row of each record's document
+    carried   payload and columns by name
+    ends      (partitions + 1,) where the records of each begin
+    """
+
+    keys: NDArray[np.uint64]
+    rows: NDArray[np.uint32]
+    carried: dict[str, NDArray[Any]]
+    ends: NDArray[np.int64]
 
 
 def _with_slices(
@@ -343,25 +349,24 @@ def pieces(
         dropped = np.empty(0, np.int64) if all_documents else dropped_documents(files, io, number)
         inputs = PartitionRange(partition, partition + 1)
         slices = _with_slices(inputs, files, io, path, payload, ())
-        yield _piece(inputs, files, number, slices, dropped, payload, ())[0]
+        piece = _piece(inputs, files, slices, dropped, payload, ())
+        yield Partition(piece.keys, piece.rows + files.starts[number], piece.carried)
 
 
 def _piece(
     inputs: PartitionRange,
     files: KeyFiles,
-    number: int,
     slices: Slices,
     dropped: NDArray[np.int64],
     payload: tuple[str, ...],
     columns: tuple[str, ...],
-) -> tuple[Partition, NDArray[np.int64]]:
-    """The records of some partitions in one file, one partition after the other, without those of dropped rows; and how
-    many each has."""
+) -> Piece:
+    """Without the records of dropped rows."""
     arrays, held, offsets = slices
     if held == files.partitions:
         start, stop = offsets[[0, -1]].tolist()
         ends = offsets - start
-        read: Callable[[str], NDArray[Any]] = partial(arrays.part, start=start, stop=stop)
+        read: Callable[[str], NDArray[Any]] = partial(arrays.copied, start=start, stop=stop)
     else:
         records = [
             begin + rows
@@ -369,9 +374,8 @@ def _piece(
         ]
         read = partial(arrays.take, rows=np.concatenate(records))
         ends = np.cumsum([0, *map(len, records)])
-    # Copies: a view would keep its file open, one of thousands.
-    keys, row = np.array(read("keys")), read("row").astype(np.int64)
-    carried = {name: np.array(read(name)) for name in payload}
+    keys, row = read("keys"), read("row")
+    carried = {name: read(name) for name in payload}
     if held == files.partitions:
         for name in ("keys", "row", *payload):
             arrays.has_read(name, start, stop)
@@ -380,7 +384,7 @@ def _piece(
         keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}
         ends = np.append(0, np.cumsum(kept))[ends]
     carried |= {name: arrays.take(name, row) if name in arrays else np.zeros(len(row)) for name in columns}
-    return Partition(keys, row + files.starts[number], carried), np.diff(ends)
+    return Piece(keys, row, carried, ends)
 
 
 def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDArray[np.int64]]:
@@ -403,9 +407,14 @@ def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDAr
     return start, np.flatnonzero(top == np.uint64(part))
 
 
-def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name: str) -> NDArray[Any]:
-    """Rows of an array by document, for sorted document numbers."""
-    sample = io.arrays(files.keys[-1], files.scattered).part(name, 0, 0)
+def by_document(
+    io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name: str, instead: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Rows of an array by document, for sorted document numbers; `instead` if there are files without it."""
+    last = io.arrays(files.keys[-1], files.scattered)
+    if instead is not None and name not in last:
+        return instead
+    sample = last.part(name, 0, 0)
     rows = np.empty((len(documents), *sample.shape[1:]), sample.dtype)
     wanted = [
         (path, first, stop, start)
@@ -419,10 +428,13 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
 
     def begun(path: str, first: int, stop: int, start: int) -> tuple[Arrays, NDArray[np.int64], int, int]:
         arrays, own = io.arrays(path, files.scattered), documents[first:stop] - start
-        arrays.will_need(name, own)
+        if instead is None or name in arrays:
+            arrays.will_need(name, own)
         return arrays, own, first, stop
 
     for arrays, own, first, stop in ahead((partial(begun, *each) for each in wanted), io, files):
+        if instead is not None and name not in arrays:
+            return instead
         rows[first:stop] = arrays.take(name, own)
     return rows
 

@@ -75,7 +75,7 @@ def _shared(keys: NDArray[np.uint64], bucket: NDArray[np.int32]) -> int:
     while size < 2 * len(keys):
         size *= 2
     mask = np.uint64(size - 1)
-    first = np.full(size, -1, np.int64)  # slot -> the first record with its key
+    first = np.full(size, -1, np.int32)  # slot -> the first record with its key
     buckets = 0
     for i in range(len(keys)):
         slot = (keys[i] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24) & mask

@@ -58,9 +58,10 @@ def write_sites(io: UnitIO, files: KeyFiles, units: UnitRange, dropped: NDArray[
     parts: list[Sites] = []
     for number in range(files.earlier + units.first, files.earlier + units.stop):
         start, end = files.starts[number : number + 2].tolist()
-        all_ = np.asarray(io.arrays(files.keys[number])[SITE])
-        here = np.setdiff1d(np.arange(end - start), dropped_documents(files, io, number), assume_unique=True)
-        here = here[all_[here] != 0]
+        all_ = io.arrays(files.keys[number], files.scattered).part(SITE, 0, end - start)
+        came = all_ != 0
+        came[dropped_documents(files, io, number)] = False
+        here = np.flatnonzero(came)
         gone = np.zeros(end - start, bool)
         gone[dropped[slice(*np.searchsorted(dropped, [start, end]))] - start] = True
         # By file, so that what is held is as large as the domains are many, and not the documents.

@@ -20,6 +20,7 @@ from corpusmill.steps.corpus import (
     digest,
     ids_of,
     key_files,
+    keys_alone,
     keys_content,
     partition_ranges,
     partitions,
@@ -49,7 +50,7 @@ def exact_stages(keys: KeyStage, reason: str, ranked: bool, mark: bool) -> list[
 
     return [
         *against_stages(keys),
-        Stage(group, ExactGroups(keys, ranked), after(keys), partition_ranges(keys, 1)),
+        Stage(group, ExactGroups(keys, ranked), after(keys), partition_ranges(keys, 1), reads=keys_alone(keys)),
         Stage(names, ExactNames(keys), after(keys, group), by_documents),
         verdict_stage(DuplicateVerdicts(keys, names, reason, mark)),
     ]

@@ -20,7 +20,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill.keys import KeyStage
-from corpusmill.steps.corpus import Everything, KeyFiles, after, digest, key_files
+from corpusmill.steps.corpus import Everything, KeyFiles, after, digest, key_files, keys_alone
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.text.components import absorb, roots
@@ -42,7 +42,9 @@ def links_stage(keys: KeyStage, group: str) -> Stage:
         return [Planned(Everything(), (digest(upstream.results(group)["pairs"]), starts))]
 
     needs = Resources(grows=True)
-    return Stage(f"{keys.label}-links", MinhashLinks(keys, group), after(keys, group), one_unit, needs)
+    return Stage(
+        f"{keys.label}-links", MinhashLinks(keys, group), after(keys, group), one_unit, needs, keys_alone(keys)
+    )
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from corpusmill.steps.corpus import (
     documents_content,
     id_bytes,
     key_files,
+    keys_alone,
     keys_content,
     partition_ranges,
     preference,
@@ -106,7 +107,12 @@ def near_stages(
     return [
         *against_stages(keys),
         *(sketch_stages(keys, bands) if many else []),
-        Stage(group, groups, *(sharers(keys) if many else (after(keys), partition_ranges(keys, bands)))),
+        Stage(
+            group,
+            groups,
+            *(sharers(keys) if many else (after(keys), partition_ranges(keys, bands))),
+            reads=keys_alone(keys),
+        ),
         links_stage(keys, group),
         Stage(shingles, MinhashShingles(keys, shinglings), after(keys, links), by_documents),
         routes_stage(keys, group, links),

@@ -31,7 +31,9 @@ from corpusmill.steps.corpus import (
     ahead,
     by_document,
     digest,
+    is_ranked,
     key_files,
+    keys_alone,
     keys_content,
     partition_ranges,
     partitions,
@@ -79,31 +81,34 @@ class Asked(NamedTuple):
 
 
 def sharing_keys(inputs: PartitionRange, files: KeyFiles, io: UnitIO) -> tuple[Sharing, Asked]:
-    met = [_met(part) for part in partitions(inputs, files, io, columns=(SKETCH_HASH,))]
+    met = [_met(part) for part in partitions(inputs, files, io)]
     first = np.cumsum([0, *(buckets for *_, buckets in met)])
-    bucket = np.concatenate([bucket + base for (_, bucket, *_), base in zip(met, first.astype(np.int32))])
-    documents, hashes = (np.concatenate([some[i] for some in met]) for i in (0, 2))
+    bucket = np.concatenate([bucket + base for (_, bucket, _), base in zip(met, first.astype(np.int32))])
+    documents = np.concatenate([some for some, *_ in met])
     del met
     known = sort_distinct(documents.copy())
-    preferred = preference(io, files, known)[np.searchsorted(known, documents)]
-    order = np.lexsort((preferred, bucket))
-    del known, preferred
-    return _asked(documents[order], bucket[order], hashes[order], int(first[-1]))
+    place = np.searchsorted(known, documents).astype(np.int32)
+    hashes = by_document(io, files, known, SKETCH_HASH, known.astype(np.uint64))
+    if is_ranked(io, files):
+        order = np.lexsort((preference(io, files, known)[place], bucket))
+    else:
+        order = np.argsort(bucket, kind="stable")
+    documents, bucket, hashes = documents[order], bucket[order], hashes[place[order]]
+    del known, place, order
+    return _asked(documents, bucket, hashes, int(first[-1]))
 
 
-def _met(part: Partition) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], int]:
-    """Documents that share a key, the bucket of each, the hash of its sketch; and how many buckets there are."""
+def _met(part: Partition) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+    """Documents that share a key, the bucket of each; and how many buckets there are."""
     bucket, buckets = shared(part.keys)
     met = np.flatnonzero(bucket >= 0)
-    return part.documents[met], bucket[met], part.payload[SKETCH_HASH][met], buckets
+    return part.documents[met], bucket[met], buckets
 
 
 def _asked(
     documents: NDArray[np.int64], bucket: NDArray[np.int32], hashes: NDArray[Any], buckets: int
 ) -> tuple[Sharing, Asked]:
     """Of equal sketches one is asked for, and none for a bucket in which all are equal: any other says the same."""
-    if hashes.dtype != np.uint64:  # there are files of earlier versions, without
-        hashes = documents.astype(np.uint64)
     mixed = np.zeros(buckets, bool)
     mixed[bucket[1:][(bucket[1:] == bucket[:-1]) & (hashes[1:] != hashes[:-1])]] = True
     asks = np.flatnonzero(mixed[bucket])
@@ -149,8 +154,14 @@ def sketch_stages(keys: KeyStage, bands: int) -> list[Stage]:
         return [Planned(part, (*content, f"{part.first}:{part.stop}")) for part in files]
 
     return [
-        Stage(_shared(keys), MinhashShared(keys), after(keys), partition_ranges(keys, bands)),
-        Stage(_sketches(keys), MinhashSketches(keys), after(keys, _shared(keys)), by_files),
+        Stage(
+            _shared(keys),
+            MinhashShared(keys),
+            after(keys),
+            partition_ranges(keys, bands),
+            reads=keys_alone(keys, "offsets", "keys", "row", "rank", SKETCH_HASH),
+        ),
+        Stage(_sketches(keys), MinhashSketches(keys), after(keys, _shared(keys)), by_files, reads=keys_alone(keys)),
     ]
 
 
@@ -200,7 +211,7 @@ class MinhashSketches:
 
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
         """The range is of files of keys, in place of units of the pass."""
-        held = np.concatenate(list(self._held(inputs, key_files(self.keys, io), io)))
+        held = self._held(inputs, key_files(self.keys, io), io)
         counts = [0]
         with io.writing_arrays("sketches", 0) as put:
             put("sketches", held[:0])
@@ -215,17 +226,23 @@ class MinhashSketches:
                     counts.append(len(here))
             put("offsets", np.cumsum(counts))
 
-    def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint8]]:
+    def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> NDArray[np.uint8]:
         def opened(path: str) -> Arrays:
             arrays = io.arrays(path, files.scattered)
             arrays.will_read("sketch", 0, arrays.rows("sketch"))
             return arrays
 
-        paths = files.keys[inputs.first : inputs.stop] or files.keys[-1:]
-        for arrays in ahead((partial(opened, path) for path in paths), io, files):
+        lanes = io.arrays(files.keys[-1], files.scattered).part("sketch", 0, 0).shape[1]
+        held = np.empty((inputs.end - inputs.start, lanes), np.uint8)
+        paths = files.keys[inputs.first : inputs.stop]
+        at = 0
+        for path, arrays in zip(paths, ahead((partial(opened, path) for path in paths), io, files)):
             rows = arrays.rows("sketch")
-            yield _bytes(arrays.part("sketch", 0, rows))
-            arrays.has_read("sketch", 0, rows)
+            arrays.into(held[at : at + rows], "sketch", 0, rows)
+            if files.scattered:
+                io.has_read(path)  # nor are its keys read again
+            at += rows
+        return held
 
 
 def collected(
