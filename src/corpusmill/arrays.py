@@ -171,10 +171,12 @@ class ReadArrays(Arrays):
 
     def into(self, to: NDArray[Any], name: str, start: int, stop: int) -> None:
         array = self.described[name]
-        size = (stop - start) * array.row
+        begin, size = array.begin + start * array.row, (stop - start) * array.row
+        if CAN_ADVISE:
+            os.posix_fadvise(self.file, begin, size, os.POSIX_FADV_SEQUENTIAL)  # several megabytes at a time
         if to.dtype != array.dtype or not hasattr(os, "preadv"):  # not on older macOS
             super().into(to, name, start, stop)
-        elif size and os.preadv(self.file, [to.data.cast("B")], array.begin + start * array.row) < size:
+        elif size and os.preadv(self.file, [to.data.cast("B")], begin) < size:
             super().into(to, name, start, stop)  # a call returns 2 GB at most
 
     def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:

@@ -228,9 +228,7 @@ class MinhashSketches:
 
     def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> NDArray[np.uint8]:
         def opened(path: str) -> Arrays:
-            arrays = io.arrays(path, files.scattered)
-            arrays.will_read("sketch", 0, arrays.rows("sketch"))
-            return arrays
+            return io.arrays(path, files.scattered)
 
         lanes = io.arrays(files.keys[-1], files.scattered).part("sketch", 0, 0).shape[1]
         held = np.empty((inputs.end - inputs.start, lanes), np.uint8)
