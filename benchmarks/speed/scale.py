@@ -315,9 +315,7 @@ def main() -> int:
                 made_and_measured(documents, copies, options.scratch, SELDOM, cold)
                 for documents, cold in ((sizes[0], False), *((size, True) for size in sizes))
             ]
-            print(
-                f"Of the wall of a tenth whose files are in memory, the whole takes {measured[-1][0] / warm:.2f} times.\n"
-            )
+            print(f"The whole takes {measured[-1][0] / warm:.2f} times as long as a tenth whose files are in memory.\n")
         else:
             measured = [made_and_measured(documents, copies, options.scratch, OFTEN) for documents in sizes]
         figures += figures_of(sizes, measured, "near copies of one page" if copies else "documents", options.scale)
