@@ -13,6 +13,7 @@ does not, the input has changed or a step is not deterministic, and the run ends
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
@@ -27,6 +28,7 @@ from corpusmill.unit_io import CACHED, StageTask, Upstream
 from corpusmill.units import USUAL, At, Care, Commit, Files, Results, Unit, now
 
 TOGETHER = 64 << 20  # bytes that a worker is given to compare at a time
+READERS = 2  # files that a worker reads at a time: one alone does not keep a disk busy
 SHOWN = 3  # damaged files in a line
 PROBLEMS = "problems"
 EVERYTHING: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
@@ -66,12 +68,10 @@ class CheckOutputs(StageTask):
     ) -> Commit:
         started, wanted = now(), unit.inputs
         results = Upstream(self.run, self.upstream, self.session).results(wanted.stage)
-        files = results[wanted.output]
-        problems = [
-            (results.keys[number], files.path(number), problem)
-            for number in range(wanted.first, wanted.stop)
-            if (problem := self._problem(files, number, wanted.keep))
-        ]
+        files, numbers = results[wanted.output], range(wanted.first, wanted.stop)
+        with ThreadPoolExecutor(READERS) as pool:
+            found = list(pool.map(lambda number: self._problem(files, number, wanted.keep), numbers))
+        problems = [(results.keys[i], files.path(i), problem) for i, problem in zip(numbers, found) if problem]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
 
     def _problem(self, files: Files, number: int, keep: tuple[str, ...] | str) -> str | None:

@@ -11,7 +11,9 @@ of an object store for each. So of many documents (`are_many`) two stages come b
 and a unit of groups reads one slice of each output of `sketches`.
 """
 
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -47,6 +49,7 @@ from corpusmill.units import Planned, Planner, Stage
 
 SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
 SKETCHES = 1 << 17  # records whose sketches are in memory at a time
+READERS = 4  # files of sketches that are read at a time: one alone does not keep a disk busy
 MANY = 32  # partitions of a band, of a million records each, about
 
 
@@ -227,19 +230,18 @@ class MinhashSketches:
             put("offsets", np.cumsum(counts))
 
     def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> NDArray[np.uint8]:
-        def opened(path: str) -> Arrays:
-            return io.arrays(path, files.scattered)
-
+        """(documents, lanes) the sketches of all documents of the files."""
         lanes = io.arrays(files.keys[-1], files.scattered).part("sketch", 0, 0).shape[1]
         held = np.empty((inputs.end - inputs.start, lanes), np.uint8)
-        paths = files.keys[inputs.first : inputs.stop]
-        at = 0
-        for path, arrays in zip(paths, ahead((partial(opened, path) for path in paths), io, files)):
-            rows = arrays.rows("sketch")
-            arrays.into(held[at : at + rows], "sketch", 0, rows)
+
+        def read(number: int) -> None:
+            path, (at, end) = files.keys[number], (files.starts[number : number + 2] - inputs.start).tolist()
+            io.arrays(path, files.scattered).into(held[at:end], "sketch", 0, end - at)
             if files.scattered:
                 io.has_read(path)  # nor are its keys read again
-            at += rows
+
+        with ThreadPoolExecutor(READERS if io.run.is_local else corpus.AHEAD) as pool:
+            deque(pool.map(read, range(inputs.first, inputs.stop)), maxlen=0)
         return held
 
 
