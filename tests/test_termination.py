@@ -3,6 +3,7 @@ import ctypes
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -159,6 +160,43 @@ def test_a_signal_while_a_kernel_is_loaded_waits(sent, interruptible):
         gave.append(names["callback"](lambda: os.kill(os.getpid(), sent)))
         time.sleep(60)
     assert gave == ["whole"]
+
+
+LOADS = """
+import os, signal, sys, time
+from importlib.machinery import ExtensionFileLoader
+from corpusmill import termination
+loading = ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__
+
+def strike(frame, event, argument):
+    inner = frame.f_code.co_filename
+    while event == "call" and inner.endswith("enum.py") and (frame := frame.f_back):
+        if frame.f_code in loading:
+            sys.setprofile(None)
+            print("struck", flush=True)
+            os.kill(os.getpid(), {sent})
+            return
+
+sys.setprofile(strike)
+try:
+    with termination.raised():
+        import duckdb
+        time.sleep(60)
+except BaseException as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
+def test_a_signal_while_a_compiled_module_makes_itself_waits(sent):
+    """A process in which DuckDB does so would abort."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LOADS.format(sent=int(sent))], capture_output=True, text=True, timeout=60, check=False
+    )
+    if "struck" not in ended.stdout:
+        pytest.skip("this version of DuckDB calls no Python meanwhile")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split() == ["struck", wanted(sent).__name__]
 
 
 @pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
+from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 from typing import Any
 
@@ -21,6 +22,8 @@ LATELY = 5.0  # seconds for which an error without another cause may be what a l
 # Where nothing must be raised: between a pointer and the object that holds it, and in callbacks from which LLVM goes on
 # with half of a kernel. Of processes that load forty kernels and are interrupted in many a fifth crashed.
 LLVM = f"{os.sep}llvmlite{os.sep}"
+# Nor while a compiled module makes itself: many say ImportError, those of nanobind, as DuckDB's, abort the process.
+LOADING = (ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__)
 
 _asked: list[tuple[int, float]] = []  # the signals that have raised something, and when
 
@@ -72,7 +75,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     if number != signal.SIGINT and _first(sys.exc_info()[1], Terminated, follows=True):
         return  # what an earlier one ended is being closed
     while frame is not None:
-        if LLVM in frame.f_code.co_filename:
+        if LLVM in frame.f_code.co_filename or frame.f_code in LOADING:
             _again(number)
             return
         frame = frame.f_back
