@@ -167,6 +167,7 @@ import os, signal, sys, time
 from importlib.machinery import ExtensionFileLoader
 from corpusmill import termination
 loading = ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts tests in the background has it ignored
 
 def strike(frame, event, argument):
     inner = frame.f_code.co_filename
