@@ -142,7 +142,7 @@ def test_what_memory_cannot_hold_does_not_stay_in_it_once_it_is_compared(copied,
 
 @pytest.fixture
 def compared(monkeypatch):
-    """What is compared, in order, as (stage, output, what of it stays in memory); and stages where they begin."""
+    """What is compared, in order, as (stage, output, what is kept in the page cache); and stages where they begin."""
     seen = []
     check = CheckOutputs.run_unit
 
@@ -170,8 +170,11 @@ def test_an_output_is_compared_once_and_for_the_first_stage_that_reads_it(copied
 READ = ("offsets", "keys", "row", "rank", _sketches.SKETCH_HASH)
 
 
+@pytest.mark.parametrize("damaged", [False, True])
 @pytest.mark.parametrize(("times", "keep"), [(4, "all"), (1.9, READ), (0, "nothing")])
-def test_of_more_than_memory_holds_what_is_read_next_stays_in_it(copied, compared, monkeypatch, times, keep):
+def test_of_more_than_memory_holds_what_is_read_next_is_kept_in_the_page_cache(
+    copied, compared, monkeypatch, times, keep, damaged
+):
     monkeypatch.setattr(_sketches, "MANY", 1)
     again(copied)
     undo(copied, "minhash-shared")
@@ -182,8 +185,11 @@ def test_of_more_than_memory_holds_what_is_read_next_stays_in_it(copied, compare
     )
     monkeypatch.setattr("corpusmill.run_folder.memory", lambda: int(times * (size + others)))
     monkeypatch.setattr(damage, "HELD", 1.0)
-    again(copied)
-    assert output(copied) == output(made_run())
+    if damaged:  # it is no file of arrays any more: what it is of them cannot be told
+        (path, *_) = files_of(copied, "pass-1", "keys-minhash")
+        path.write_bytes(b"?" + path.read_bytes()[1:])
+    _, warnings = again(copied)
+    assert output(copied) == output(made_run()) and len(warnings) == damaged
     assert ("pass-1", "keys-minhash", keep) in compared
 
 

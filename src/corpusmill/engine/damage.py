@@ -3,8 +3,8 @@
 A session is one call that carries out a run. Sizes of all files of a complete stage are compared whenever it is met: a
 listing. Bytes are compared with the checksums in the commits before a stage that has work to do reads them, by the
 workers; those that this session wrote, or has compared already, are not read again. So a run that is complete reads
-nothing. An output is compared for the first stage that reads it (`Stage.reads`): as much of what it reads as memory
-holds is still there then.
+nothing. An output is compared for the first stage that reads it (`Stage.reads`), and what that stage reads is kept in
+the page cache, as far as memory holds it.
 
 A unit with a damaged file is forgotten: its commit and the results that hold it are set aside, and stages are gone
 through again from the first. Done again it must leave the same bytes, so that what follows is still valid; where it
@@ -44,7 +44,7 @@ class Repaired(Exception):
 class UnitsToCheck:
     """The units [first, stop) of a stage, of which an output, so many bytes, is compared with their commits.
 
-    keep   what of each file stays in the system's memory: all, the arrays of these names, or nothing
+    keep   what of each file is kept in the page cache: all, the arrays of these names, or nothing
     """
 
     stage: str
@@ -195,7 +195,7 @@ class Repairs:
         results: Mapping[str, Results],
         reads: Mapping[str, Mapping[str, tuple[str, ...]]],
     ) -> Iterator[UnitsToCheck]:
-        """The same with what stays in memory: of what memory does not hold nothing would be there when it is read."""
+        """The same with what is kept in the page cache: the first of what is read next, as far as memory holds it."""
         shares: dict[tuple[str, str], float] = {}
         held = 0.0
         for part in wanted:
@@ -210,7 +210,7 @@ class Repairs:
         """What some arrays take of a file."""
         try:
             sizes = {name: array.nbytes for name, array in map_arrays(self.run.file(path)).items()}
-        except (InputError, ValueError):  # it is damaged, as will be found
+        except (InputError, OSError, ValueError):  # it is damaged, as will be found
             return 1.0
         return sum(sizes.get(name, 0) for name in arrays) / max(sum(sizes.values()), 1)
 
@@ -246,15 +246,8 @@ class Untouched(Repairs):
         shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])
         raise ResumeError(f"{stage}: {shown}. {self._repair}")
 
-    def compare(
-        self,
-        where: Mapping[str, tuple[str, str]],
-        results: Mapping[str, Results],
-        executor: Executor,
-        session: str,
-        reads: Mapping[str, Mapping[str, tuple[str, ...]]] = EVERYTHING,
-    ) -> None:
-        pass
+    def _unknown(self, results: Results, output: str) -> Iterator[UnitsToCheck]:
+        return iter(())
 
     @property
     def _repair(self) -> str:

@@ -231,18 +231,18 @@ def partitions(
     """
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
     opened = (partial(_with_slices, inputs, files, io, path, payload, columns) for path in files.keys)
-    pieces: list[Piece] = []
+    read: list[Piece] = []
     for number, slices in enumerate(ahead(opened, io, files)):
         io.heart.at(number, len(files.keys))
-        pieces.append(_piece(inputs, files, slices, _dropped_rows(files, number, io), payload, columns))
-    ends = [piece.ends.tolist() for piece in pieces]
+        read.append(_piece(inputs, files, slices, _dropped_rows(files, number, io), payload, columns))
+    ends = [piece.ends.tolist() for piece in read]
     for part in range(inputs.stop - inputs.first):
         here = [slice(*each[part : part + 2]) for each in ends]
-        keys = _joined([piece.keys[some] for piece, some in zip(pieces, here)], np.uint64)
-        documents = _joined([piece.rows[some] for piece, some in zip(pieces, here)], np.int64)
+        keys = _joined([piece.keys[some] for piece, some in zip(read, here)], np.uint64)
+        documents = _joined([piece.rows[some] for piece, some in zip(read, here)], np.int64)
         documents += np.repeat(files.starts[:-1], [each[part + 1] - each[part] for each in ends])
         carried = {
-            name: _joined([piece.carried[name][some] for piece, some in zip(pieces, here)])
+            name: _joined([piece.carried[name][some] for piece, some in zip(read, here)])
             for name in (*payload, *columns)
         }
         yield Partition(keys, documents, carried)

@@ -11,7 +11,6 @@ of an object store for each. So of many documents (`are_many`) two stages come b
 and a unit of groups reads one slice of each output of `sketches`.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -241,7 +240,7 @@ class MinhashSketches:
                 io.has_read(path)  # nor are its keys read again
 
         with ThreadPoolExecutor(READERS if io.run.is_local else corpus.AHEAD) as pool:
-            deque(pool.map(read, range(inputs.first, inputs.stop)), maxlen=0)
+            list(pool.map(read, range(inputs.first, inputs.stop)))
         return held
 
 
