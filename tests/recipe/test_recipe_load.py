@@ -164,6 +164,10 @@ def test_a_parameter_of_every_kind():
             'web.yaml:1: jsonl has no parameter "txt"; did you mean "text"? It takes: ',
         ),
         (
+            "read: {jsonl: {paths: x, sorce: a}}",
+            'web.yaml:1: jsonl has no parameter "sorce"; did you mean "source"? It takes: paths, source, ',
+        ),
+        (
             "read:\n  - jsonl: x\n  - jsonl: y",
             'web.yaml:3: jsonl: another source is named "jsonl"; give this one a name of its own, as in',
         ),

@@ -439,7 +439,7 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
             problems.add(own["source"].at if "source" in own else thing.at, f"{thing.name}: {same_name(label)}")
         taken.add(label)
         paths = _paths(thing, own, problems)
-        reader = None if cls is None else make(cls, thing.name, thing.at, said, problems)
+        reader = None if cls is None else make(cls, thing.name, thing.at, said, problems, SOURCE)
         part = {key: _word(thing, key, own[key], problems) for key in ("subset", "split", "root") if key in own}
         exclude = _several(thing, "exclude", own["exclude"], problems) if "exclude" in own else ()
         sources.append(None)

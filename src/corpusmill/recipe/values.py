@@ -70,11 +70,19 @@ def _parameters(cls: Any) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
 
 
-def make(cls: type[Any], name: str, at: At, given: Mapping[str, Entry], problems: Problems) -> Any | None:
+def make(
+    cls: type[Any],
+    name: str,
+    at: At,
+    given: Mapping[str, Entry],
+    problems: Problems,
+    others: tuple[str, ...] = (),
+) -> Any | None:
     """`cls` with the parameters that the recipe gives; or None, with all problems added to `problems`.
 
-    name   its name in the recipe, for messages
-    at     the line of that name
+    name     its name in the recipe, for messages
+    at       the line of that name
+    others   parameters beside those of the class, which are not in `given`: for messages
     """
     if not dataclasses.is_dataclass(cls):
         problems.add(at, f"{name} is not a dataclass; its parameters must be the fields of a frozen dataclass")
@@ -91,8 +99,9 @@ def make(cls: type[Any], name: str, at: At, given: Mapping[str, Entry], problems
     wrong: set[str] = set()
     for parameter, entry in given.items():
         if parameter not in wanted:
-            takes = f"It takes: {', '.join(wanted)}." if wanted else "It takes none."
-            hint = did_you_mean(parameter, wanted) or "."
+            known = (*others, *wanted)
+            takes = f"It takes: {', '.join(known)}." if known else "It takes none."
+            hint = did_you_mean(parameter, known) or "."
             problems.add(entry.at, f'{name} has no parameter "{parameter}"{hint} {takes}')
             wrong.add(parameter)
             continue
