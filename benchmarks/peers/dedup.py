@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from benchmarks.common import GIB, MB, Figure, Watch, Workload, row, table, watching
 from corpusmill.arrays import map_arrays
 from corpusmill.run_folder import RunFolder
-from corpusmill.text.buckets import distinct, jaccard
+from corpusmill.text.buckets import in_ways, jaccard
 from corpusmill.text.fold import fold
 from corpusmill.text.shingles import shingle_hashes
 
@@ -139,7 +139,7 @@ class Truth:
             folded = pa.array([" ".join(text.lower().split()) for text in texts], pa.large_string())
         else:
             folded = fold(pa.array(texts, pa.large_string()))
-        sets = distinct(*shingle_hashes(folded, 5))
+        sets = in_ways([shingle_hashes(folded, 5)])
         at = at.reshape(-1, 2)
         return jaccard(np.ascontiguousarray(at[:, 0]), np.ascontiguousarray(at[:, 1]), *sets)[0]
 

@@ -13,6 +13,7 @@ waits; the figure is how many times that a whole run takes. Beside the parts sta
 which are wall seconds of its workers: on a busy machine they grow, CPU seconds of the parts do not.
 """
 
+import math
 import os
 import shutil
 import time
@@ -52,7 +53,7 @@ from corpusmill.steps.filter.language import Language
 from corpusmill.steps.filter.url import Url
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.tables import TableWriter
-from corpusmill.text.buckets import candidates, distinct, jaccard, no_leaders, pairs_of, settle, shared
+from corpusmill.text.buckets import candidates, in_ways, jaccard, no_leaders, pairs_of, settle, shared
 from corpusmill.text.c4 import clean_lines
 from corpusmill.text.stats import document_stats
 
@@ -313,20 +314,21 @@ def copies_and_shards(material: Material, scratch: Path) -> list[Part]:
     ]
 
 
-def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint8], texts: pa.Array) -> NDArray[np.int32]:
+def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint64], texts: pa.Array) -> NDArray[np.int32]:
     """(documents,) what each is a duplicate of, or -1: the kernels of dedup/minhash on arrays, in one go.
 
     bands      (documents, bands) keys
-    sketches   (documents, lanes)
+    sketches   (documents, words), see `sketch.packed`
     """
     step = Minhash()
-    low, high = surely(step.threshold, sketches.shape[1])
+    lanes = math.prod(step.shape)
+    low, high = surely(step.threshold, lanes)
     found = []
     for band in range(bands.shape[1]):
         bucket, _ = shared(np.ascontiguousarray(bands[:, band]))
         met = np.flatnonzero(bucket >= 0)
         met = met[np.argsort(bucket[met], kind="stable")]
-        leads, mask, _ = candidates(bucket[met], met, met, sketches, low, high, no_leaders(sketches.shape[1]))
+        leads, mask, _ = candidates(bucket[met], met, met, sketches, lanes, low, high, no_leaders(sketches.shape[1]))
         rows, leader = pairs_of(mask)
         first = np.searchsorted(bucket[met[leads]], bucket[met[rows]])
         found.append(np.stack([met[leads][first + leader], met[rows]], axis=1))
@@ -337,8 +339,7 @@ def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint8], texts: p
     at = at.reshape(-1, 2)
     one, other = (np.ascontiguousarray(at[:, side]) for side in (0, 1))
     of_candidates = texts.take(pa.array(documents))
-    sets = (distinct(*shingling.hashes(of_candidates)) for shingling in step.shinglings)
-    similarity = np.min([jaccard(one, other, *each)[0] for each in sets], axis=0)
+    similarity, _ = jaccard(one, other, *in_ways([shingling.hashes(of_candidates) for shingling in step.shinglings]))
     kept_for, score = np.full(len(documents), -1, np.int32), np.zeros(len(documents))
     earlier, later = (np.ascontiguousarray(at[:, side], np.int32) for side in (0, 1))
     settle(later, earlier, similarity, step.threshold, kept_for, score)

@@ -53,6 +53,7 @@ from corpusmill.runs import preloaded, warm_kernels
 from corpusmill.schema import COUNTED
 from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.text.sketch import LANES_OF_WORD
 from corpusmill.unit_io import UnitIO
 from corpusmill.units import Planned, Stage
 
@@ -69,7 +70,7 @@ MOST_LONGER, MOST_SCALED = 11.0, 4.0  # with --scale: times the seconds of a ten
 # is missed, memory seems to grow with the documents. With --scale no stage is so short, and looks that often would hold
 # up what is timed: the system goes through all pages of a process, of mapped files, too.
 OFTEN, SELDOM = 0.02, 0.1
-BYTES = 490  # of disk for a document: keys 168, sketch 112, n-grams of candidates 150, and a little
+BYTES = 380  # of disk for a document: keys 112, sketch 56, n-grams of candidates 150, and a little
 STEP = Minhash(bands=14, rows=8)
 COPIES_STEP, COPIES_WORDS, COPIES_LETTERS, EXCHANGED, COPIES_TOGETHER = Minhash(), 300, 5, 3, 2_500
 LOOKED_AT, MOST_KEPT = 500, 0.01  # dropped copies that are looked at, and the share of all that may be kept
@@ -99,16 +100,16 @@ class Make:
         docs = pa.record_batch([columns[name] for name in COUNTED.names], schema=COUNTED)
         io.write("docs", docs)
         random = np.random.default_rng([self.documents, inputs.start // UNIT])
-        bands, lanes = STEP.shape[0], STEP.shape[0] * STEP.shape[1]
+        bands, words = STEP.shape[0], -(-STEP.shape[0] * STEP.shape[1] // LANES_OF_WORD)
         keys = random.integers(0, 2**64, (len(numbers), bands), np.uint64)
-        sketches = random.integers(0, 2**8, (len(numbers), lanes), np.uint8)
+        sketches = random.integers(0, 2**64, (len(numbers), words), np.uint64)
         true = STEP.keys(docs.take(pa.array(paired)), {})
         hashes = random.integers(0, 2**64, len(numbers), np.uint64)
         keys[paired], sketches[paired] = true.bands, true.arrays["sketch"]
         hashes[paired] = true.arrays[SKETCH_HASH]
         request = KeyRequest("minhash", STEP, self.partitions, {})
         arrays = {"sketch": sketches, SKETCH_HASH: hashes, "site": hash_numbers(numbers // TOGETHER)}
-        write_keys(io, request, [(Keys(keys, arrays), len(numbers))])
+        write_keys(io, request, [(Keys(keys, arrays, short=True), len(numbers))])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-FORMAT = 3  # changes when a step makes other keys of the same text: keys of another format cannot be compared
+FORMAT = 4  # changes with the files of keys, and with the keys that a step makes of a text: others cannot be compared
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,14 @@ class Keys:
     documents  (records,) the row of each record's document, rising, where a document has more records than one or none;
                None where row and record are the same
     payload    by name, (records,): what accompanies each key
+    short      whether the top 40 bits of a key suffice: those who share them are compared by other means
     """
 
     bands: NDArray[np.uint64]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     documents: NDArray[np.int64] | None = None
     payload: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    short: bool = False
 
 
 APPLIES = "applies"  # an array by document of a step for some sources: false for documents of the others
@@ -44,7 +46,7 @@ def of_some(keys: Keys, applies: NDArray[np.bool_]) -> Keys:
     for name, values in keys.arrays.items():
         arrays[name] = np.zeros((len(applies), *values.shape[1:]), values.dtype)
         arrays[name][rows] = values
-    return Keys(keys.bands, arrays, rows[documents], keys.payload)
+    return Keys(keys.bands, arrays, rows[documents], keys.payload, keys.short)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ class KeyStage:
 
     stage      the pass that wrote them
     label      the step's label; the keys are the pass's output `keys-<label>`: arrays `offsets`, (partitions + 1,);
-               `keys`, `row` and payload, (records,), partition by partition; and what is by document. `partitions` says
+               `keys`, `row` and payload, (records,), partition by partition; and what is by document. In place of
+               `keys` and `row` short keys are in `records` with the row, 8 bytes instead of 12, if their documents are
+               not too many for that (`text.buckets.ROW_BITS`). `partitions` says
                into how many partitions each band is cut, `payload` which of the arrays are payload. The pass notes how
                many records each unit has under the same name
     partitions_per_band

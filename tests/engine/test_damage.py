@@ -167,7 +167,7 @@ def test_an_output_is_compared_once_and_for_the_first_stage_that_reads_it(copied
     assert compared.index("minhash-shingles") < len(compared) - 1
 
 
-READ = ("offsets", "keys", "row", "rank", _sketches.SKETCH_HASH)
+READ = ("offsets", "records", "keys", "row", "rank", _sketches.SKETCH_HASH)
 
 
 @pytest.mark.parametrize("damaged", [False, True])

@@ -15,6 +15,7 @@ from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.storage import checksum
+from corpusmill.text.buckets import row_of, without_row
 from dedup_runs import NAMES, dedup
 from made_run import unfinish
 
@@ -37,14 +38,18 @@ def keys_of(folder, files):
     for keys, docs in files:
         arrays = map_arrays(folder / keys)
         names = [NAMES[given] for given in pq.read_table(folder / docs, columns=["id"])["id"].to_pylist()]
-        assert arrays["offsets"][-1] == len(arrays["keys"]) == len(arrays["row"])
+        if "records" in arrays:
+            keyed, rows = without_row(arrays["records"]), row_of(arrays["records"])
+        else:
+            keyed, rows = arrays["keys"], arrays["row"]
+        assert arrays["offsets"][-1] == len(keyed) == len(rows)
         partition = np.repeat(np.arange(len(arrays["offsets"]) - 1), np.diff(arrays["offsets"]))
         payload = [name for name in bytes(arrays["payload"]).decode().split(",") if name]
-        for at, row in enumerate(arrays["row"]):
+        for at, row in enumerate(rows):
             records.append(
-                (int(partition[at]), names[row], int(arrays["keys"][at]), *(int(arrays[name][at]) for name in payload))
+                (int(partition[at]), names[row], int(keyed[at]), *(int(arrays[name][at]) for name in payload))
             )
-        for name in set(arrays) - {"partitions", "payload", "offsets", "keys", "row", *payload}:
+        for name in set(arrays) - {"partitions", "payload", "offsets", "keys", "row", "records", *payload}:
             assert len(arrays[name]) == len(names)
             documents |= {(given, name): arrays[name][row].tolist() for row, given in enumerate(names)}
     return sorted(records), documents

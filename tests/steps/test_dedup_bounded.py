@@ -1,12 +1,15 @@
 """What is held in memory at a time decides nothing, into however many units the work is divided."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from corpusmill.arrays import map_arrays
+from corpusmill.engine import pass_parts
+from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import corpus, verdict_tables
 from corpusmill.steps.dedup import _compare, _decisions, _duplicates, _emptied, _links, _sketches
@@ -56,6 +59,23 @@ def test_small_blocks_give_the_same_bytes(tmp_path, monkeypatch):
     assert len(large[1]) > 20
 
 
+@pytest.mark.parametrize("slices", [1 << 20, 200])
+def test_units_of_more_documents_than_a_record_has_room_for_give_the_same(tmp_path, monkeypatch, slices):
+    """All of them, some, or none, in a run and in the index of an earlier one."""
+    found, laid_out = [], []
+    for name, bits in (("all", 24), ("some", 3), ("none", 0)):
+        monkeypatch.setattr(pass_parts, "ROW_BITS", bits)
+        earlier = dedup(tmp_path / name / "earlier", made(20), STEP, cuts=[5], unit=200, partition_bytes=slices)
+        index = export(earlier.folder, tmp_path / name / "index", "minhash").folder
+        step = replace(STEP, against=str(index))
+        run = dedup(tmp_path / name / "later", made(60), step, cuts=[10, 40], unit=600, partition_bytes=slices)
+        files = RunFiles(run.folder).stages["pass-1"]["keys-minhash"].paths.to_pylist()
+        laid_out.append({"records" in map_arrays(run.folder / path) for path in files})
+        found.append((rows(run), facts(run), run.twins("minhash")))
+    assert laid_out == [{True}, {True, False}, {False}]
+    assert found[0] == found[1] == found[2] and len(found[0][2]) > 20
+
+
 @pytest.mark.parametrize("keep", ["first", "longest"])
 def test_sketches_that_are_read_once_for_all_units_give_the_same_groups(tmp_path, monkeypatch, keep):
     step = Minhash(ngram=1, bands=6, rows=2, threshold=0.5, keep=keep, against=str(tmp_path / "earlier" / "run"))
@@ -75,6 +95,8 @@ def test_sketches_that_are_read_once_for_all_units_give_the_same_groups(tmp_path
     one_by_one = groups("one-by-one")
     monkeypatch.setattr(_sketches, "MANY", 1)
     once = groups("once")
+    monkeypatch.setattr(_sketches, "SMALL", 69)
+    assert groups("many") == once
     stages = RunFiles(tmp_path / "once" / "run").stages
     assert len(stages["minhash-sketches"]) == 4  # of four files of keys with 70 documents, one earlier
     assert max(stages["minhash-shared"].numbers("parts")) > 3

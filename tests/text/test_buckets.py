@@ -11,14 +11,19 @@ from corpusmill.text.buckets import (
     LEADERS,
     candidates,
     distinct,
+    in_ways,
     jaccard,
     no_leaders,
     pairs_of,
+    records,
+    row_of,
     scatter,
     settle,
     shared,
     take_sets,
+    without_row,
 )
+from corpusmill.text.sketch import packed
 
 # Few keys, spread over the whole range, so that documents meet and all slices are used.
 KEYS = st.sampled_from([0, 1, 7, 2**63, 2**63 + 5, 2**64 - 1, 2**62, 3 * 2**62])
@@ -53,6 +58,15 @@ def test_scatter_refuses_slices_that_no_top_bits_can_make():
         scatter(np.zeros((1, 1), np.uint64), 3)
 
 
+@given(st.lists(st.tuples(st.one_of(KEYS, st.integers(0, 2**64 - 1)), st.integers(0, 2**24 - 1)), max_size=20))
+def test_a_record_is_the_top_of_a_key_and_a_row(pairs):
+    keys, rows = np.array([key for key, _ in pairs], np.uint64), np.array([row for _, row in pairs], np.uint32)
+    made = records(keys, rows)
+    assert made.tolist() == [(key >> 24 << 24) + row for key, row in pairs]
+    assert row_of(made).tolist() == rows.tolist() and row_of(made).dtype == np.uint32
+    assert without_row(made).tolist() == [key >> 24 << 24 for key, _ in pairs]
+
+
 @given(hnp.arrays(np.uint64, st.integers(0, 30), elements=KEYS))
 def test_shared_numbers_the_keys_that_occur_twice(keys):
     bucket, found = shared(keys)
@@ -66,10 +80,10 @@ def slow_candidates(bucket, documents, sketches, low, high):
     sketches were compared; pairs that were not."""
     leads, masks, ranks = [], [], []
     compared = not_compared = 0
-    for _, records in itertools.groupby(range(len(bucket)), key=lambda i: bucket[i]):
+    for _, own in itertools.groupby(range(len(bucket)), key=lambda i: bucket[i]):
         led: list[int] = []
         unsettled = 0
-        for rank, i in enumerate(records):
+        for rank, i in enumerate(own):
             certain = False
             mask = 0
             for k, j in enumerate(led):
@@ -96,7 +110,7 @@ def slow_candidates(bucket, documents, sketches, low, high):
 
 @given(
     hnp.arrays(np.int32, st.integers(0, 60), elements=st.integers(0, 2)),
-    hnp.arrays(np.uint8, (60, 4), elements=st.integers(0, 2)),
+    hnp.arrays(np.uint64, (60, 4), elements=st.integers(0, 2)),
     st.sampled_from([(0.25, 0.75), (0.5, 0.5), (0.0, 1.0), (0.25, 2.0)]),
     st.integers(1, 30),
 )
@@ -107,12 +121,13 @@ def test_candidates_are_those_of_the_definition_however_many_records_are_given_a
     bucket.sort()
     documents = np.arange(len(bucket)) % 45  # the last ones are documents that came before
     sketches = sketches[documents]
-    state = no_leaders(4)
+    lanes, words = sketches.shape[1], packed(sketches)
+    state = no_leaders(words.shape[1])
     found: list[list[Any]] = [[], [], []]
     for first in range(0, len(bucket), at_a_time):
         some = slice(first, first + at_a_time)
-        rows = np.arange(len(sketches[some]))[::-1].copy()
-        met = candidates(bucket[some], documents[some], rows, sketches[some][::-1].copy(), low, high, state)
+        rows = np.arange(len(words[some]))[::-1].copy()
+        met = candidates(bucket[some], documents[some], rows, words[some][::-1].copy(), lanes, low, high, state)
         found[0] += met.leads.tolist()
         found[1] += met.mask.tolist()
         found[2] += met.rank.tolist()
@@ -128,15 +143,17 @@ def test_the_bits_of_masks_are_pairs(masks):
 
 def test_a_large_bucket_takes_linear_work_and_what_is_not_compared_is_counted():
     def counts(sketches):
-        n = len(sketches)
-        state = no_leaders(sketches.shape[1])
-        candidates(np.zeros(n, np.int32), np.arange(n), np.arange(n), sketches, 0.5, 0.9, state)
+        n, lanes = sketches.shape
+        words = packed(sketches)
+        state = no_leaders(words.shape[1])
+        candidates(np.zeros(n, np.int32), np.arange(n), np.arange(n), words, lanes, 0.5, 0.9, state)
         return state.counts.tolist()
 
     n = 5000
-    assert counts(np.zeros((n, 2), np.uint8)) == [n - 1, 0]
+    assert counts(np.zeros((n, 4), np.uint64)) == [n - 1, 0]
     most = LEADERS * (LEADERS - 1) // 2 + (n - LEADERS) * LEADERS
-    assert counts(np.arange(n, dtype=np.uint16).view(np.uint8).reshape(n, 2)) == [most, n * (n - 1) // 2 - most]
+    digits = np.arange(n, dtype=np.uint64)[:, None] >> np.arange(0, 16, 4, dtype=np.uint64)  # four lanes of four bits
+    assert counts(digits) == [most, n * (n - 1) // 2 - most]
 
 
 SETS = st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=6)
@@ -157,16 +174,46 @@ def test_distinct_sets_are_sorted_and_taken_by_number(sets):
 
 @given(SETS, st.data())
 def test_jaccard_is_that_of_sets(sets, data):
-    offsets = np.cumsum([0] + [len(s) for s in sets])
-    hashes, ends = distinct(np.array([x for s in sets for x in s], np.uint64), offsets)
-    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(sets) - 1)] * 2), max_size=8))
+    """In one way, and in two: the lower similarity, and the larger share."""
+    number = len(sets)
+    ways = [sets]
+    if data.draw(st.booleans()):
+        ways.append(data.draw(st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=number, max_size=number)))
+    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, number - 1)] * 2), max_size=8))
     a, b = np.array([p[0] for p in pairs], np.int64), np.array([p[1] for p in pairs], np.int64)
-    union = [set(sets[i]) | set(sets[j]) for i, j in pairs]
-    want = [len(set(sets[i]) & set(sets[j])) / len(u) if u else 1.0 for (i, j), u in zip(pairs, union)]
-    similarity, alone = jaccard(a, b, hashes, ends)
-    assert similarity.tolist() == want
-    seconds = [(set(sets[j]) - set(sets[i]), set(sets[j])) for i, j in pairs]
-    assert alone.tolist() == [len(rest) / len(whole) if whole else 0.0 for rest, whole in seconds]
+    similarity, alone = jaccard(a, b, *in_ways([members_of(way) for way in ways]))
+    want_similarity, want_alone = [1.0] * len(pairs), [0.0] * len(pairs)
+    for way in ways:
+        for p, (i, j) in enumerate(pairs):
+            one, other = set(way[i]), set(way[j])
+            alike = len(one & other) / len(one | other) if one and other else 0.0
+            want_similarity[p] = min(want_similarity[p], alike)
+            want_alone[p] = max(want_alone[p], len(other - one) / len(other) if other else 0.0)
+    assert similarity.tolist() == want_similarity
+    assert alone.tolist() == want_alone
+
+
+def members_of(sets):
+    """The sets' members as hashes: their last two bits do not tell two apart."""
+    offsets = np.cumsum([0] + [len(s) for s in sets])
+    return np.array([x << 2 | x & 3 for s in sets for x in s], np.uint64), offsets
+
+
+LARGE = st.lists(st.one_of(st.integers(0, 60), st.integers(0, 2**64 - 1)), max_size=40)
+
+
+@given(st.lists(st.tuples(LARGE, LARGE), max_size=5), st.booleans())
+def test_members_that_are_the_same_in_two_ways_are_held_once(documents, both):
+    ways = [[own[way] for own in documents] for way in range(1 + both)]
+    given_ways = [
+        (np.array([x for s in sets for x in s], np.uint64), np.cumsum([0] + [len(s) for s in sets])) for sets in ways
+    ]
+    hashes, ends, sizes = in_ways(given_ways)
+    for number in range(len(documents)):
+        own = [{x >> 2 for x in sets[number]} for sets in ways]
+        want = sorted((x << 2) + sum(1 << way for way, some in enumerate(own) if x in some) for x in set().union(*own))
+        assert hashes[ends[number] : ends[number + 1]].tolist() == want
+        assert sizes[number].tolist() == [len(some) for some in own]
 
 
 @st.composite

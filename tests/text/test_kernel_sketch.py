@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.text.sketch import EMPTY, band_keys, similarity, sketch, sketch_hashes, sketch_m61
+from corpusmill.text.compile import kernel
+from corpusmill.text.sketch import (
+    EMPTY,
+    band_keys,
+    equal_share,
+    packed,
+    similarity,
+    sketch,
+    sketch_hashes,
+    sketch_m61,
+    unequal_lanes,
+)
 
 WORD = 2**64 - 1
 documents = st.lists(st.lists(st.integers(0, WORD), max_size=12), min_size=1, max_size=4)
@@ -117,3 +128,32 @@ def test_hashes_of_sketches_are_sums_of_lanes_times_odd_numbers(seed, documents,
     factors = [mixed((lane + 1) * 0x9E3779B97F4A7C15 % 2**64) | 1 for lane in range(lanes)]
     slow = [sum(int(value) * factor for value, factor in zip(sketch, factors)) % 2**64 for sketch in sketches]
     assert sketch_hashes(sketches).tolist() == slow
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40))
+def test_packed_lanes_keep_four_bits_of_each_and_are_compared_word_by_word(seed, lanes):
+    draw = np.random.default_rng(seed)
+    one, other = draw.integers(0, 2**64, (2, 1, lanes), np.uint64)
+    other = np.where(draw.random(lanes) < 0.5, one, other)
+    words = [packed(side)[0].tolist() for side in (one, other)]
+    for side, made in zip((one, other), words):
+        whole = sum((lane & 15) << 4 * place for place, lane in enumerate(side[0].tolist()))
+        assert made == [whole >> 64 * word & 2**64 - 1 for word in range(-(-lanes // 16))]
+    differ = sum((a ^ b) & 15 != 0 for a, b in zip(one[0].tolist(), other[0].tolist()))
+    assert _unequal(*(np.array(made, np.uint64) for made in words)) == differ
+
+
+@kernel
+def _unequal(one, other):
+    found = np.int64(0)
+    for word in range(len(one)):
+        found += np.int64(unequal_lanes(one[word], other[word]))
+    return found
+
+
+def test_unequal_lanes_agree_by_four_bits_as_often_as_chance_has_it():
+    documents = np.random.default_rng(7).integers(0, 2**64, (400, 112), np.uint64)
+    lanes = packed(documents)[:, :, None] >> (4 * np.arange(16, dtype=np.uint64)) & np.uint64(15)
+    flat = lanes.reshape(400, 112)
+    share = (flat[:200] == flat[200:]).mean()
+    assert abs(share - equal_share(0.0)) < 5 * np.sqrt(equal_share(0.0) / (200 * 112))

@@ -30,6 +30,7 @@ from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
+from corpusmill.text.buckets import records, row_of
 
 ROWS = 1024  # documents in memory at a time
 
@@ -109,15 +110,20 @@ class _Held(NamedTuple):
 
 def _only(arrays: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
     """The arrays of a key file of the kept documents alone."""
-    records = kept[arrays["row"]]  # those of kept documents
+    row = row_of(arrays["records"]) if "records" in arrays else arrays["row"]
+    stay = kept[row]  # records of kept documents
     number = np.cumsum(kept) - 1
-    by_record = {"keys", "row", *bytes(arrays["payload"]).decode().split(",")}
+    by_record = {"keys", "row", "records", *bytes(arrays["payload"]).decode().split(",")}
     result: dict[str, NDArray[Any]] = {name: arrays[name] for name in ("partitions", "payload")}
-    result["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(records)])[arrays["offsets"]]
+    result["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(stay)])[arrays["offsets"]]
     for name, array in arrays.items():
         if name not in result:
-            result[name] = array[records if name in by_record else kept]
-    result["row"] = number[result["row"]].astype(arrays["row"].dtype)
+            result[name] = array[stay if name in by_record else kept]
+    row = number[row[stay]].astype(np.uint32)
+    if "records" in result:
+        result["records"] = records(result["records"], row)
+    else:
+        result["row"] = row
     return result
 
 

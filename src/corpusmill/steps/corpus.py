@@ -22,6 +22,7 @@ from corpusmill.arrays import Arrays
 from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
+from corpusmill.text.buckets import row_of, without_row
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Results, Stage
 
@@ -291,7 +292,7 @@ def _with_slices(
     first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
     offsets = arrays.part("offsets", first, stop + 1).astype(np.int64)
     begin, end = offsets[[0, -1]].tolist()
-    for name in ("keys", "row", *payload):
+    for name in (*_keyed(arrays), *payload):
         arrays.will_read(name, begin, end)
     for name in columns:
         if name in arrays:
@@ -374,10 +375,10 @@ def _piece(
         ]
         read = partial(arrays.take, rows=np.concatenate(records))
         ends = np.cumsum([0, *map(len, records)])
-    keys, row = read("keys"), read("row")
+    keys, row = _keys_and_rows(arrays, read)
     carried = {name: read(name) for name in payload}
     if held == files.partitions:
-        for name in ("keys", "row", *payload):
+        for name in (*_keyed(arrays), *payload):
             arrays.has_read(name, start, stop)
     if len(dropped):
         kept = absent(row, dropped)
@@ -385,6 +386,19 @@ def _piece(
         ends = np.append(0, np.cumsum(kept))[ends]
     carried |= {name: arrays.take(name, row) if name in arrays else np.zeros(len(row)) for name in columns}
     return Piece(keys, row, carried, ends)
+
+
+def _keyed(arrays: Arrays) -> tuple[str, ...]:
+    """The arrays in which a file has its keys and the rows of their documents."""
+    return ("records",) if "records" in arrays else ("keys", "row")
+
+
+def _keys_and_rows(arrays: Arrays, read: Callable[[str], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(records,) uint64 and uint32, of what is read of an array."""
+    if "records" not in arrays:
+        return read("keys"), read("row")
+    records = read("records")
+    return without_row(records), row_of(records)
 
 
 def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDArray[np.int64]]:
@@ -399,22 +413,20 @@ def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDAr
         ratio = held // partitions
         first = band * held + part * ratio
         start, stop = int(offsets[first]), int(offsets[first + ratio])
-        records = np.arange(stop - start)
-        return start, records if ratio == 1 else np.argsort(arrays.part("row", start, stop), kind="stable")
+        if ratio == 1:
+            return start, np.arange(stop - start)
+        _, row = _keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
+        return start, np.argsort(row, kind="stable")
     first = band * held + part // (partitions // held)
     start, stop = int(offsets[first]), int(offsets[first + 1])
-    top = arrays.part("keys", start, stop) >> np.uint64(64 - (partitions.bit_length() - 1))
+    keys, _ = _keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
+    top = keys >> np.uint64(64 - (partitions.bit_length() - 1))
     return start, np.flatnonzero(top == np.uint64(part))
 
 
-def by_document(
-    io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name: str, instead: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """Rows of an array by document, for sorted document numbers; `instead` if there are files without it."""
-    last = io.arrays(files.keys[-1], files.scattered)
-    if instead is not None and name not in last:
-        return instead
-    sample = last.part(name, 0, 0)
+def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name: str) -> NDArray[Any]:
+    """Rows of an array by document, for sorted document numbers."""
+    sample = io.arrays(files.keys[-1], files.scattered).part(name, 0, 0)
     rows = np.empty((len(documents), *sample.shape[1:]), sample.dtype)
     wanted = [
         (path, first, stop, start)
@@ -428,13 +440,10 @@ def by_document(
 
     def begun(path: str, first: int, stop: int, start: int) -> tuple[Arrays, NDArray[np.int64], int, int]:
         arrays, own = io.arrays(path, files.scattered), documents[first:stop] - start
-        if instead is None or name in arrays:
-            arrays.will_need(name, own)
+        arrays.will_need(name, own)
         return arrays, own, first, stop
 
     for arrays, own, first, stop in ahead((partial(begun, *each) for each in wanted), io, files):
-        if instead is not None and name not in arrays:
-            return instead
         rows[first:stop] = arrays.take(name, own)
     return rows
 

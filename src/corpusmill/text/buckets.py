@@ -1,13 +1,17 @@
 """Documents that share a key: keys are sorted by partition when they are computed, and grouped partition by
 partition."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.text.compile import kernel
+from corpusmill.text.sketch import unequal_lanes
 
+ROW_BITS = 24  # of a record of 64, for the row of its document; the others are the top bits of its key
+WAYS = 2  # of cutting a document into n-grams, at most, and bits of a member that say in which it occurs
 LEADERS = 16  # documents of a bucket that later ones are compared with at most, which bounds the cost of large buckets
 
 
@@ -58,6 +62,21 @@ def _top(key: np.uint64, bits: int) -> np.int64:
     return np.int64(key >> np.uint64(64 - bits)) if bits > 0 else np.int64(0)
 
 
+def records(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """(records,) a key without its last ROW_BITS bits and a row of as many, in 64 bits."""
+    return without_row(keys) | rows
+
+
+def without_row(records: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """(records,) keys of which the last ROW_BITS bits are 0."""
+    return records & np.uint64(2**64 - (1 << ROW_BITS))
+
+
+def row_of(records: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """(records,) the row of each."""
+    return (records & np.uint64((1 << ROW_BITS) - 1)).astype(np.uint32)
+
+
 def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
     """Number the buckets of two records or more with the same key.
 
@@ -106,22 +125,22 @@ class Leaders(NamedTuple):
     """The bucket whose records are being compared, and counts over all buckets. See `no_leaders`.
 
     documents   (LEADERS,) the documents that later ones are compared with
-    sketches    (LEADERS, lanes) their sketches
+    sketches    (LEADERS, words) their sketches
     bucket      (4,) its number, -1 before the first; records of it so far; how many of them are leaders; how many did
                 not reach `high` with a leader
     counts      (2,) pairs whose sketches were compared; pairs that were not, though neither of the two reached `high`
     """
 
     documents: NDArray[np.int64]
-    sketches: NDArray[np.uint8]
+    sketches: NDArray[np.uint64]
     bucket: NDArray[np.int64]
     counts: NDArray[np.int64]
 
 
-def no_leaders(lanes: int) -> Leaders:
+def no_leaders(words: int) -> Leaders:
     """Before the first bucket."""
     bucket = np.array([-1, 0, 0, 0])
-    return Leaders(np.zeros(LEADERS, np.int64), np.zeros((LEADERS, lanes), np.uint8), bucket, np.zeros(2, np.int64))
+    return Leaders(np.zeros(LEADERS, np.int64), np.zeros((LEADERS, words), np.uint64), bucket, np.zeros(2, np.int64))
 
 
 class Met(NamedTuple):
@@ -141,7 +160,8 @@ def candidates(
     bucket: NDArray[np.int32],
     documents: NDArray[np.int64],
     rows: NDArray[np.int64],
-    sketches: NDArray[np.uint8],
+    sketches: NDArray[np.uint64],
+    lanes: int,
     low: float,
     high: float,
     state: Leaders,
@@ -151,7 +171,7 @@ def candidates(
     bucket     (records,) the bucket of each record, from `shared`, rising, without the records with unique keys
     documents  (records,) the document of each; those of a bucket are in order of preference
     rows       (records,) the row of each in `sketches`
-    sketches   (…, lanes)
+    sketches   (…, words) as `sketch.packed` makes them, of so many lanes
     low        a pair with at least this share of equal lanes is a candidate pair
     high       a record that reaches this with an earlier one is not compared further
     state      of the records before these: a bucket may be given in parts. It is changed
@@ -160,9 +180,8 @@ def candidates(
     themselves, at most LEADERS of them. So a bucket of n records costs at most n * LEADERS comparisons.
     """
     met = Met(np.zeros(len(bucket), bool), np.zeros(len(bucket), np.uint16), np.zeros(len(bucket), np.int32))
-    lanes = sketches.shape[1]
-    least, enough = int(np.ceil(low * lanes - 1e-9)), int(np.ceil(high * lanes - 1e-9))
-    _candidates(bucket, documents, rows, sketches, least, enough, state, met)
+    most, few = lanes - int(np.ceil(low * lanes - 1e-9)), lanes - int(np.ceil(high * lanes - 1e-9))
+    _candidates(bucket, documents, rows, sketches, most, few, state, met)
     return met
 
 
@@ -171,13 +190,13 @@ def _candidates(
     bucket: NDArray[np.int32],
     documents: NDArray[np.int64],
     rows: NDArray[np.int64],
-    sketches: NDArray[np.uint8],
-    least: int,
-    enough: int,
+    sketches: NDArray[np.uint64],
+    most: int,
+    few: int,
     state: Leaders,
     met: Met,
 ) -> None:
-    lanes = sketches.shape[1]
+    """`most` and `few` lanes of a candidate pair, and of one that is not compared further, are not equal."""
     now, counts = state.bucket, state.counts
     for i in range(len(bucket)):
         if bucket[i] != now[0]:
@@ -188,13 +207,13 @@ def _candidates(
             if state.documents[k] == documents[i]:
                 certain = True
                 break
-            equal = 0
-            for lane in range(lanes):
-                equal += sketches[rows[i], lane] == state.sketches[k, lane]
+            unequal = np.int64(0)
+            for word in range(sketches.shape[1]):
+                unequal += np.int64(unequal_lanes(sketches[rows[i], word], state.sketches[k, word]))
             counts[0] += 1
-            if equal >= least:
+            if unequal <= most:
                 mask |= 1 << k
-            if equal >= enough:
+            if unequal <= few:
                 certain = True
                 break
         met.mask[i], met.rank[i] = mask, now[1]
@@ -216,17 +235,23 @@ def pairs_of(mask: NDArray[np.uint16]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def jaccard(
-    a: NDArray[np.int64], b: NDArray[np.int64], hashes: NDArray[np.uint64], offsets: NDArray[np.int64]
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    sizes: NDArray[np.int32],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The exact Jaccard similarity of pairs of sets, and what the second of them has alone.
+    """The exact Jaccard similarity of pairs of sets, and what the second of them has alone; of sets that are cut in
+    several ways the lower similarity, and the larger share.
 
     a, b      (pairs,) numbers of sets
-    hashes    the members of the sets, sorted and distinct within each
+    hashes    the members of the sets, sorted within each, as of `in_ways`
     offsets   (sets + 1,) the first member of each set
-    returns   (pairs,) |A and B| / |A or B|; 1.0 for two empty sets; (pairs,) 1 - |A and B| / |B|; 0.0 for an empty B
+    sizes     (sets, ways) the members of each in each way
+    returns   (pairs,) |A and B| / |A or B|; 0.0 if one is empty; (pairs,) 1 - |A and B| / |B|; 0.0 for an empty B
     """
     similarity, alone = np.empty(len(a), np.float64), np.empty(len(a), np.float64)
-    _jaccard(a, b, hashes, offsets, similarity, alone)
+    _jaccard(a, b, hashes, offsets, sizes, similarity, alone)
     return similarity, alone
 
 
@@ -236,32 +261,92 @@ def _jaccard(
     b: NDArray[np.int64],
     hashes: NDArray[np.uint64],
     offsets: NDArray[np.int64],
+    sizes: NDArray[np.int32],
     similarity: NDArray[np.float64],
     alone: NDArray[np.float64],
 ) -> None:
+    one = np.uint64(1)
     for p in range(len(a)):
         i, i_end = offsets[a[p]], offsets[a[p] + 1]
         j, j_end = offsets[b[p]], offsets[b[p] + 1]
-        second = j_end - j
-        union = (i_end - i) + second
-        common = 0
+        first = second = np.uint64(0)  # members that both have, in each way
         while i < i_end and j < j_end:
             x, y = hashes[i], hashes[j]
-            if x == y:
-                common += 1
+            if x >> np.uint64(WAYS) == y >> np.uint64(WAYS):
+                both = x & y
+                first += both & one
+                second += both >> one & one
                 i += 1
                 j += 1
             elif x < y:
                 i += 1
             else:
                 j += 1
-        union -= common
-        similarity[p] = common / union if union else 1.0
-        alone[p] = (second - common) / second if second else 0.0
+        similarity[p], alone[p] = 1.0, 0.0
+        for way in range(sizes.shape[1]):
+            common = np.int64(first if way == 0 else second)
+            left, right = np.int64(sizes[a[p], way]), np.int64(sizes[b[p], way])
+            union = left + right - common
+            similarity[p] = min(similarity[p], common / union if left and right else 0.0)
+            alone[p] = max(alone[p], (right - common) / right if right else 0.0)
+
+
+def in_ways(
+    ways: Sequence[tuple[NDArray[np.uint64], NDArray[np.int64]]],
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32]]:
+    """Sets whose members say in which ways of cutting a document they occur: one that is the same in two is held once.
+
+    ways      for each, WAYS at most: hashes, with repetitions, and (sets + 1,) the first of each set
+    returns   hashes, sorted and distinct within each set, whose last WAYS bits say in which ways each occurs; the other
+              62 are of the hash. (sets + 1,) the first of each set. (sets, ways) how many each has in each way
+    """
+    marked = [
+        distinct(hashes & np.uint64(2**64 - (1 << WAYS)) | np.uint64(1 << way), offsets)
+        for way, (hashes, offsets) in enumerate(ways)
+    ]
+    sizes = np.stack([np.diff(ends) for _, ends in marked], axis=1).astype(np.int32)
+    hashes, ends = marked[0]
+    for other, other_ends in marked[1:]:
+        out, joined = np.empty(len(hashes) + len(other), np.uint64), np.zeros(len(ends), np.int64)
+        size = int(_joined(hashes, ends, other, other_ends, out, joined))
+        hashes, ends = out[:size], joined
+    return hashes, ends, sizes
+
+
+@kernel
+def _joined(
+    one: NDArray[np.uint64],
+    one_ends: NDArray[np.int64],
+    other: NDArray[np.uint64],
+    other_ends: NDArray[np.int64],
+    out: NDArray[np.uint64],
+    ends: NDArray[np.int64],
+) -> int:
+    size = 0
+    for d in range(len(ends) - 1):
+        i, i_end = one_ends[d], one_ends[d + 1]
+        j, j_end = other_ends[d], other_ends[d + 1]
+        while i < i_end or j < j_end:
+            if j == j_end:
+                out[size] = one[i]
+                i += 1
+            elif i == i_end:
+                out[size] = other[j]
+                j += 1
+            else:
+                x, y = one[i], other[j]
+                same = x >> np.uint64(WAYS) == y >> np.uint64(WAYS)
+                before = same or x < y
+                out[size] = x | y if same else (x if before else y)
+                i += before
+                j += same or not before
+            size += 1
+        ends[d + 1] = size
+    return size
 
 
 def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Each set sorted and distinct, as `jaccard` needs them."""
+    """Each set sorted and distinct."""
     out = np.empty(len(hashes), np.uint64)
     ends = np.zeros(len(offsets), np.int64)
     size = int(_distinct(hashes, offsets, out, ends))
@@ -360,9 +445,9 @@ def warm_up() -> None:
     scatter(keys, 2)
     bucket, _ = shared(keys[:, 0].copy())
     bucket.sort()
-    candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 4), np.uint8), 0.5, 0.9, no_leaders(4))
+    candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 1), np.uint64), 4, 0.5, 0.9, no_leaders(1))
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
-    similarity, _ = jaccard(np.array([0]), np.array([1]), *sets)
+    similarity, _ = jaccard(np.array([0]), np.array([1]), *in_ways([sets, sets]))
     for array in sets:  # as from a mapped file: another type to numba
         array.setflags(write=False)
     take_sets(*sets, np.array([0]), np.array([0, 2]), np.empty(2, np.uint64))

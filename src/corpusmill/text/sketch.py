@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
-from corpusmill.text.lowlevel import ALL_BITS, Bits, U
+from corpusmill.text.lowlevel import ALL_BITS, Bits, U, count_bits
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 EMPTY = 2**64 - 1  # every lane of a document without shingles
 MOST_LANES = 32767
 MERSENNE = U(2**61 - 1)
 LANES_AT_ONCE = 8
+LANE_BITS = 4  # of each lane that are kept to compare two documents
+LANES_OF_WORD = 64 // LANE_BITS
+FIRST_BITS = U(0x1111111111111111)  # of each lane of a word
 
 
 def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> NDArray[np.uint64]:
@@ -76,13 +79,40 @@ def similarity(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[n
     return share
 
 
-def equal_bytes(similarity: float) -> float:
-    """The share of lanes that are equal in two documents of this similarity, if one byte of each is looked at.
+def packed(sketches: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The low LANE_BITS of each lane, as b-bit minwise hashing keeps them (Li, König 2010, "b-Bit Minwise Hashing").
 
-    >>> equal_bytes(1.0), round(equal_bytes(0.8), 4), round(equal_bytes(0.0), 4)
-    (1.0, 0.8008, 0.0039)
+    sketches   (documents, k)
+    returns    (documents, words), LANES_OF_WORD lanes to a word, the first in the lowest bits; bits of no lane are 0
     """
-    return similarity + (1 - similarity) / 256
+    out = np.zeros((len(sketches), -(-sketches.shape[1] // LANES_OF_WORD)), np.uint64)
+    _packed(np.ascontiguousarray(sketches), out)
+    return out
+
+
+@kernel
+def _packed(sketches: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+    for d in range(len(out)):
+        for lane in range(sketches.shape[1]):
+            kept = sketches[d, lane] & U((1 << LANE_BITS) - 1)
+            out[d, lane // LANES_OF_WORD] |= kept << U(lane % LANES_OF_WORD * LANE_BITS)
+
+
+@inlined
+def unequal_lanes(one: Bits, other: Bits) -> Bits:
+    """How many of the lanes in two words as of `packed` are not equal."""
+    bits = one ^ other
+    bits |= bits >> U(2)
+    return count_bits((bits | bits >> U(1)) & FIRST_BITS)
+
+
+def equal_share(similarity: float) -> float:
+    """The share of lanes that are equal in two documents of this similarity, if LANE_BITS of each are looked at.
+
+    >>> equal_share(1.0), round(equal_share(0.8), 4), round(equal_share(0.0), 4)
+    (1.0, 0.8125, 0.0625)
+    """
+    return similarity + (1 - similarity) / (1 << LANE_BITS)
 
 
 def _checked(
@@ -187,6 +217,6 @@ def _sketch_hashes(sketches: NDArray[np.uint16], factors: NDArray[np.uint64], ou
 
 
 def warm_up() -> None:
-    sketch_hashes(np.zeros((1, 4), np.uint16))
+    sketch_hashes(np.zeros((1, 4), np.uint16)), packed(np.zeros((1, 4), np.uint64))
     hashes, offsets = np.arange(3, dtype=np.uint64), np.array([0, 3])
     sketch(hashes, offsets, 4), sketch_m61(hashes, offsets, 4), band_keys(sketch(hashes, offsets, 4), 2)

@@ -22,37 +22,19 @@ SHOWN = 64  # rejected pairs that are kept for the report
 class Comparison:
     """Whether a document is dropped for another.
 
-    sets        of each way to cut a document into n-grams: of two, both have to agree
     threshold   similarity that a pair must reach
     most_lost   share of a dropped document's n-grams that may be lost
     """
 
-    sets: "tuple[Sets, ...]"
+    sets: "Sets"
     threshold: float
     most_lost: float
 
-    def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How similar pairs are, in the way in which they are least, and the share of the second's n-grams that the
-        first lacks, in the way in which it is largest.
-
-        pairs     (pairs, 2) candidates by index: which would be kept, and which dropped
-        returns   (pairs,) each
-        """
-        similarity, lost = np.ones(len(pairs)), np.zeros(len(pairs))
-        for sets in self.sets:
-            one, other = sets.compare(pairs)
-            similarity, lost = np.minimum(similarity, one), np.maximum(lost, other)
-        return similarity, lost
-
     def decisive(self, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(pairs,) the same similarity where it reaches the threshold and no more is lost than may be; else less than
-        the threshold."""
-        similarity, lost = self.sets[0].compare(pairs)
+        """(pairs,) how similar candidates are, which would be kept and which dropped by index, where that reaches the
+        threshold and no more is lost than may be; else less than the threshold."""
+        similarity, lost = self.sets.compare(pairs)
         similarity[lost > self.most_lost] = 0
-        for sets in self.sets[1:]:
-            near = np.flatnonzero(similarity >= self.threshold)
-            other, lost = sets.compare(pairs[near])
-            similarity[near] = np.where(lost > self.most_lost, 0, np.minimum(similarity[near], other))
         return similarity
 
 
@@ -60,7 +42,8 @@ class Sets(NamedTuple):
     """The distinct n-gram hashes of some candidates, in files: what is read of them is given back at once.
 
     documents   (candidates,) their numbers, rising
-    sizes       (candidates,) int32: of their sets
+    members     (candidates,) int32: how many members of their sets are in the file
+    sizes       (candidates, ways) int32: how many there are in each way to cut a document into n-grams
     rows        (candidates,) int32: the place of each in its file
     first       (files + 1,) index of each file's first candidate
     scattered   whether the files are in an object store, and larger than this machine keeps
@@ -69,6 +52,7 @@ class Sets(NamedTuple):
     io: UnitIO
     files: Sequence[str]
     documents: NDArray[np.int64]
+    members: NDArray[np.int32]
     sizes: NDArray[np.int32]
     rows: NDArray[np.int32]
     first: NDArray[np.int64]
@@ -82,25 +66,28 @@ class Sets(NamedTuple):
         files = output.paths.to_pylist()
         scattered = not io.run.is_local and io.are_scattered(output)
         first = np.searchsorted(documents, starts)
-        sizes, rows = np.empty(len(documents), np.int32), np.empty(len(documents), np.int32)
+        members, rows = np.empty(len(documents), np.int32), np.empty(len(documents), np.int32)
+        ways = io.arrays(files[0], scattered).part("sizes", 0, 0).shape[1]
+        sizes = np.empty((len(documents), ways), np.int32)
         for number in np.flatnonzero(np.diff(first)).tolist():
             here = slice(first[number], first[number + 1])
             arrays = io.arrays(files[number], scattered)
             rows[here] = np.searchsorted(arrays["documents"], documents[here])
             offsets = arrays["offsets"]
-            sizes[here] = offsets[rows[here] + 1] - offsets[rows[here]]
-        return Sets(io, files, documents, sizes, rows, first, scattered)
+            members[here] = offsets[rows[here] + 1] - offsets[rows[here]]
+            sizes[here] = arrays["sizes"][rows[here]]
+        return Sets(io, files, documents, members, sizes, rows, first, scattered)
 
     def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(pairs,) the exact similarity of pairs of candidates, which are given by index, and the share of the second's
-        n-grams that the first lacks, with HASHES in memory.
+        n-grams that the first lacks, see `buckets.jaccard`, with HASHES in memory.
 
         A document without n-grams is like none: it can only have met itself, read again in a later run.
         """
         similarity, lost = np.zeros(len(pairs)), np.zeros(len(pairs))
         # A block's sets are at most those of both sides of its pairs.
-        ends = np.cumsum(self.sizes[pairs[:, 0]], dtype=np.int64)
-        ends += np.cumsum(self.sizes[pairs[:, 1]], dtype=np.int64)
+        ends = np.cumsum(self.members[pairs[:, 0]], dtype=np.int64)
+        ends += np.cumsum(self.members[pairs[:, 1]], dtype=np.int64)
         cuts = np.searchsorted(ends, np.arange(HASHES, ends[-1] if len(pairs) else 0, HASHES))
         del ends
         for first, stop in pairwise(np.unique([0, *cuts.tolist(), len(pairs)]).tolist()):
@@ -108,13 +95,12 @@ class Sets(NamedTuple):
             wanted = sort_distinct(block.flatten())
             hashes, offsets = self.gather(wanted)
             one, other = (np.searchsorted(wanted, block[:, side]) for side in (0, 1))
-            similarity[first:stop], lost[first:stop] = jaccard(one, other, hashes, offsets)
-        similarity[(self.sizes[pairs] == 0).any(axis=1)] = 0
+            similarity[first:stop], lost[first:stop] = jaccard(one, other, hashes, offsets, self.sizes[wanted])
         return similarity, lost
 
     def gather(self, wanted: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The sets of some candidates, by rising index."""
-        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.sizes[wanted]]))
+        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), self.members[wanted]]))
         hashes = np.empty(offsets[-1], np.uint64)
         cuts = np.searchsorted(wanted, self.first)
         for number in np.flatnonzero(np.diff(cuts)).tolist():
@@ -127,7 +113,7 @@ class Sets(NamedTuple):
         return hashes, offsets
 
     def ids(self, documents: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """(documents, 16) the ids of some of the candidates, by rising number. Of the first way to compare alone."""
+        """(documents, 16) the ids of some of the candidates, by rising number."""
         wanted = np.searchsorted(self.documents, documents)
         found = np.empty((len(documents), 16), np.uint8)
         cuts = np.searchsorted(wanted, self.first)

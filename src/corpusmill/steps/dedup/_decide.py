@@ -13,7 +13,6 @@ from corpusmill.steps.dedup._decisions import Decisions, Meetings, Order
 from corpusmill.steps.dedup._duplicates import write_decided
 from corpusmill.steps.dedup._links import members
 from corpusmill.steps.sorted_numbers import sort_distinct
-from corpusmill.text.shingles import Shingling
 from corpusmill.unit_io import UnitIO
 
 
@@ -22,11 +21,6 @@ class Clusters:
     """Those that are given to a unit."""
 
     unit: int
-
-
-def outputs(shinglings: tuple[Shingling, ...]) -> list[str]:
-    """The outputs of MinhashShingles, one for each way to compare."""
-    return ["shingles", *(f"shingles-{number}" for number in range(2, len(shinglings) + 1))]
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,6 @@ class MinhashDecide:
     """
 
     keys: KeyStage
-    shinglings: tuple[Shingling, ...]
     threshold: float
     most_lost: float
 
@@ -54,12 +47,8 @@ class MinhashDecide:
         files = key_files(self.keys, io)
         label = self.keys.label
         documents, clusters = members(io, f"{label}-links", inputs.unit)
-        shingles = io.results(f"{label}-shingles")
-        comparison = Comparison(
-            tuple(Sets.open(io, shingles[name], files.starts, documents) for name in outputs(self.shinglings)),
-            self.threshold,
-            self.most_lost,
-        )
+        sets = Sets.open(io, io.results(f"{label}-shingles")["shingles"], files.starts, documents)
+        comparison = Comparison(sets, self.threshold, self.most_lost)
         order = Order.of(preference(io, files, documents), clusters, documents < files.own)
         del clusters
         routes = io.results(f"{label}-routes")["routes"].paths.to_pylist()
@@ -75,10 +64,10 @@ class MinhashDecide:
         alike = decisions.score[found]
         by_document = np.argsort(pairs[:, 1])
         pairs, alike = pairs[by_document], alike[by_document]
-        _, lost = comparison.compare(pairs)
+        _, lost = sets.compare(pairs)
         kept, dropped = documents[pairs].T
-        write_decided(io, files.own, dropped, kept, comparison.sets[0].ids, alike, lost)
-        write_rejected(io, comparison, decisions.rejected)
+        write_decided(io, files.own, dropped, kept, sets.ids, alike, lost)
+        write_rejected(io, sets, decisions.rejected)
 
 
 REJECTED = pa.schema(
@@ -92,13 +81,13 @@ REJECTED = pa.schema(
 )
 
 
-def write_rejected(io: UnitIO, comparison: Comparison, rejected: Rejected) -> None:
+def write_rejected(io: UnitIO, sets: Sets, rejected: Rejected) -> None:
     """A sample of the pairs that were compared and did not pass, for the report."""
     numbers = sort_distinct(rejected.documents.flatten())
-    names = np.array([bytes(each).hex() for each in comparison.sets[0].ids(numbers)], object)
+    names = np.array([bytes(each).hex() for each in sets.ids(numbers)], object)
     kept, dropped = (names[np.searchsorted(numbers, side)] for side in rejected.documents.T)
-    pairs = np.searchsorted(comparison.sets[0].documents, rejected.documents).astype(np.int32)
-    similarity, lost = comparison.compare(pairs)
+    pairs = np.searchsorted(sets.documents, rejected.documents).astype(np.int32)
+    similarity, lost = sets.compare(pairs)
     columns = (dropped, kept, similarity, lost, rejected.hashes)
     made = [pa.array(values.tolist(), field.type) for values, field in zip(columns, REJECTED)]
     io.write("rejected", pa.record_batch(made, schema=REJECTED))

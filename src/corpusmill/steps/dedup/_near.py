@@ -13,7 +13,6 @@ Only keys, sketches and the hashes of candidates are read; the text of candidate
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -39,7 +38,7 @@ from corpusmill.steps.corpus import (
     partition_ranges,
     preference,
 )
-from corpusmill.steps.dedup._decide import Clusters, MinhashDecide, outputs
+from corpusmill.steps.dedup._decide import Clusters, MinhashDecide
 from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage
 from corpusmill.steps.dedup._emptied import NearVerdicts, emptied_stage
 from corpusmill.steps.dedup._links import links_stage, routes_stage
@@ -54,10 +53,10 @@ from corpusmill.steps.dedup._sketches import (
     sketches_of,
 )
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
-from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, distinct, no_leaders, pairs_of
+from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, in_ways, no_leaders, pairs_of
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
-from corpusmill.text.sketch import equal_bytes
+from corpusmill.text.sketch import equal_share
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Planned, Resources, Stage
 
@@ -82,7 +81,7 @@ def near_stages(
     group, links, shingles, routes, decide = (
         f"{keys.label}-{name}" for name in ("group", "links", "shingles", "routes", "decide")
     )
-    groups = MinhashGroups(keys, *surely(threshold, bands * rows))
+    groups = MinhashGroups(keys, bands * rows, *surely(threshold, bands * rows))
     many = are_many(keys)
 
     def by_documents(upstream: Upstream) -> list[Planned]:
@@ -96,13 +95,13 @@ def near_stages(
         ]
 
     def clusters(upstream: Upstream) -> list[Planned]:
-        compared = (digest(upstream.results(shingles)[name]) for name in outputs(shinglings))
         members = digest(upstream.results(links)["members"])
-        content = (*keys_content(keys, upstream), members, digest(upstream.results(routes)["routes"]), *compared)
+        compared = digest(upstream.results(routes)["routes"]), digest(upstream.results(shingles)["shingles"])
+        content = (*keys_content(keys, upstream), members, *compared)
         count = int(upstream.results(links).numbers("clusters")[0])
         return [Planned(Clusters(i), (*content, str(i))) for i in range(count)]
 
-    decided = MinhashDecide(keys, shinglings, threshold, most_lost)
+    decided = MinhashDecide(keys, threshold, most_lost)
     verdicts = (DuplicateVerdicts if mark else NearVerdicts)(keys, decide, "near_copy", mark)
     return [
         *against_stages(keys),
@@ -123,10 +122,11 @@ def near_stages(
 
 
 def surely(threshold: float, lanes: int) -> tuple[float, float]:
-    """The shares of equal lanes, of a byte each, below which two documents are surely not as similar as the threshold,
-    and from which on they surely are."""
-    spread = CERTAIN * float(np.sqrt(threshold * (1 - threshold) / lanes))
-    return equal_bytes(max(threshold - spread, 0.0)), equal_bytes(min(threshold + spread, 1.0))
+    """The shares of equal lanes, as the sketches have them, below which two documents are surely not as similar as the
+    threshold, and from which on they surely are."""
+    share = equal_share(threshold)
+    spread = CERTAIN * float(np.sqrt(share * (1 - share) / lanes))
+    return max(share - spread, 0.0), min(share + spread, 1.0)
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,7 @@ class MinhashGroups:
     """
 
     keys: KeyStage
+    lanes: int
     low: float
     high: float
 
@@ -175,7 +176,7 @@ class MinhashGroups:
             documents=documents,
         )
 
-    def group(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint8]], files: KeyFiles, io: UnitIO) -> "Group":
+    def group(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], files: KeyFiles, io: UnitIO) -> "Group":
         documents, bucket, buckets = sharing.documents, sharing.bucket, sharing.buckets
         leads, mask, rank = self.compare(sharing, sketches, io)
         mask[documents < files.own] = 0  # what earlier runs kept is settled
@@ -195,10 +196,10 @@ class MinhashGroups:
             table[has, k] = leaders[held[large[has]] + k]
         return Group(pairs, documents[later], row, mask[later], table)
 
-    def compare(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint8]], io: UnitIO) -> Met:
+    def compare(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], io: UnitIO) -> Met:
         """What became of each record, as of `buckets.candidates`, with the sketches of one part in memory.
 
-        sketches   of each part, (asked, lanes)
+        sketches   of each part, (asked, words)
         """
         parts: list[Met] = []
         state: Leaders | None = None
@@ -206,10 +207,10 @@ class MinhashGroups:
             part = slice(start, stop)
             bucket, documents = sharing.bucket[part], sharing.documents[part]
             # One more, for records of which none is asked for.
-            one_more = np.concatenate([read, np.zeros((1, read.shape[1]), np.uint8)])
+            one_more = np.concatenate([read, np.zeros((1, read.shape[1]), np.uint64)])
             rows = np.where(sharing.sketch[part] < 0, len(read), sharing.sketch[part]).astype(np.int64)
             state = state or no_leaders(read.shape[1])
-            parts.append(candidates(bucket, documents, rows, one_more, self.low, self.high, state))
+            parts.append(candidates(bucket, documents, rows, one_more, self.lanes, self.low, self.high, state))
         compared, not_compared = (0, 0) if state is None else state.counts.tolist()
         add(io.facts, "sketches_compared", count=compared)
         add(io.facts, "not_compared", count=not_compared)
@@ -247,6 +248,14 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class MinhashShingles:
+    """The output `shingles` has, of the candidates in a file of documents,
+
+    documents   (candidates,) rising
+    hashes      of the n-grams of each, `offsets` (candidates + 1,) and `sizes` (candidates, ways), see
+                `buckets.in_ways`
+    ids         (candidates, 16) as bytes
+    """
+
     keys: KeyStage
     shinglings: tuple[Shingling, ...]
 
@@ -256,24 +265,22 @@ class MinhashShingles:
         candidates = io.arrays(io.results(f"{self.keys.label}-links")["candidates"].path(0))
         wanted = candidates["documents"][slice(*candidates["starts"][inputs.number : inputs.number + 2])].copy()
         del candidates
-        with ExitStack() as files_open:
-            puts = [files_open.enter_context(io.writing_arrays(name, len(wanted))) for name in outputs(self.shinglings)]
-            sizes: list[list[NDArray[np.int64]]] = [[np.zeros(1, np.int64)] for _ in puts]
-            for put in puts:
-                put("documents", wanted)
-                put("hashes", np.empty(0, np.uint64))
-            ids = [np.empty((0, 16), np.uint8)]
+        ids, sizes = [np.empty((0, 16), np.uint8)], [np.empty((0, len(self.shinglings)), np.int32)]
+        members = [np.zeros(1, np.int64)]
+        with io.writing_arrays("shingles", len(wanted)) as put:
+            put("documents", wanted)
+            put("hashes", np.empty(0, np.uint64))
             for texts, digits in self.texts(wanted, start, files.docs[inputs.number], io):
                 ids.append(id_bytes(digits))
-                for shingling, put, own in zip(self.shinglings, puts, sizes):
-                    grams, ends = distinct(*shingling.hashes(texts))
-                    put("hashes", grams)
-                    own.append(np.diff(ends))
+                hashes, ends, own = in_ways([shingling.hashes(texts) for shingling in self.shinglings])
+                put("hashes", hashes)
+                members.append(np.diff(ends))
+                sizes.append(own)
             if files.scattered:
                 io.has_read(files.docs[inputs.number])
-            for put, own in zip(puts, sizes):
-                put("offsets", np.cumsum(np.concatenate(own)))
-            puts[0]("ids", np.concatenate(ids))
+            put("offsets", np.cumsum(np.concatenate(members)))
+            put("sizes", np.concatenate(sizes))
+            put("ids", np.concatenate(ids))
 
     def texts(
         self, wanted: NDArray[np.int64], start: int, path: str, io: UnitIO

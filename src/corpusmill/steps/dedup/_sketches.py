@@ -49,6 +49,8 @@ from corpusmill.units import Planned, Planner, Stage
 SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
 SKETCHES = 1 << 17  # records whose sketches are in memory at a time
 READERS = 4  # files of sketches that are read at a time: one alone does not keep a disk busy
+SMALL = 1 << 32  # documents whose numbers are written with 32 bits
+FIRST, ASKS = 1, 2  # flags of a record: of its bucket, for a sketch
 MANY = 32  # partitions of a band, of a million records each, about
 
 
@@ -90,7 +92,7 @@ def sharing_keys(inputs: PartitionRange, files: KeyFiles, io: UnitIO) -> tuple[S
     del met
     known = sort_distinct(documents.copy())
     place = np.searchsorted(known, documents).astype(np.int32)
-    hashes = by_document(io, files, known, SKETCH_HASH, known.astype(np.uint64))
+    hashes = by_document(io, files, known, SKETCH_HASH)
     if is_ranked(io, files):
         order = np.lexsort((preference(io, files, known)[place], bucket))
     else:
@@ -127,15 +129,10 @@ def _asked(
     return Sharing(documents, bucket, rows, starts, buckets), Asked(np.concatenate(asked), offsets)
 
 
-def sketches_of(asked: Asked, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint8]]:
-    """(asked, lanes) of each part, read one by one from the files of keys."""
+def sketches_of(asked: Asked, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint64]]:
+    """(asked, words) of each part, read one by one from the files of keys."""
     for start, stop in pairwise(asked.offsets.tolist()):
-        yield _bytes(by_document(io, files, asked.documents[start:stop], "sketch"))
-
-
-def _bytes(sketches: NDArray[Any]) -> NDArray[np.uint8]:
-    """Files of earlier versions have two bytes a lane, of which this is the lower one."""
-    return sketches.astype(np.uint8, copy=False)
+        yield by_document(io, files, asked.documents[start:stop], "sketch")
 
 
 # ------------------------------------------------------------- of many documents
@@ -161,7 +158,7 @@ def sketch_stages(keys: KeyStage, bands: int) -> list[Stage]:
             MinhashShared(keys),
             after(keys),
             partition_ranges(keys, bands),
-            reads=keys_alone(keys, "offsets", "keys", "row", "rank", SKETCH_HASH),
+            reads=keys_alone(keys, "offsets", "records", "keys", "row", "rank", SKETCH_HASH),
         ),
         Stage(_sketches(keys), MinhashSketches(keys), after(keys, _shared(keys)), by_files, reads=keys_alone(keys)),
     ]
@@ -188,14 +185,27 @@ def _sketches(keys: KeyStage) -> str:
 
 @dataclass(frozen=True)
 class MinhashShared:
-    """The outputs `sharing` and `asked` have the arrays of Sharing and Asked. The note `parts` says how many parts."""
+    """The output `sharing` has what Sharing has, in a third of its bytes:
+
+    documents   (records,) uint32 where that suffices for all
+    flags       (records,) uint8: FIRST of its bucket, ASKS for a sketch
+    sketch      the rows of those that ask
+    starts      (parts + 1,)
+
+    The output `asked` has the arrays of Asked. The note `parts` says how many parts.
+    """
 
     keys: KeyStage
 
     def run(self, inputs: PartitionRange, io: UnitIO) -> None:
-        sharing, asked = sharing_keys(inputs, key_files(self.keys, io), io)
-        arrays = sharing._asdict() | {"buckets": np.array([sharing.buckets])}
-        io.write_arrays("sharing", len(sharing.documents), **arrays)
+        files = key_files(self.keys, io)
+        sharing, asked = sharing_keys(inputs, files, io)
+        asks = sharing.sketch >= 0
+        flags = asks * np.uint8(ASKS)
+        flags[np.flatnonzero(np.diff(sharing.bucket, prepend=np.int32(-1)))] |= np.uint8(FIRST)
+        documents = sharing.documents.astype(np.uint32) if files.documents <= SMALL else sharing.documents
+        columns = {"documents": documents, "flags": flags, "sketch": sharing.sketch[asks], "starts": sharing.starts}
+        io.write_arrays("sharing", len(documents), **columns)
         io.write_arrays("asked", len(asked.documents), **asked._asdict())
         io.notes["parts"] = len(asked.offsets) - 1
 
@@ -204,7 +214,7 @@ class MinhashShared:
 class MinhashSketches:
     """The output `sketches` has
 
-    sketches   (asked, lanes) uint8: of all parts that units of `shared` have, one after the other, those of the
+    sketches   (asked, words) uint64: of all parts that units of `shared` have, one after the other, those of the
                documents in some files of keys, which rise within a part
     offsets    (parts + 1,) where those of each part begin
     """
@@ -228,10 +238,10 @@ class MinhashSketches:
                     counts.append(len(here))
             put("offsets", np.cumsum(counts))
 
-    def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> NDArray[np.uint8]:
-        """(documents, lanes) the sketches of all documents of the files."""
-        lanes = io.arrays(files.keys[-1], files.scattered).part("sketch", 0, 0).shape[1]
-        held = np.empty((inputs.end - inputs.start, lanes), np.uint8)
+    def _held(self, inputs: UnitRange, files: KeyFiles, io: UnitIO) -> NDArray[np.uint64]:
+        """(documents, words) the sketches of all documents of the files."""
+        words = io.arrays(files.keys[-1], files.scattered).part("sketch", 0, 0).shape[1]
+        held = np.empty((inputs.end - inputs.start, words), np.uint64)
 
         def read(number: int) -> None:
             path, (at, end) = files.keys[number], (files.starts[number : number + 2] - inputs.start).tolist()
@@ -246,13 +256,16 @@ class MinhashSketches:
 
 def collected(
     keys: KeyStage, inputs: Sharers, files: KeyFiles, io: UnitIO
-) -> tuple[Sharing, Iterator[NDArray[np.uint8]]]:
+) -> tuple[Sharing, Iterator[NDArray[np.uint64]]]:
     """What a unit of `shared` found, and the sketches of each of its parts."""
     results = io.results(_shared(keys))
     path = results["sharing"].path(inputs.number)
     found = io.arrays(path)
-    documents, bucket, sketch, starts = (np.array(found[name]) for name in ("documents", "bucket", "sketch", "starts"))
-    sharing = Sharing(documents, bucket, sketch, starts, buckets=int(found["buckets"][0]))
+    bucket = np.cumsum(found["flags"] & FIRST, dtype=np.int32) - np.int32(1)
+    sketch = np.full(len(bucket), -1, np.int32)
+    sketch[np.flatnonzero(found["flags"] & ASKS)] = found["sketch"]
+    documents, starts = found["documents"].astype(np.int64), np.array(found["starts"])
+    sharing = Sharing(documents, bucket, sketch, starts, int(bucket[-1]) + 1 if len(bucket) else 0)
     del found  # what is mapped stays in memory
     io.has_read(path)
     before = int(results.numbers("parts")[: inputs.number].sum())
@@ -264,12 +277,12 @@ def collected(
         arrays.will_read("sketches", start, stop)
         return arrays, start, stop
 
-    def read_once(arrays: Arrays, start: int, stop: int) -> NDArray[np.uint8]:
+    def read_once(arrays: Arrays, start: int, stop: int) -> NDArray[np.uint64]:
         rows = arrays.part("sketches", start, stop)
         arrays.has_read("sketches", start, stop)
         return rows
 
-    def sketches() -> Iterator[NDArray[np.uint8]]:
+    def sketches() -> Iterator[NDArray[np.uint64]]:
         for part in range(before, before + len(sharing.starts) - 1):
             slices = ahead((partial(opened, path, part) for path in paths), io, files)
             yield np.concatenate([read_once(*some) for some in slices])

@@ -15,7 +15,7 @@ from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.steps.dedup._near import near_stages
 from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.text.shingles import Shingling
-from corpusmill.text.sketch import band_keys, sketch, sketch_hashes
+from corpusmill.text.sketch import band_keys, packed, sketch, sketch_hashes
 from corpusmill.text.unicode import Gaps
 from corpusmill.units import Stage
 
@@ -157,15 +157,15 @@ class Minhash:
         keys = band_keys(lanes, bands)
         empty = np.flatnonzero(np.diff(offsets) == 0)
         keys[empty] = unique_keys(docs, empty, bands)
-        short = lanes.astype(np.uint16)
         return Keys(
             keys,
             {
-                "sketch": short.astype(np.uint8),
-                SKETCH_HASH: sketch_hashes(short),
+                "sketch": packed(lanes),
+                SKETCH_HASH: sketch_hashes(lanes.astype(np.uint16)),
                 **site_array(docs["url"]),
                 **ranks(self.keep, docs, signals),
             },
+            short=True,
         )
 
     def stages(self, keys: KeyStage) -> list[Stage]:
