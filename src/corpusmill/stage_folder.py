@@ -58,6 +58,10 @@ class StageFolder:
         if not storage.create_once(name, as_json(work)) and read_record(name) != as_json(work):
             raise DamagedRecord(name, "it does not match the fingerprint in the folder's name")
 
+    def is_begun(self) -> bool:
+        """Whether the stage was begun here."""
+        return storage.exists(self._name("work.json"))
+
     def description(self) -> dict[str, Any] | None:
         """What `describe` recorded; None if the stage was never begun here. Raises DamagedRecord."""
         name = self._name("work.json")

@@ -3,16 +3,19 @@
 import json
 import os
 import shutil
+import threading
+import time
 from collections import defaultdict
 
 import pytest
 
 import corpusmill
 from corpusmill import storage
+from corpusmill.arrays import CAN_ADVISE
 from corpusmill.cli.run import closing
 from corpusmill.engine import damage
 from corpusmill.engine.carry_out import Silent
-from corpusmill.engine.damage import CheckOutputs
+from corpusmill.engine.damage import CheckOutputs, Repairs
 from corpusmill.engine.lower import lower
 from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute.processes import Processes
@@ -167,11 +170,54 @@ def test_an_output_is_compared_once_and_for_the_first_stage_that_reads_it(copied
     assert compared.index("minhash-shingles") < len(compared) - 1
 
 
+def test_while_a_stage_is_at_work_the_system_reads_what_is_compared_for_the_next(copied, compared, monkeypatch):
+    """If memory holds it, and the next stage was not begun: then it may have nothing to do."""
+    wanted = {}
+    reading_ahead = Repairs.reading_ahead
+
+    def spied(self, results, reads):
+        stage = [name for name in compared if isinstance(name, str)][-1]
+        wanted[stage] = [(part.stage, part.output) for part in self._wanted(results, reads)]
+        return reading_ahead(self, results, reads)
+
+    monkeypatch.setattr(Repairs, "reading_ahead", spied)
+    names = [path.name.rpartition("-")[0] for path in copied.glob("stages/*")]
+    later = [name for name in names if name not in ("pass-1", "exact-group", "exact-names", "exact-verdicts")]
+    undo(copied, *later)
+    again(copied)
+    assert wanted["minhash-group"] == []  # the stage of links reads keys, which were compared just before
+    assert wanted["minhash-links"] == [("pass-1", "docs")]
+    undo(copied, "minhash-links", "minhash-decide")
+    compared.clear()
+    again(copied)
+    assert wanted["minhash-links"] == [] and "minhash-decide" in wanted  # the stage of n-grams was begun
+
+
+@pytest.mark.skipif(not CAN_ADVISE, reason="the system takes no advice")
+@pytest.mark.parametrize("times", [4, 1])
+def test_what_is_read_ahead_is_what_memory_holds(copied, monkeypatch, times):
+    run = RunFolder(str(copied))
+    results = {"pass-1": run.results()["pass-1"]}
+    files = {path.stat().st_ino for path in files_of(copied, "pass-1", "docs")}
+    size = sum(path.stat().st_size for path in files_of(copied, "pass-1", "docs"))
+    monkeypatch.setattr("corpusmill.run_folder.memory", lambda: times * size)
+    asked = set()
+    monkeypatch.setattr(os, "posix_fadvise", lambda file, *advice: asked.add((os.fstat(file).st_ino, advice)))
+    repairs = Repairs(run, lambda message: None)
+    begun = set(threading.enumerate())
+    with repairs.reading_ahead(results, {"pass-1": {"docs": ()}}):
+        deadline = time.monotonic() + 30
+        while times == 4 and len(asked) < len(files) and time.monotonic() < deadline:
+            time.sleep(0.001)
+    assert asked == {(file, (0, 0, os.POSIX_FADV_WILLNEED)) for file in files if times == 4}
+    assert set(threading.enumerate()) <= begun
+
+
 READ = ("offsets", "records", "keys", "row", "rank", _sketches.SKETCH_HASH)
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-@pytest.mark.parametrize(("times", "keep"), [(4, "all"), (1.9, READ), (0, "nothing")])
+@pytest.mark.parametrize(("times", "keep"), [(4, "all"), (1.9, "all"), (0.9, READ), (0, "nothing")])
 def test_of_more_than_memory_holds_what_is_read_next_is_kept_in_the_page_cache(
     copied, compared, monkeypatch, times, keep, damaged
 ):

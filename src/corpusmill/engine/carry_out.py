@@ -247,7 +247,8 @@ def _do(
             check_budget(plan.recipe, folder.run, total([before, _of_records(collected.facts)]), early=True)
 
     on_aside = _on_aside(plan, stage, task, keys, before, collected, listener)
-    failures = executor.run(task, list(missing.values()), on_commit, on_aside)
+    with repairs.reading_ahead(*_read_next(plan, number, folder.run, progress)):
+        failures = executor.run(task, list(missing.values()), on_commit, on_aside)
     if failures:
         for failure in failures:
             folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
@@ -260,6 +261,18 @@ def _do(
     results = folder.finish(progress.plans[stage.name], collected, keys)
     folder.remove_orphans(collected)
     return results
+
+
+def _read_next(
+    plan: Plan, number: int, run: RunFolder, progress: Progress
+) -> tuple[Mapping[str, Results], Mapping[str, Mapping[str, tuple[str, ...]]]]:
+    """The results that the stage after this one reads and that are complete, and what it reads of each; none if it was
+    begun by an earlier session, since then it may have nothing to do."""
+    for stage in plan.stages[number + 1 : number + 2] if run.is_local else ():
+        folder = run.stage(stage_folder(stage.name, plan.identity(stage.name).fingerprint))
+        if not folder.is_begun():
+            return {name: progress.results[name] for name in stage.after if name in progress.results}, stage.reads
+    return {}, {}
 
 
 def _do_together(

@@ -4,20 +4,23 @@ A session is one call that carries out a run. Sizes of all files of a complete s
 listing. Bytes are compared with the checksums in the commits before a stage that has work to do reads them, by the
 workers; those that this session wrote, or has compared already, are not read again. So a run that is complete reads
 nothing. An output is compared for the first stage that reads it (`Stage.reads`), and what that stage reads is kept in
-the page cache, as far as memory holds it.
+the page cache, as far as memory holds it. While the stage before it is at work, the system reads what will be compared.
 
 A unit with a damaged file is forgotten: its commit and the results that hold it are set aside, and stages are gone
 through again from the first. Done again it must leave the same bytes, so that what follows is still valid; where it
 does not, the input has changed or a step is not deterministic, and the run ends with an error that says so.
 """
 
+import contextlib
 import json
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
-from corpusmill.arrays import map_arrays
+from corpusmill.arrays import CAN_ADVISE, map_arrays
 from corpusmill.beats import Beat
 from corpusmill.errors import InputError, ResumeError, StorageError
 from corpusmill.execute import Executor, ignored
@@ -34,6 +37,7 @@ PROBLEMS = "problems"
 EVERYTHING: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
 HELD = 0.75  # share of what this machine keeps of files that those may take that were compared, and are read next
 T = TypeVar("T")
+Keep = tuple[str, ...] | Literal["all", "nothing"]
 
 
 class Repaired(Exception):
@@ -52,7 +56,7 @@ class UnitsToCheck:
     first: int
     stop: int
     bytes: int
-    keep: tuple[str, ...] | Literal["all", "nothing"] = "all"
+    keep: Keep = "all"
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class CheckOutputs(StageTask):
         problems = [(results.keys[i], files.path(i), problem) for i, problem in zip(numbers, found) if problem]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
 
-    def _problem(self, files: Files, number: int, keep: tuple[str, ...] | str) -> str | None:
+    def _problem(self, files: Files, number: int, keep: Keep) -> str | None:
         path, once = files.path(number), keep == "nothing"
         problem = self.run.problem(path, int(files.bytes[number]), files.checksum(number), once)
         if problem is None and isinstance(keep, tuple) and self.run.is_local:
@@ -159,12 +163,7 @@ class Repairs:
 
         Raises Repaired if some were damaged, whose units were set aside; StorageError if they cannot be read at all.
         """
-        wanted = [
-            part
-            for stage in where
-            for output in reads.get(stage, results[stage].outputs)
-            for part in self._unknown(results[stage], output)
-        ]
+        wanted = self._wanted(results, reads)
         if not wanted:
             return
         if sum(part.bytes for part in wanted) > CACHED * self.run.keeps:
@@ -189,22 +188,67 @@ class Repairs:
         if damaged:
             raise Repaired
 
+    @contextlib.contextmanager
+    def reading_ahead(
+        self, results: Mapping[str, Results], reads: Mapping[str, Mapping[str, tuple[str, ...]]]
+    ) -> Iterator[None]:
+        """Meanwhile the system reads what `compare` will compare, of a run on this machine, if memory holds it: a stage
+        whose units calculate leaves the disk to it."""
+        wanted = self._wanted(results, reads)
+        size = sum(part.bytes for part in wanted)
+        if not CAN_ADVISE or not 0 < size <= CACHED * self.run.keeps:
+            yield
+            return
+        paths = [results[part.stage][part.output].path(i) for part in wanted for i in range(part.first, part.stop)]
+        ended = threading.Event()
+
+        def read() -> None:
+            for path in paths:
+                if ended.is_set():
+                    return
+                with contextlib.suppress(OSError), self.run.file(path).open("rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+
+        thread = threading.Thread(target=read, name="reads ahead", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _wanted(
+        self, results: Mapping[str, Results], reads: Mapping[str, Mapping[str, tuple[str, ...]]]
+    ) -> list[UnitsToCheck]:
+        """The files of complete stages that are not known to be sound."""
+        return [
+            part
+            for stage in results
+            for output in reads.get(stage, results[stage].outputs)
+            for part in self._unknown(results[stage], output)
+        ]
+
     def _as_memory_holds(
         self,
         wanted: Sequence[UnitsToCheck],
         results: Mapping[str, Results],
         reads: Mapping[str, Mapping[str, tuple[str, ...]]],
     ) -> Iterator[UnitsToCheck]:
-        """The same with what is kept in the page cache: the first of what is read next, as far as memory holds it."""
+        """The same with what is kept in the page cache: the first of what is read next, as far as memory holds it, and
+        if it holds that and more, of the first files the rest, too."""
         shares: dict[tuple[str, str], float] = {}
-        held = 0.0
-        for part in wanted:
-            arrays, named = reads.get(part.stage, {}).get(part.output, ()), (part.stage, part.output)
-            if named not in shares:
+        named = [(part, reads.get(part.stage, {}).get(part.output, ())) for part in wanted]
+        for part, arrays in named:
+            if (part.stage, part.output) not in shares:
                 first = results[part.stage][part.output].path(part.first)
-                shares[named] = self._share(first, arrays) if arrays else 1.0
-            held += part.bytes * shares[named]
-            yield replace(part, keep="nothing" if held > HELD * self.run.keeps else arrays or "all")
+                shares[part.stage, part.output] = self._share(first, arrays) if arrays else 1.0
+        next_ = [part.bytes * shares[part.stage, part.output] for part in wanted]
+        free, held = HELD * self.run.keeps - sum(next_), 0.0
+        for (part, arrays), size in zip(named, next_):
+            held += size
+            free -= part.bytes - size
+            some: Keep = "all" if free >= 0 else arrays or "all"
+            yield replace(part, keep="nothing" if held > HELD * self.run.keeps else some)
 
     def _share(self, path: str, arrays: tuple[str, ...]) -> float:
         """What some arrays take of a file."""
