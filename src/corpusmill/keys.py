@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 FORMAT = 4  # changes with the files of keys, and with the keys that a step makes of a text: others cannot be compared
+ROW_BITS = 24  # of a record of 64, for the row of its document; the others are the top bits of its key
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,21 @@ class Keys:
     documents: NDArray[np.int64] | None = None
     payload: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     short: bool = False
+
+
+def records(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """(records,) a key without its last ROW_BITS bits and a row of as many, in 64 bits."""
+    return without_row(keys) | rows
+
+
+def without_row(records: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """(records,) keys of which the last ROW_BITS bits are 0."""
+    return records & np.uint64(2**64 - (1 << ROW_BITS))
+
+
+def row_of(records: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """(records,) the row of each."""
+    return (records & np.uint64((1 << ROW_BITS) - 1)).astype(np.uint32)
 
 
 APPLIES = "applies"  # an array by document of a step for some sources: false for documents of the others
@@ -99,7 +115,7 @@ class KeyStage:
     label      the step's label; the keys are the pass's output `keys-<label>`: arrays `offsets`, (partitions + 1,);
                `keys`, `row` and payload, (records,), partition by partition; and what is by document. In place of
                `keys` and `row` short keys are in `records` with the row, 8 bytes instead of 12, if their documents are
-               not too many for that (`text.buckets.ROW_BITS`). `partitions` says
+               not too many for that (`ROW_BITS`). `partitions` says
                into how many partitions each band is cut, `payload` which of the arrays are payload. The pass notes how
                many records each unit has under the same name
     partitions_per_band

@@ -264,7 +264,7 @@ def test_units_read_no_output_but_those_that_their_stage_says(tmp_path, monkeypa
     recipe = write_corpus(tmp_path)
     again(tmp_path / "run", recipe)
     stages = {stage.name: stage for stage in lower(Recipe.load(recipe)).stages}
-    assert sum(bool(stage.reads) for stage in stages.values()) == (5 if many == 1 else 3)
+    assert sum(bool(stage.reads) for stage in stages.values()) == (6 if many == 1 else 4)
     for name, stage in stages.items():
         for before, outputs in stage.reads.items():
             found = {path.split("/")[2] for path in read[name] if path.split("/")[1].startswith(f"{before}-")}

@@ -9,13 +9,13 @@ import pytest
 
 from corpusmill.arrays import map_arrays
 from corpusmill.errors import InputError, ResumeError
+from corpusmill.keys import row_of, without_row
 from corpusmill.report.index import export
 from corpusmill.run_folder import RunFolder
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.storage import checksum
-from corpusmill.text.buckets import row_of, without_row
 from dedup_runs import NAMES, dedup
 from made_run import unfinish
 

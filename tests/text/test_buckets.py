@@ -15,13 +15,10 @@ from corpusmill.text.buckets import (
     jaccard,
     no_leaders,
     pairs_of,
-    records,
-    row_of,
     scatter,
     settle,
     shared,
     take_sets,
-    without_row,
 )
 from corpusmill.text.sketch import packed
 
@@ -56,15 +53,6 @@ def test_scatter_sorts_records_by_partition(keys, slices):
 def test_scatter_refuses_slices_that_no_top_bits_can_make():
     with pytest.raises(ValueError, match="power of two, got 3"):
         scatter(np.zeros((1, 1), np.uint64), 3)
-
-
-@given(st.lists(st.tuples(st.one_of(KEYS, st.integers(0, 2**64 - 1)), st.integers(0, 2**24 - 1)), max_size=20))
-def test_a_record_is_the_top_of_a_key_and_a_row(pairs):
-    keys, rows = np.array([key for key, _ in pairs], np.uint64), np.array([row for _, row in pairs], np.uint32)
-    made = records(keys, rows)
-    assert made.tolist() == [(key >> 24 << 24) + row for key, row in pairs]
-    assert row_of(made).tolist() == rows.tolist() and row_of(made).dtype == np.uint32
-    assert without_row(made).tolist() == [key >> 24 << 24 for key, _ in pairs]
 
 
 @given(hnp.arrays(np.uint64, st.integers(0, 30), elements=KEYS))

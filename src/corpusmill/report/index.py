@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.engine.earlier_runs import INDEX, comparable, key_files
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.keys import ADDRESS, were_kept
+from corpusmill.keys import ADDRESS, records, row_of, were_kept
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.tables import TableWriter
-from corpusmill.text.buckets import records, row_of
 
 ROWS = 1024  # documents in memory at a time
 

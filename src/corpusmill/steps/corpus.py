@@ -19,10 +19,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.arrays import Arrays
-from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, were_kept
+from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, row_of, were_kept, without_row
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
-from corpusmill.text.buckets import row_of, without_row
 from corpusmill.unit_io import UnitIO, Upstream
 from corpusmill.units import Files, Planned, Planner, Results, Stage
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from corpusmill.text.compile import kernel
 from corpusmill.text.sketch import unequal_lanes
 
-ROW_BITS = 24  # of a record of 64, for the row of its document; the others are the top bits of its key
 WAYS = 2  # of cutting a document into n-grams, at most, and bits of a member that say in which it occurs
 LEADERS = 16  # documents of a bucket that later ones are compared with at most, which bounds the cost of large buckets
 
@@ -60,21 +59,6 @@ def _scatter(
 @kernel
 def _top(key: np.uint64, bits: int) -> np.int64:
     return np.int64(key >> np.uint64(64 - bits)) if bits > 0 else np.int64(0)
-
-
-def records(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """(records,) a key without its last ROW_BITS bits and a row of as many, in 64 bits."""
-    return without_row(keys) | rows
-
-
-def without_row(records: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """(records,) keys of which the last ROW_BITS bits are 0."""
-    return records & np.uint64(2**64 - (1 << ROW_BITS))
-
-
-def row_of(records: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """(records,) the row of each."""
-    return (records & np.uint64((1 << ROW_BITS) - 1)).astype(np.uint32)
 
 
 def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
