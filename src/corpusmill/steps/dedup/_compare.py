@@ -59,7 +59,7 @@ class Sets(NamedTuple):
     scattered: bool
 
     @staticmethod
-    def open(io: UnitIO, output: Files, starts: NDArray[np.int64], documents: NDArray[np.int64]) -> "Sets":
+    def open(io: UnitIO, output: Files, starts: NDArray[np.int64], documents: NDArray[np.int64], ways: int) -> "Sets":
         """
         starts   (files + 1,) the number of the first document of each file
         """
@@ -67,7 +67,6 @@ class Sets(NamedTuple):
         scattered = not io.run.is_local and io.are_scattered(output)
         first = np.searchsorted(documents, starts)
         members, rows = np.empty(len(documents), np.int32), np.empty(len(documents), np.int32)
-        ways = io.arrays(files[0], scattered).part("sizes", 0, 0).shape[1]
         sizes = np.empty((len(documents), ways), np.int32)
         for number in np.flatnonzero(np.diff(first)).tolist():
             here = slice(first[number], first[number + 1])

@@ -40,6 +40,7 @@ class MinhashDecide:
     """
 
     keys: KeyStage
+    ways: int  # in which documents are compared
     threshold: float
     most_lost: float
 
@@ -47,7 +48,7 @@ class MinhashDecide:
         files = key_files(self.keys, io)
         label = self.keys.label
         documents, clusters = members(io, f"{label}-links", inputs.unit)
-        sets = Sets.open(io, io.results(f"{label}-shingles")["shingles"], files.starts, documents)
+        sets = Sets.open(io, io.results(f"{label}-shingles")["shingles"], files.starts, documents, self.ways)
         comparison = Comparison(sets, self.threshold, self.most_lost)
         order = Order.of(preference(io, files, documents), clusters, documents < files.own)
         del clusters

@@ -101,7 +101,7 @@ def near_stages(
         count = int(upstream.results(links).numbers("clusters")[0])
         return [Planned(Clusters(i), (*content, str(i))) for i in range(count)]
 
-    decided = MinhashDecide(keys, threshold, most_lost)
+    decided = MinhashDecide(keys, len(shinglings), threshold, most_lost)
     verdicts = (DuplicateVerdicts if mark else NearVerdicts)(keys, decide, "near_copy", mark)
     return [
         *against_stages(keys),
