@@ -1,6 +1,6 @@
 """What a step that sees the whole corpus is given: keys of documents, never the documents."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 FORMAT = 4  # changes with the files of keys, and with the keys that a step makes of a text: others cannot be compared
 ROW_BITS = 24  # of a record of 64, for the row of its document; the others are the top bits of its key
+MOST_ROWS = 1 << ROW_BITS
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,32 @@ class Keys:
     documents: NDArray[np.int64] | None = None
     payload: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     short: bool = False
+
+
+def laid_out(
+    keys: NDArray[np.uint64], rows: NDArray[np.uint32], short: bool, documents: int
+) -> dict[str, NDArray[Any]]:
+    """The arrays in which a file of so many documents has its keys and their rows, see `KeyStage`."""
+    if not short:
+        return {"keys": keys, "row": rows}
+    if documents > MOST_ROWS:
+        return {"keys": without_row(keys), "row": rows}
+    return {"records": records(keys, rows)}
+
+
+def keyed(arrays: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
+    """The names of these in a file."""
+    return ("records",) if "records" in arrays else ("keys", "row")
+
+
+def keys_and_rows(
+    arrays: Mapping[str, NDArray[Any]], read: Callable[[str], NDArray[Any]]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(records,) uint64 and uint32, of what is read of the arrays of a file."""
+    if "records" not in arrays:
+        return read("keys"), read("row")
+    found = read("records")
+    return without_row(found), row_of(found)
 
 
 def records(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -64,9 +64,9 @@ class StageFolder:
 
     def description(self) -> dict[str, Any] | None:
         """What `describe` recorded; None if the stage was never begun here. Raises DamagedRecord."""
-        name = self._name("work.json")
-        if not storage.exists(name):
+        if not self.is_begun():
             return None
+        name = self._name("work.json")
         record = read_json(name)
         if not isinstance(record, dict) or any(part not in record for part in ("work", "code", "libraries")):
             raise DamagedRecord(name, "it describes no work")

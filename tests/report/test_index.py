@@ -9,7 +9,7 @@ import pytest
 
 from corpusmill.arrays import map_arrays
 from corpusmill.errors import InputError, ResumeError
-from corpusmill.keys import row_of, without_row
+from corpusmill.keys import keyed, keys_and_rows
 from corpusmill.report.index import export
 from corpusmill.run_folder import RunFolder
 from corpusmill.steps.dedup.exact import Exact
@@ -38,18 +38,15 @@ def keys_of(folder, files):
     for keys, docs in files:
         arrays = map_arrays(folder / keys)
         names = [NAMES[given] for given in pq.read_table(folder / docs, columns=["id"])["id"].to_pylist()]
-        if "records" in arrays:
-            keyed, rows = without_row(arrays["records"]), row_of(arrays["records"])
-        else:
-            keyed, rows = arrays["keys"], arrays["row"]
-        assert arrays["offsets"][-1] == len(keyed) == len(rows)
+        keys_of_records, rows = keys_and_rows(arrays, arrays.__getitem__)
+        assert arrays["offsets"][-1] == len(keys_of_records) == len(rows)
         partition = np.repeat(np.arange(len(arrays["offsets"]) - 1), np.diff(arrays["offsets"]))
         payload = [name for name in bytes(arrays["payload"]).decode().split(",") if name]
         for at, row in enumerate(rows):
             records.append(
-                (int(partition[at]), names[row], int(keyed[at]), *(int(arrays[name][at]) for name in payload))
+                (int(partition[at]), names[row], int(keys_of_records[at]), *(int(arrays[name][at]) for name in payload))
             )
-        for name in set(arrays) - {"partitions", "payload", "offsets", "keys", "row", "records", *payload}:
+        for name in set(arrays) - {"partitions", "payload", "offsets", *keyed(arrays), *payload}:
             assert len(arrays[name]) == len(names)
             documents |= {(given, name): arrays[name][row].tolist() for row, given in enumerate(names)}
     return sorted(records), documents

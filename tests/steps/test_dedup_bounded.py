@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from corpusmill import keys
 from corpusmill.arrays import map_arrays
-from corpusmill.engine import pass_parts
 from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import corpus, verdict_tables
@@ -64,7 +64,7 @@ def test_units_of_more_documents_than_a_record_has_room_for_give_the_same(tmp_pa
     """All of them, some, or none, in a run and in the index of an earlier one."""
     found, laid_out = [], []
     for name, bits in (("all", 24), ("some", 3), ("none", 0)):
-        monkeypatch.setattr(pass_parts, "ROW_BITS", bits)
+        monkeypatch.setattr(keys, "MOST_ROWS", 1 << bits)
         earlier = dedup(tmp_path / name / "earlier", made(20), STEP, cuts=[5], unit=200, partition_bytes=slices)
         index = export(earlier.folder, tmp_path / name / "index", "minhash").folder
         step = replace(STEP, against=str(index))

@@ -268,11 +268,12 @@ def _read_next(
 ) -> tuple[Mapping[str, Results], Mapping[str, Mapping[str, tuple[str, ...]]]]:
     """The results that the stage after this one reads and that are complete, and what it reads of each; none if it was
     begun by an earlier session, since then it may have nothing to do."""
-    for stage in plan.stages[number + 1 : number + 2] if run.is_local else ():
-        folder = run.stage(stage_folder(stage.name, plan.identity(stage.name).fingerprint))
-        if not folder.is_begun():
-            return {name: progress.results[name] for name in stage.after if name in progress.results}, stage.reads
-    return {}, {}
+    if not run.is_local or number + 1 == len(plan.stages):
+        return {}, {}
+    stage = plan.stages[number + 1]
+    if run.stage(stage_folder(stage.name, plan.identity(stage.name).fingerprint)).is_begun():
+        return {}, {}
+    return {name: progress.results[name] for name in stage.after if name in progress.results}, stage.reads
 
 
 def _do_together(

@@ -263,6 +263,8 @@ class Repairs:
         sizes = results[output].bytes.tolist()
         done = self.done.get(results.folder, set())
         compared = self.compared.get((results.folder, output), set())
+        if done.issuperset(results.keys) or compared.issuperset(results.keys):
+            return
         first, size = 0, 0
         for number, key in enumerate(results.keys):
             known = key in done or key in compared

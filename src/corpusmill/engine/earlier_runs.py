@@ -112,11 +112,12 @@ def _from_run(run: RunFolder, step: CorpusStep, label: str) -> list[Kept]:
     recipe = Recipe.parse(record["recipe"], run.place)
     same = {name: other for name, other in zip(labels(recipe.steps), recipe.steps) if type(other) is type(step)}
     wanted, made = comparable(step), record.get("keys")
-    fitting = [name for name, other in same.items() if comparable(other) | {"format": made} == wanted]
+    fitting = [name for name, other in same.items() if comparable(other) == wanted]
+    if fitting and made != FORMAT:
+        raise RecipeError(f"{label}.against: {run.place} {_of_another_format(made)}: run it again with this one.")
     if not fitting:
         have = "; ".join(f"{name} has {comparable(other)['parameters']}" for name, other in same.items())
         have = have or f"its steps are {', '.join(labels(recipe.steps)) or 'none'}"
-        have += "" if made == FORMAT else f"; and its keys are of format {made}, not {FORMAT}: run it again"
         raise RecipeError(
             f"{label}.against: {run.place} has no {name_of(step)} with the keys of this one, {wanted['parameters']}: "
             f"{have}."
@@ -127,13 +128,21 @@ def _from_run(run: RunFolder, step: CorpusStep, label: str) -> list[Kept]:
         raise RecipeError(f"{label}.against: {error}") from None
 
 
+def _of_another_format(made: int | None) -> str:
+    return f"has keys of another version of corpusmill, which cannot be compared (format {made}, here {FORMAT})"
+
+
 def _from_index(place: str, step: CorpusStep, label: str) -> list[Kept]:
     record = json.loads(storage.read_bytes(storage.join(place, INDEX)))
-    wanted = comparable(step)
-    if record["keys_of"] != wanted:
+    wanted, has = comparable(step), record["keys_of"]
+    if has != wanted and has | {"format": FORMAT} == wanted:
         raise RecipeError(
-            f"{label}.against: {place} is an index of {record['keys_of']}, and this step has {wanted}. "
-            f"Its keys cannot be compared."
+            f"{label}.against: {place} {_of_another_format(has.get('format'))}: run its recipe again with this one, "
+            f"and make the index of that run: corpusmill index RUN FOLDER."
+        )
+    if has != wanted:
+        raise RecipeError(
+            f"{label}.against: {place} is an index of {has}, and this step has {wanted}. Its keys cannot be compared."
         )
     there = {kind: set(storage.list_dir(storage.join(place, kind))) for kind in ("keys", "docs")}
     for file in record["files"]:

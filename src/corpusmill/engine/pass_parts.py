@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from corpusmill.keys import ROW_BITS, VERDICT, Keys, records, without_row
+from corpusmill.keys import VERDICT, Keys, laid_out
 from corpusmill.read import Piece
 from corpusmill.steps import CorpusStep
 from corpusmill.text.buckets import scatter
@@ -93,11 +92,8 @@ def write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]])
         row = np.concatenate(rows).astype(np.uint32)[row]
     arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
     names = np.frombuffer(",".join(payload).encode(), np.uint8)
-    if one.short and first[-1] <= 1 << ROW_BITS:
-        keyed: dict[str, NDArray[Any]] = {"records": records(sorted_keys, row)}
-    else:
-        keyed = {"keys": without_row(sorted_keys) if one.short else sorted_keys, "row": row}
-    output = f"keys-{request.label}"
-    where = {"partitions": np.array([partitions]), "offsets": offsets}
-    io.write_arrays(output, int(first[-1]), payload=names, **where, **keyed, **payload, **arrays)
+    documents, output = int(first[-1]), f"keys-{request.label}"
+    beside = {"partitions": np.array([partitions]), "offsets": offsets, "payload": names}
+    keyed = laid_out(sorted_keys, row, one.short, documents)
+    io.write_arrays(output, documents, **beside, **keyed, **payload, **arrays)
     io.notes[output] = len(sorted_keys)

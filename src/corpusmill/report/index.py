@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.engine.earlier_runs import INDEX, comparable, key_files
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.keys import ADDRESS, records, row_of, were_kept
+from corpusmill.keys import ADDRESS, keyed, keys_and_rows, laid_out, were_kept
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
@@ -109,20 +109,16 @@ class _Held(NamedTuple):
 
 def _only(arrays: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
     """The arrays of a key file of the kept documents alone."""
-    row = row_of(arrays["records"]) if "records" in arrays else arrays["row"]
+    keys, row = keys_and_rows(arrays, arrays.__getitem__)
     stay = kept[row]  # records of kept documents
     number = np.cumsum(kept) - 1
-    by_record = {"keys", "row", "records", *bytes(arrays["payload"]).decode().split(",")}
+    payload = bytes(arrays["payload"]).decode().split(",")
     result: dict[str, NDArray[Any]] = {name: arrays[name] for name in ("partitions", "payload")}
     result["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(stay)])[arrays["offsets"]]
+    result |= laid_out(keys[stay], number[row[stay]].astype(np.uint32), "records" in arrays, len(number))
     for name, array in arrays.items():
-        if name not in result:
-            result[name] = array[stay if name in by_record else kept]
-    row = number[row[stay]].astype(np.uint32)
-    if "records" in result:
-        result["records"] = records(result["records"], row)
-    else:
-        result["row"] = row
+        if name not in result and name not in keyed(arrays):
+            result[name] = array[stay if name in payload else kept]
     return result
 
 

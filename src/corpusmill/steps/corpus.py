@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.arrays import Arrays
-from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, row_of, were_kept, without_row
+from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, keyed, keys_and_rows, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
 from corpusmill.unit_io import UnitIO, Upstream
@@ -291,7 +291,7 @@ def _with_slices(
     first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
     offsets = arrays.part("offsets", first, stop + 1).astype(np.int64)
     begin, end = offsets[[0, -1]].tolist()
-    for name in (*_keyed(arrays), *payload):
+    for name in (*keyed(arrays), *payload):
         arrays.will_read(name, begin, end)
     for name in columns:
         if name in arrays:
@@ -374,10 +374,10 @@ def _piece(
         ]
         read = partial(arrays.take, rows=np.concatenate(records))
         ends = np.cumsum([0, *map(len, records)])
-    keys, row = _keys_and_rows(arrays, read)
+    keys, row = keys_and_rows(arrays, read)
     carried = {name: read(name) for name in payload}
     if held == files.partitions:
-        for name in (*_keyed(arrays), *payload):
+        for name in (*keyed(arrays), *payload):
             arrays.has_read(name, start, stop)
     if len(dropped):
         kept = absent(row, dropped)
@@ -385,19 +385,6 @@ def _piece(
         ends = np.append(0, np.cumsum(kept))[ends]
     carried |= {name: arrays.take(name, row) if name in arrays else np.zeros(len(row)) for name in columns}
     return Piece(keys, row, carried, ends)
-
-
-def _keyed(arrays: Arrays) -> tuple[str, ...]:
-    """The arrays in which a file has its keys and the rows of their documents."""
-    return ("records",) if "records" in arrays else ("keys", "row")
-
-
-def _keys_and_rows(arrays: Arrays, read: Callable[[str], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """(records,) uint64 and uint32, of what is read of an array."""
-    if "records" not in arrays:
-        return read("keys"), read("row")
-    records = read("records")
-    return without_row(records), row_of(records)
 
 
 def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDArray[np.int64]]:
@@ -414,11 +401,11 @@ def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDAr
         start, stop = int(offsets[first]), int(offsets[first + ratio])
         if ratio == 1:
             return start, np.arange(stop - start)
-        _, row = _keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
+        _, row = keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
         return start, np.argsort(row, kind="stable")
     first = band * held + part // (partitions // held)
     start, stop = int(offsets[first]), int(offsets[first + 1])
-    keys, _ = _keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
+    keys, _ = keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
     top = keys >> np.uint64(64 - (partitions.bit_length() - 1))
     return start, np.flatnonzero(top == np.uint64(part))
 
