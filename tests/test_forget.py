@@ -96,7 +96,7 @@ def test_it_is_gone_from_all_output_and_stays_gone_when_the_recipe_runs_again(ru
 def test_a_start_from_nothing_leaves_it_out_too(run):
     forget(run, find(run, urls=[URL]))
     RunFolder(str(run)).forget()
-    assert [path.name for path in run.iterdir()] == ["forgotten.json"]
+    assert {path.name for path in run.iterdir()} == {"forgotten.json", "forget", ".corpusmill", ".lock"}
     corpusmill.run(recipe(), folder=run, executor=Serial())
     assert not any(URL in urls for urls in urls_of(run)) and is_sound(run)
 

@@ -25,7 +25,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"shards", "measures"},
     {"keys", "unit_io", "leases"},
     {"run_folder"},
-    {"stage_folder"},
+    {"stage_folder", "owned"},
     {"run_records"},
     {"fetched_arrays"},
     {"node_cache"},

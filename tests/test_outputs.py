@@ -171,6 +171,7 @@ def test_nothing_is_written_over(done, tmp_path):
 def test_what_an_export_that_was_killed_left_is_removed_by_the_next(done, tmp_path):
     (tmp_path / ".out.part").mkdir()
     (tmp_path / ".out.part" / "torn.bin").write_bytes(b"x")
+    (tmp_path / ".out.part" / ".corpusmill-export").touch()
     (tmp_path / "out").mkdir()
     export(done.folder, "nanogpt", tmp_path / "out", val_fraction=0.0)
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".SHA256SUMS", "out", "train.bin"]

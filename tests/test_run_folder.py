@@ -142,7 +142,7 @@ def test_the_cache_of_a_machine_is_bounded(store, tmp_path):
 
 def test_what_is_not_a_run_is_not_removed(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(ResumeError, match="not a run's folder"):
+    with pytest.raises(ResumeError, match="this folder is not a run's"):
         RunFolder(str(tmp_path)).forget()
     assert (tmp_path / "mine.txt").exists()
 

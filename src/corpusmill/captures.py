@@ -138,7 +138,7 @@ class Captures:
 
 
 def collect(found: Iterator[Found], out: Path, memory_mb: int = 1024) -> int:
-    """Write the table of captures; returns how many there are.
+    """Write the table of captures; returns how many there are. Without any, nothing is written.
 
     The latest capture of a file counts, and of equally late ones that of the first content in order, so the order in
     which they are found makes no difference. A redirect to the same file of another host is followed, up to eight
@@ -181,7 +181,8 @@ def collect(found: Iterator[Found], out: Path, memory_mb: int = 1024) -> int:
                     writer.write_batch(batch.cast(TABLE))
                     count += len(batch)
             del answer
-        made.replace(out)
+        if count:
+            made.replace(out)
     return count
 
 

@@ -28,6 +28,7 @@ from corpusmill.recipe.canaries import SOURCE
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
 from corpusmill.runs import preloaded, warm_kernels
+from corpusmill.storage import make_dir
 from corpusmill.text import suffixes
 from corpusmill.text.suffixes import DEPTH, KINDS, LETTER, Suffixes
 
@@ -114,7 +115,7 @@ class TextIndex:
         last = files.passes[-1][0]
         plan = index_plan(files.recipe, self.run, files.stages[last], files.stages[files.texts_of(last)])
         self.folder = RunFolder(str(self.run.path / FOLDER))
-        self.folder.make()
+        make_dir(self.folder.place)
         listener = listener or Silent()
         warm_kernels(listener, (suffixes.__name__,))
         begin = execute.find("processes").start

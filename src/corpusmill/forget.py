@@ -125,10 +125,12 @@ def forget(
     key      of the signature of the manifest
     served   what `steps_of` said, before, of loaders with the settings `loader`
 
-    Killed at any moment, the same call, or a run of the recipe, completes it.
+    Killed at any moment, the same call, or a run of the recipe, completes it. Raises RefusedFolder, before anything is
+    done, if there are files that the run has not written among what is to be rewritten or removed.
     """
     folder = RunFolder.at(run)
     with folder.only_driver():
+        (folder.refuse_strangers if purge else folder.refuse_other_output)()
         before = forgotten.sums(folder)
         folder.write_forgotten(((forgotten.read(folder) or Forgotten()) | asked.wanted).to_bytes())
         forgotten.rewrite(folder, frozenset(each.id for each in asked.documents if each.kept))

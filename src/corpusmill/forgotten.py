@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import json
-import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +22,10 @@ from numpy.typing import NDArray
 from corpusmill.errors import ResumeError
 from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
+from corpusmill.shards.forgotten import FORGOTTEN as LIST
 from corpusmill.shards.forgotten import erase
 from corpusmill.shards.layout import FORMAT, INDEX
+from corpusmill.storage.local import temporary
 from corpusmill.sums import files_in, sha256, sums_in, write_sums
 from corpusmill.tables import TableWriter
 
@@ -112,15 +113,19 @@ def unfit(run: RunFolder) -> list[str]:
 def rewrite(run: RunFolder, ids: frozenset[str]) -> list[str]:
     """Take documents out of the output of a run; returns the names of the files that have changed, below the output.
 
-    Files without any of them keep their bytes. Folders that are `unfit` are removed.
+    Files without any of them keep their bytes. Folders that are `unfit` are removed. Raises
+    RefusedFolder if there are files that the run has not written.
     """
+    run.refuse_other_output()
     changed = []
     for name in run.outputs() if ids else ():
         folder = run.output_folder(name)
         if not _is_fit(folder):
             changed += [f"{name}/{file}" for file in files_in(folder)]
-            shutil.rmtree(folder)
+            run.remove_output_folder(name)
             continue
+        if _is_native(folder):
+            run.will_publish({*run.has_published(), f"{name}/{LIST}"})
         take_out = _rewrite_shards if _is_native(folder) else _rewrite_files
         changed += [f"{name}/{file}" for file in take_out(folder, ids)]
     return changed
@@ -168,13 +173,10 @@ def _rewrite_files(folder: Path, ids: frozenset[str]) -> list[str]:
     changed = []
     for name in files_in(folder):
         path = folder / name
-        draft = path.with_name(f".new-{path.name}")
-        gone = (_filter_table if name.endswith(".parquet") else _filter_lines)(path, draft, ids)
-        if gone:
-            draft.replace(path)
-            changed.append(name)
-        else:
-            draft.unlink()
+        with temporary(path) as draft:
+            if (_filter_table if name.endswith(".parquet") else _filter_lines)(path, draft, ids):
+                draft.replace(path)
+                changed.append(name)
     if changed and (listed := sums_in(folder)):
         rows = (line.split("  ", 1) for line in listed.read_text("utf-8").splitlines())
         write_sums(folder, {name: digest for digest, name in rows if name not in changed})

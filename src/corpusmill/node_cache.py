@@ -5,6 +5,8 @@ Files that count in a run never change, so what is here under a name is what is 
     $CORPUSMILL_NODE_CACHE, else <the system's folder for temporary files>/corpusmill-<user>/node
 
 and holds at most $CORPUSMILL_NODE_CACHE_GB (20) gigabytes of fetched files: the least recently used are removed first.
+Only folders that are named as this names them are looked into, and no link is followed. One in the system's folder must
+be this user's own: another user could have made it first, and have put links there.
 A file that a worker has mapped can be removed meanwhile; the system keeps its pages. Of files that are too large
 together, of which each unit reads a slice, the blocks alone are fetched that are read: see `Blocks`.
 """
@@ -15,10 +17,12 @@ import hashlib
 import json
 import mmap
 import os
+import stat
+import string
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -33,6 +37,7 @@ GIGABYTES = 20.0
 BLOCK = 1 << 12
 APART = 16  # blocks between two that are wanted, which are fetched with them in one request
 MOST = 1 << 10  # blocks of a request: more are several
+OF_RUN = 16  # letters in the name of a run's folder
 CHECKED = 64  # how often the folder's size is looked at while as much as it may hold is fetched in blocks
 BOOT = ""  # of a machine that lost power a block may be marked and not be there: what it had is not read
 with contextlib.suppress(OSError):
@@ -51,7 +56,7 @@ class NodeCache:
     @staticmethod
     def of(place: str) -> "NodeCache":
         root = os.environ.get("CORPUSMILL_NODE_CACHE")
-        folder = Path(root) if root else Path(tempfile.gettempdir()) / f"corpusmill-{getpass.getuser()}" / "node"
+        folder = Path(root) if root else _of_this_user(Path(tempfile.gettempdir()) / f"corpusmill-{getpass.getuser()}")
         limit = float(os.environ.get("CORPUSMILL_NODE_CACHE_GB", GIGABYTES))
         return NodeCache(place, folder, int(limit * 1e9))
 
@@ -116,19 +121,21 @@ class NodeCache:
 
     def _path(self, kind: str, name: str) -> Path:
         below = name.removeprefix(self.place.rstrip("/")).lstrip("/")
-        run = hashlib.sha256(self.place.encode()).hexdigest()[:16]
+        run = hashlib.sha256(self.place.encode()).hexdigest()[:OF_RUN]
         return self.root / kind / run / below
 
     def _make_room(self, newest: Path) -> None:
         """Remove the least recently used files while there are more bytes than `limit`."""
         files = []
-        for kind in ("files", "blocks"):
-            for folder, _, names in os.walk(self.root / kind):
+        for top in self._tops():
+            for folder, _, names in os.walk(top):
                 for name in names:
                     path = Path(folder, name)
                     try:
-                        status = path.stat()
+                        status = path.lstat()
                     except FileNotFoundError:  # another process made room
+                        continue
+                    if not stat.S_ISREG(status.st_mode):
                         continue
                     size = min(status.st_size, getattr(status, "st_blocks", 1 << 60) * 512)  # not the holes
                     files.append((status.st_mtime_ns, size, path))
@@ -139,6 +146,27 @@ class NodeCache:
             if path != newest:
                 path.unlink(missing_ok=True)
                 size -= bytes_
+
+    def _tops(self) -> Iterator[Path]:
+        """The folders of runs in the cache, of which no part is a link."""
+        for above in (self.root / "files", *(self.root / "blocks").glob("*")):
+            if not any(folder.is_symlink() for folder in (self.root, self.root / "blocks", above)):
+                for top in above.glob("?" * OF_RUN):
+                    if set(top.name) <= set(string.hexdigits) and not top.is_symlink():
+                        yield top
+
+
+def _of_this_user(folder: Path) -> Path:
+    """The cache in a folder that is made for this user alone. Raises StorageError if another user has made it."""
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(0o700)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+        raise StorageError(
+            f"{folder}: is a link, or another user's, so no files are kept there. Name a folder of your own: "
+            "CORPUSMILL_NODE_CACHE=…"
+        )
+    return folder / "node"
 
 
 class Blocks:

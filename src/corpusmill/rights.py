@@ -54,7 +54,6 @@ def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> Collected
 
     collected.kept = captures.collect(found(), out, memory_mb)
     if not collected.kept:
-        out.unlink()
         raise InputError(
             f"no capture of robots.txt or tdmrep.json among the {collected.records:,} records of {len(files)} files. "
             "Common Crawl has them beside the pages, in robotstxt/ of each segment."

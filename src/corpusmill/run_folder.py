@@ -1,6 +1,7 @@
 """The folder of a run: with `stage_folder`, all that knows what is where in it.
 
     RUN/
+        .corpusmill, written.json   what in the folder is the run's own, see `owned`
         run.json                    the recipe as resolved, versions, inputs
         README.md, croissant.json   the data card, if one was asked for
         collection.json             inputs that were added and removed, see `collection`
@@ -36,20 +37,23 @@ it aside, and its units are done again.
 
 import contextlib
 import errno
+import hashlib
 import os
+import re
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
-from corpusmill import storage
+from corpusmill import owned, storage
 from corpusmill.arrays import memory
-from corpusmill.errors import InputError, RecipeError, RefusedFolder, ResumeError, StorageError
+from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder, ResumeError, StorageError
 from corpusmill.node_cache import Blocks, NodeCache
 from corpusmill.run_records import UNREADABLE, DamagedRecord, as_json, is_stage, read_json
 from corpusmill.stage_folder import StageFolder
@@ -64,6 +68,16 @@ FORGOTTEN, FORGET = "forgotten.json", "forget"
 RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
 }  # fmt: skip
+FIND, HUB, DATASET = "find", "hub", "documents.arrow"
+LOCK = ".lock"
+# What a run has at the top of its folder, besides what `owned` knows of.
+FOLDERS = (STAGES, INPUTS, OUTPUT, HUB, FORGET, FIND, "workers", "leases")
+RECORDS = (
+    RUN, WATERFALL, REPORT, STAGES_RECORD, FINISHED, COLLECTION, CANARIES, TRAINING, FORGOTTEN, DATASET, LOCK,
+    owned.MARKER, owned.WRITTEN,
+)  # fmt: skip
+NUMBER = re.compile(r"\d+\.json")  # of a record in FORGET
+STAYS = (FORGOTTEN, FORGET, LOCK, owned.MARKER)  # where a run starts anew
 TIDYING = 30.0  # seconds that a worker may take at most to tidy up behind the others
 # How files end that a run writes.
 WRITTEN = (
@@ -323,8 +337,17 @@ class RunFolder:
         """The full name of a file of the data card, beside the report."""
         return self.name_of(name)
 
+    def is_card_file(self, name: str) -> bool:
+        """Whether the file is not there, or is as the run has written it."""
+        there = self.card_file(name)
+        if not storage.exists(there):
+            return True
+        return owned.written(self.place).get(name) == hashlib.sha256(storage.read_bytes(there)).hexdigest()
+
     def write_card_file(self, name: str, content: str) -> None:
         storage.write_atomic(self.card_file(name), content.encode())
+        cards = {known: digest for known, digest in owned.written(self.place).items() if "/" not in known}
+        owned.note_written(self.place, "", cards | {name: hashlib.sha256(content.encode()).hexdigest()})
 
     def stage(self, name: str) -> StageFolder:
         """A stage by the name of its folder: `pass-1-3fa2b1c4`."""
@@ -361,8 +384,10 @@ class RunFolder:
     # ------------------------------------------------------------- output
 
     def outputs(self) -> list[str]:
-        """The names of the folders of output that are there."""
-        return sorted({*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self._published)})
+        """The names of the folders of output that are there, without what others have put beside them."""
+        there = {*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self._published)}
+        own = {name.partition("/")[0] for name in self.has_published()}
+        return sorted(there & own if own else there)
 
     def output(self, name: str) -> str:
         """The full name of one folder of output."""
@@ -381,9 +406,34 @@ class RunFolder:
         return set()
 
     def remove_output(self) -> None:
+        """Remove what the run has published. Raises RefusedFolder if other files are among it."""
+        self.refuse_other_output()
         self._published.clear()
         storage.remove(self.name_of(FINISHED))
-        storage.remove_tree(self.name_of(OUTPUT))
+        owned.remove_written(self.place, OUTPUT)
+        self.will_publish(())
+
+    def remove_output_folder(self, folder: str) -> None:
+        """Remove what the run has published in one folder of output."""
+        others = [name for name in self.has_published() if not name.startswith(f"{folder}/")]
+        owned.remove_written(self.place, OUTPUT, [f"{OUTPUT}/{name}" for name in others])
+        self.will_publish(others)
+
+    def will_publish(self, names: Iterable[str]) -> None:
+        """Record the files of output, by their names below it, that there are to be from now on."""
+        owned.note_written(self.place, OUTPUT, dict.fromkeys(f"{OUTPUT}/{name}" for name in names))
+
+    def has_published(self) -> set[str]:
+        """The files of output that are the run's own, by their names below it."""
+        return {name.partition("/")[2] for name in owned.written(self.place) if name.startswith(f"{OUTPUT}/")}
+
+    def refuse_other_output(self) -> None:
+        """Raises RefusedFolder if there are files in the output that the run has not written."""
+        own = owned.written(self.place)
+        found = [name for name in owned.files_below(self.place, OUTPUT) if name not in own]
+        earlier = "" if own else f" If an earlier version of corpusmill wrote them, remove {self.name_of(OUTPUT)}."
+        why = "its output has files that no record of this run names, and what is published would replace them"
+        owned.refuse(self.place, found, f"{why}. Move them elsewhere and run the same command again.{earlier} They are")
 
     def publish(self, relative: str, folder: str, name: str) -> None:
         """Give an output of a unit a lasting name in a folder of output."""
@@ -402,15 +452,56 @@ class RunFolder:
     def make_output(self, folder: str) -> None:
         storage.make_dir(self.name_of(f"{OUTPUT}/{folder}"))
 
+    # ------------------------------------------------------------- what is pushed
+
+    def empty_hub(self) -> None:
+        """Remove what an earlier push has put into HUB. Raises RefusedFolder if other files are there."""
+        own = owned.written(self.place)
+        found = [name for name in owned.files_below(self.place, HUB) if name not in own]
+        why = f"{HUB}/ has files that no push has put there. Move them elsewhere. They are"
+        owned.refuse(self.place, found, why)
+        owned.remove_written(self.place, HUB)
+
+    def will_push(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Record the files of HUB, by their names below it, that there are to be; returns them, sorted."""
+        files = tuple(sorted(names))
+        owned.note_written(self.place, HUB, dict.fromkeys(f"{HUB}/{name}" for name in files))
+        return files
+
+    def has_pushed(self) -> list[str]:
+        return [name.partition("/")[2] for name in owned.written(self.place) if name.startswith(f"{HUB}/")]
+
     # ------------------------------------------------------------- the whole folder
+
+    def refuse_if_not_its_own(self) -> None:
+        """Raises RefusedFolder if the folder is no run's and not empty, or if its output has files of others."""
+        if owned.is_marked(self.place) or (self.exists() and self._is_of_a_run()):
+            self.refuse_other_output()
+            return
+        there = owned.names_in(self.place)
+        # Asked after the listing: who takes the folder at this moment marks it before all else.
+        if not set(there) <= {FORGOTTEN, FORGET, LOCK} and not owned.is_marked(self.place):
+            why = "this folder is not a run's, so nothing in it is touched. Name a new one, as in --folder"
+            owned.refuse(self.place, there, f"{why} {storage.join(self.place, 'run')}. It holds")
+
+    def _is_of_a_run(self) -> bool:
+        """Whether run.json is one of ours: of a run that has no mark yet, because an earlier version made it."""
+        try:
+            self.record()
+        except CorpusmillError:
+            return False
+        return True
 
     def refuse_if_unusable(self, inputs: Sequence[str], places: Sequence[str]) -> None:
         """Raises RecipeError if a run cannot be, or must not be, in this folder.
 
         inputs   the files that the run reads
         places   what the recipe names them by: files, folders, patterns
+
+        Raises RefusedFolder if something else is in the folder.
         """
         if not self.is_local:
+            self.refuse_if_not_its_own()
             return
         folder = self.path.resolve()
         elsewhere = f"Name another folder, as in run.folder: runs/{folder.stem or 'new'}, or with --folder."
@@ -433,7 +524,7 @@ class RunFolder:
         read = {Path(storage.local_path(name)).parent: name for name in inputs if storage.is_local(name)}
         for holding, name in read.items():
             real = holding.resolve()
-            if folder / INPUTS in real.parents:  # the run has written it itself
+            if real.parent == folder / INPUTS and owned.ROWS.fullmatch(real.name):  # the run has written it itself
                 continue
             if folder in (real, *real.parents):
                 raise RecipeError(
@@ -447,23 +538,39 @@ class RunFolder:
                     f"run.folder: {self.place} is inside what this run reads, {place}: what it writes would be input "
                     f"of the next one. {elsewhere}"
                 )
+        self.refuse_if_not_its_own()
 
     def make(self) -> None:
+        """Make the folder, or take one that is empty. Raises RefusedFolder if something else is in it."""
+        if owned.is_marked(self.place):
+            return
+        self.refuse_if_not_its_own()
         try:
             storage.make_dir(self.place)
         except InputError as error:
             raise StorageError(f"run.folder: {self.place} cannot be made: {error}") from error
+        owned.mark(self.place)
+
+    def refuse_strangers(self) -> None:
+        """Raises RefusedFolder if anything below the folder is not the run's own."""
+        found = owned.strangers(self.place, (*FOLDERS, *RECORDS), FOLDERS)
+        why = "holds files that no record of this run names, so nothing is removed. Move them elsewhere. They are"
+        owned.refuse(self.place, found, why)
 
     def forget(self) -> None:
-        """Remove all that a run has made, for a start from nothing; but not which documents it must leave out. Raises
-        ResumeError if something else is here."""
-        if not self.exists() and set(storage.list_dir(self.place)) - {FORGOTTEN}:
-            raise RefusedFolder(f"{self.place}: this is not a run's folder (it has no {RUN}), so nothing is removed")
-        kept = self.forgotten_record()
-        storage.remove_tree(self.place)
-        if kept is not None:
-            self.make()
-            self.write_forgotten(kept)
+        """Remove all that a run has made, for a start from nothing; but not which documents it must leave out, nor what
+        was done about that. Raises RefusedFolder if something else is here, or if the run is at work."""
+        self.refuse_if_not_its_own()
+        if not self.exists() and not owned.is_marked(self.place):
+            return
+        with self.only_driver():
+            self.refuse_strangers()
+            owned.mark(self.place)
+            for folder in (OUTPUT, HUB, ""):
+                owned.remove_written(self.place, folder)
+            for name in storage.list_dir(self.place):
+                if name not in STAYS:
+                    (storage.remove_tree if name in FOLDERS else storage.remove)(self.name_of(name))
 
     def forgotten_record(self) -> bytes | None:
         """Which documents the run must leave out, see `forgotten`; None: it leaves out none."""
@@ -474,16 +581,21 @@ class RunFolder:
         storage.write_atomic(self.name_of(FORGOTTEN), record)
 
     def add_manifest(self, content: bytes) -> str:
-        """Record what was done to forget; returns the full name of the record."""
-        number = len(storage.list_dir(self.name_of(FORGET))) + 1
-        name = self.name_of(f"{FORGET}/{number:04d}.json")
-        storage.write_atomic(name, content)
-        return name
+        """Record what was done to forget; returns the full name of the record, which has a number that none had before
+        of those that are there."""
+        taken = [
+            int(name.removesuffix(".json")) for name in storage.list_dir(self.name_of(FORGET)) if NUMBER.fullmatch(name)
+        ]
+        for number in count(max(taken, default=0) + 1):
+            name = self.name_of(f"{FORGET}/{number:04d}.json")
+            if storage.create_once(name, content):
+                return name
+        raise AssertionError
 
     def work_parts(self) -> list[str]:
         """The full names of what is there besides the output and the records: what the run was made with, and what
         was made of it for questions."""
-        named = (STAGES, INPUTS, "find", STAGES_RECORD, FINISHED, "documents.arrow")
+        named = (STAGES, INPUTS, FIND, STAGES_RECORD, FINISHED, DATASET)
         return [self.name_of(name) for name in named if storage.exists(self.name_of(name))]
 
     @contextlib.contextmanager
@@ -568,9 +680,9 @@ class RunFolder:
 
     def _lock_file(self) -> IO[str]:
         try:
-            return (self.path / ".lock").open("a+")
+            return (self.path / LOCK).open("a+")
         except OSError as error:
-            raise StorageError(f"{self.path / '.lock'}: {error.strerror}. A run must write to its folder.") from error
+            raise StorageError(f"{self.path / LOCK}: {error.strerror}. A run must write to its folder.") from error
 
 
 def _read_whole(pattern: str) -> Path | None:

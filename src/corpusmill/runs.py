@@ -16,13 +16,13 @@ import pyarrow as pa
 from corpusmill import execute, forgotten, termination
 from corpusmill import progress as displays
 from corpusmill.collection import refuse_to_drop
-from corpusmill.engine import preflight
+from corpusmill.engine import preflight, republished
 from corpusmill.engine.canaries import manifest
 from corpusmill.engine.carry_out import Progress, ProgressListener, carry_out, heard
 from corpusmill.engine.changes import changes, in_words, is_finished
 from corpusmill.engine.damage import Repaired, Repairs
 from corpusmill.engine.meter import BeatListener
-from corpusmill.engine.plan import Plan, Publisher
+from corpusmill.engine.plan import Plan
 from corpusmill.engine.stored_rows import given, stored, with_inputs
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, cpus, warm_start
@@ -248,9 +248,8 @@ def _compares_all(repairs: Repairs, progress: Progress, executor: Executor) -> b
 def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
     """Give what the writers wrote its lasting names, without the documents that the run must forget."""
     run.remove_output()
-    for stage in plan.stages:
-        if isinstance(stage.work, Publisher):
-            stage.work.publish(stage.name, run, progress.results)
+    run.will_publish(republished.names_of(plan, run, progress.results))
+    republished.publish(plan, run, progress.results)
     write_manifests(run, plan, progress)
     if (wanted := forgotten.read(run)) is not None:
         forgotten.rewrite(run, frozenset(kept_of(run, wanted)))

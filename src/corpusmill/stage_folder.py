@@ -5,6 +5,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 DAMAGED = "damaged"
 _lately: dict[str, str] = {}  # results/PLAN -> the file that this process wrote: a store's listing may be behind
 # Folders of a stage that are not outputs.
+ATTEMPT = re.compile(r"[^-.]+-[0-9a-f]{8}(\.|$)")  # the file of an attempt at a unit
 BOOKS = ("plans", "commits", "results", "failed", "aside", "leases", "tmp", DAMAGED)
 
 
@@ -218,8 +220,12 @@ class StageFolder:
     def put_away(self, name: str) -> None:
         """Move a record, by its full name, to the damaged ones: it counts no longer."""
         base = name.rpartition("/")[2]
-        taken = storage.list_dir(self._name(DAMAGED))
-        number = sum(other == base or other.startswith(f"{base}.") for other in taken)
+        numbers = [
+            int(other.removeprefix(base).removeprefix(".") or 0)
+            for other in storage.list_dir(self._name(DAMAGED))
+            if other == base or other.removeprefix(f"{base}.").isdecimal()
+        ]
+        number = max(numbers, default=-1) + 1  # not their count: one may have been taken away
         storage.move(name, self._name(f"{DAMAGED}/{base}{f'.{number}' if number else ''}"))
 
     def forget_units(self, keys: Iterable[str]) -> None:
@@ -323,6 +329,8 @@ class StageFolder:
                 storage.remove_tree(self._name("tmp"))
             elif folder not in BOOKS and not folder.endswith(".json"):
                 for file in self._sizes(folder):
+                    if not ATTEMPT.match(file):  # none of ours
+                        continue
                     key, _, rest = file.partition("-")
                     if key not in attempts:
                         attempts[key] = self._attempt(key)

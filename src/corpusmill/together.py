@@ -17,12 +17,12 @@ import corpusmill
 from corpusmill import forgotten, storage, termination
 from corpusmill import progress as displays
 from corpusmill.collection import as_collected, refuse_to_drop
-from corpusmill.engine import preflight
+from corpusmill.engine import preflight, republished
 from corpusmill.engine.carry_out import Progress, ProgressListener, StageCounts, carry_out, stages_record, unit_list
 from corpusmill.engine.changes import changes
 from corpusmill.engine.damage import Untouched
 from corpusmill.engine.meter import BeatListener, StageProgress
-from corpusmill.engine.plan import Plan, Publisher
+from corpusmill.engine.plan import Plan
 from corpusmill.engine.republished import Republished
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder
 from corpusmill.execute import cpus, warm_start
@@ -244,12 +244,14 @@ def _publish(
         listener.announcer.say(state="publishing", stage=None)
     flow = waterfall(plan, progress.results)
     flow.check()
+    run.refuse_other_output()
+    names = republished.names_of(plan, run, progress.results)
+    run.will_publish(names | run.has_published())
     output = Republished(run.place)
-    for stage in plan.stages:
-        if isinstance(stage.work, Publisher):
-            stage.work.publish(stage.name, output, progress.results)
+    republished.publish(plan, output, progress.results)
     write_manifests(run, plan, progress)
     output.remove_others()
+    run.will_publish(names)
     run.write_waterfall(flow.to_json())
     checked = read_back(run, listener)
     calls = _calls(run)

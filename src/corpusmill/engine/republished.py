@@ -1,11 +1,43 @@
-"""Output that is published by several, one after the other or at the same time."""
+"""What there is to be in the output, before it is; and output that is published by several at the same time."""
 
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpusmill import storage
+from corpusmill import owned, storage
+from corpusmill.engine.plan import Plan, Publisher
 from corpusmill.run_folder import OUTPUT, RunFolder
+from corpusmill.units import Results
+
+
+def publish(plan: Plan, run: RunFolder, results: dict[str, Results]) -> None:
+    """Give what the writers of a plan have written its lasting names."""
+    for stage in plan.stages:
+        if isinstance(stage.work, Publisher):
+            stage.work.publish(stage.name, run, results)
+
+
+def names_of(plan: Plan, run: RunFolder, results: dict[str, Results]) -> set[str]:
+    """The names of all that `publish` makes, below the folder of output."""
+    names = _Names(run.place)
+    publish(plan, names, results)
+    return names.names
+
+
+@dataclass(frozen=True)
+class _Names(RunFolder):
+    """A run that notes what is published, and publishes nothing."""
+
+    names: set[str] = field(default_factory=set, compare=False)
+
+    def publish(self, relative: str, folder: str, name: str) -> None:
+        self.names.add(f"{folder}/{name}")
+
+    def write_output(self, folder: str, name: str, content: bytes) -> None:
+        self.names.add(f"{folder}/{name}")
+
+    def make_output(self, folder: str) -> None:
+        pass
 
 
 @dataclass(frozen=True)
@@ -34,22 +66,8 @@ class Republished(RunFolder):
         storage.write_atomic(self._noted(folder, name), content)
 
     def remove_others(self) -> None:
-        """Remove output that is not of this run: it was left by one of another recipe."""
-        for name in self._there():
-            if name not in self.names:
-                storage.remove(self.output(name))
-        folders = {name.partition("/")[0] for name in self.names}
-        for folder in self.outputs():
-            if folder not in folders:
-                storage.remove_tree(self.output(folder))
-
-    def _there(self) -> list[str]:
-        """All files of output, but those that are being written."""
-        place = self.name_of(OUTPUT)
-        if not self.is_local:
-            return list(storage.list_tree(place))
-        files = (path for path in Path(place).rglob("*") if path.is_file())
-        return [path.relative_to(place).as_posix() for path in files if not path.name.startswith(storage.TEMPORARY)]
+        """Remove output of this run that is not of this recipe: one before it has left it."""
+        owned.remove_written(self.place, OUTPUT, {f"{OUTPUT}/{name}" for name in self.names})
 
     def _noted(self, folder: str, name: str) -> str:
         self.names.add(f"{folder}/{name}")

@@ -52,6 +52,7 @@ ALONE: dict[str, type[Any]] = {
     "llmc": Llmc,
     "nanochat": Nanochat,
 }
+UNFINISHED = ".corpusmill-export"  # in a folder that an export is making
 REVIEW = ("argilla", "label_studio")  # formats of `review`
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
 
@@ -117,8 +118,11 @@ def export(
         raise InputError(f"{target}: there is something already. Give the export a new folder.")
     writer: Any = None if format in REVIEW else _writer(format, settings)
     part = target.with_name(f".{target.name}.part")
+    if part.exists() and any(part.iterdir()) and not (part / UNFINISHED).exists():
+        raise InputError(f"{part}: this is where the export is made, and what is there is not an export's. Move it.")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
+    (part / UNFINISHED).touch()
     tokens: int | None
     count: int | None
     if format in REVIEW:
@@ -138,6 +142,7 @@ def export(
             count, tokens = _documents(shards, writer, part, progress)
         else:
             count, tokens = writer.write(shards, part, Validation(val_fraction, val_tokens), progress)
+    (part / UNFINISHED).unlink()
     names = files_in(part)
     write_sums(part)
     size = sum((part / name).stat().st_size for name in names)

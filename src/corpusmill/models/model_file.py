@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError
+from corpusmill.storage.local import temporary
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -38,9 +39,6 @@ def read_model(path: Path, kind: str, version: int, parts: Sequence[str], advice
 def write_model(path: Path, version: int, card: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a model atomically."""
     encoded = json.dumps({**card, "format": version}, indent=1, sort_keys=True, ensure_ascii=False).encode()
-    part = path.with_name(f"{path.name}.part")
-    try:
+    with temporary(path) as part:
         write_arrays(part, {"card": np.frombuffer(encoded, np.uint8), **arrays})
         part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -21,11 +21,11 @@ from corpusmill.publish.known import Known
 from corpusmill.publish.readme import MARK, dataset_card, portable
 from corpusmill.publish.upload import uploader
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
+from corpusmill.run_folder import HUB, RunFolder
 from corpusmill.storage import exists, read_bytes
 
-HERE = "hub"  # the folder in the run's that holds what is pushed
 CARD, CROISSANT, EU_SUMMARY = "README.md", "croissant.json", "eu-summary.md"
+RECIPE = "recipe.yaml"
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,18 @@ def push(
     tables = RunTables(source)
     tables.files.must_be_finished()
     run = RunFolder.at(source)
-    folder, named = run.path / HERE, chosen(run, outputs)
+    folder, named = run.path / HUB, chosen(run, outputs)
     send = None if dry_run else uploader(repo, private)  # says what is missing before anything is written
     configs = lay_out(run, tables, folder, named, progress)
     known = Known(tables, license)
-    (folder / "recipe.yaml").write_text(portable(tables.files), "utf-8")
-    (folder / CROISSANT).write_text(croissant(known, configs, repo), "utf-8")
-    (folder / CARD).write_text(dataset_card(known, configs, repo), "utf-8")
-    files = tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
+    said = {
+        RECIPE: portable(tables.files),
+        CROISSANT: croissant(known, configs, repo),
+        CARD: dataset_card(known, configs, repo),
+    }
+    files = run.will_push([*run.has_pushed(), *said])
+    for name, text in said.items():
+        (folder / name).write_text(text, "utf-8")
     size = sum((folder / name).stat().st_size for name in files)
     if send is None:
         return Pushed(None, folder, files, size, 0)
@@ -110,7 +114,8 @@ def card(
     progress     is called with a line for people
 
     Returns name -> (place, bytes) of the files. A README.md from which somebody has removed the first line is left
-    alone. Raises InputError if there is no run; ResumeError if it is not finished.
+    alone, and so are the others where they are not as the run has written them.
+    Raises InputError if there is no run; ResumeError if it is not finished.
     """
     tables = RunTables(source)
     tables.files.must_be_finished()
@@ -123,6 +128,9 @@ def card(
     if exists(there) and MARK not in read_bytes(there).decode("utf-8", "replace"):
         progress(f"{there} was edited, and is left as it is")
         del made[CARD]
+    for name in [name for name in made if name != CARD and not run.is_card_file(name)]:
+        progress(f"{run.card_file(name)} is not as this run has written it, and is left as it is")
+        del made[name]
     for name, text in made.items():
         run.write_card_file(name, text)
     return {name: (run.card_file(name), len(text.encode())) for name, text in made.items()}

@@ -17,10 +17,12 @@ from corpusmill.export import export
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import OUTPUT, RunFolder
+from corpusmill.storage import TEMPORARY
 from corpusmill.write.jsonl import Jsonl
 
 DATA = "data"  # the folder of the default configuration
 SPLIT = "train"
+CONVERTED = f"{TEMPORARY}converted"  # a folder of it
 PARQUET, JSON_LINES = "application/x-parquet", "application/jsonlines"  # media types, as Croissant names them
 
 
@@ -90,25 +92,31 @@ def _is_lines(name: str) -> bool:
 def lay_out(
     run: RunFolder, tables: RunTables, folder: Path, outputs: Sequence[str], progress: Callable[[str], None]
 ) -> list[Config]:
-    """Make the folder anew, with the files of these outputs; the first is the default configuration."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Make the folder anew, with the files of these outputs; the first is the default configuration. Raises
+    RefusedFolder if it has files that no earlier push has put there."""
+    run.empty_hub()
+    written: list[str] = []
     configs = []
     for number, name in enumerate(outputs):
         made = folder / (DATA if number == 0 else name)
-        made.mkdir(parents=True)
+        made.mkdir(parents=True, exist_ok=True)
         read = run.output_folder(name)
         if _is_lines(name):
             progress(f"converting {name} to Parquet …")
-            read = folder / ".converted"
+            read = folder / CONVERTED
+            shutil.rmtree(read, ignore_errors=True)  # of a push that was killed
             export(run.path, "parquet", read, **_as_parquet(tables, name))
         files = sorted(read.glob("*.parquet"))
         rows = size = 0
-        for part, path in enumerate(files):
+        names = [f"{made.name}/{SPLIT}-{part:05d}-of-{len(files):05d}.parquet" for part in range(len(files))]
+        written += names
+        run.will_push(written)
+        for path, target in zip(files, names):
             rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
-            _link(path, made / f"{SPLIT}-{part:05d}-of-{len(files):05d}.parquet")
+            _link(path, folder / target)
         named, pattern = "default" if number == 0 else name, f"{made.name}/{SPLIT}-*"
         configs.append(Config(named, name, len(files), rows, size, _columns(files), pattern))
-        shutil.rmtree(folder / ".converted", ignore_errors=True)
+        shutil.rmtree(folder / CONVERTED, ignore_errors=True)
     return configs
 
 

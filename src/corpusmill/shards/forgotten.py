@@ -6,6 +6,7 @@ Needs NumPy and xxhash only, but for the tables of documents. FORMAT.md is the c
 import hashlib
 import json
 import os
+import uuid
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -116,7 +117,7 @@ def _without_urls(path: Path, rows: NDArray[np.bool_]) -> str:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
-    draft = path.with_name(f".{path.name}.new")
+    draft = _draft(path)
     start = 0
     with pq.ParquetWriter(draft, file.schema_arrow, compression="zstd") as writer:
         for group in range(file.metadata.num_row_groups):
@@ -133,13 +134,18 @@ def _without_urls(path: Path, rows: NDArray[np.bool_]) -> str:
     return digest
 
 
+def _draft(path: Path) -> Path:
+    """An unused name, of a file that is being written: the next run removes what a killed process left."""
+    return path.with_name(f".writing-{uuid.uuid4().hex}-{path.name}")
+
+
 def _checksum(documents: Any, erased: Any) -> str:
     return xxhash.xxh3_128_hexdigest(json.dumps([documents, erased]).encode())
 
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file anew, in one step. Never in place: it may be another name of a file of a stage."""
-    draft = path.with_name(f".{path.name}.new")
+    draft = _draft(path)
     with draft.open("wb") as file:
         file.write(content)
         file.flush()

@@ -38,7 +38,8 @@ __all__ = [
     "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "download", "exists",
     "expand", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes", "list_tree",
     "local_path", "make_dir", "move", "open_read", "open_write", "printable", "read_bytes", "read_range", "read_ranges",
-    "remove", "remove_tree", "remove_unfinished", "requests", "selected", "size_of", "stat", "upload", "write_atomic",
+    "remove", "remove_files", "remove_tree", "remove_unfinished", "requests", "selected", "size_of", "stat", "upload",
+    "write_atomic",
 ]  # fmt: skip
 
 BUFFER = 1 << 20  # bytes that readers of small amounts have ahead
@@ -213,6 +214,15 @@ def remove(path: str) -> None:
             Path(local_path(path)).unlink()
         else:
             remote(path).remove(path)
+
+
+def remove_files(paths: Sequence[str]) -> None:
+    """Remove files of one place, many at a time where it is an object store; nothing to do for those that are gone."""
+    if paths and not is_local(paths[0]):
+        remote(paths[0]).remove_files(paths)
+    else:
+        for path in paths:
+            remove(path)
 
 
 def remove_unfinished(path: str, older_s: float = DAY) -> None:

@@ -5,6 +5,7 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from corpusmill.storage.trouble import errors_of, failed
 
 # How often a file is made again: who is late may meet the one who tidies up, who removes the folder with what is in it.
 REMOVED = 3
+UNFINISHED = re.compile(re.escape(TEMPORARY) + "(probe-)?[0-9a-f]{32}")  # what `temporary` and others name them
 
 
 def list_dir(path: str) -> list[str]:
@@ -109,7 +111,7 @@ def remove_unfinished(path: str) -> None:
     """Remove what killed processes have left of files that they were writing, in a folder and all below it."""
     for folder, _, names in os.walk(local_path(path)):
         for name in names:
-            if name.startswith(TEMPORARY):
+            if UNFINISHED.match(name):
                 (Path(folder) / name).unlink(missing_ok=True)
 
 

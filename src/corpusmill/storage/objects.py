@@ -352,6 +352,10 @@ def remove(path: str) -> None:
     _delete(path, [])
 
 
+def remove_files(paths: Sequence[str]) -> None:
+    _delete(paths[0], list(paths))
+
+
 def remove_tree(path: str) -> None:
     _delete(path, [entry.path for entry in _below(path)])
     remove_unfinished(path, 0)

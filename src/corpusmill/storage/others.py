@@ -174,6 +174,11 @@ def remove(path: str) -> None:
     ask(path, lambda fs, inner: _unless_gone(fs.rm_file, inner))
 
 
+def remove_files(paths: Sequence[str]) -> None:
+    for path in paths:
+        remove(path)
+
+
 def remove_tree(path: str) -> None:
     ask(path, lambda fs, inner: _unless_gone(_fresh(fs).rm, inner, recursive=True))
 

@@ -68,6 +68,9 @@ class Remote(Protocol):
     def remove(self, path: str, /) -> None:
         """Remove a file; nothing to do if it is gone already."""
 
+    def remove_files(self, paths: Sequence[str], /) -> None:
+        """Remove files of one store; nothing to do for those that are gone already."""
+
     def remove_tree(self, path: str, /) -> None:
         """Remove a folder with all that is in it."""
 

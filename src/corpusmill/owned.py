@@ -1,0 +1,153 @@
+"""What in a folder is a run's own: a run replaces and removes nothing else.
+
+    .corpusmill    in the folder of every run, made before anything else is; only in a folder that was empty
+    written.json   the files that the run has written for others: its output, the card, what is pushed. Those of the
+                   output are in it before they are there
+
+What the layout of `run_folder` names is the run's own below such a folder. In the output, and at the top, where others
+put files of their own, it is only what written.json names.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from corpusmill import storage
+from corpusmill.errors import RefusedFolder
+
+MARKER, WRITTEN = ".corpusmill", "written.json"
+MARK = {"format": "corpusmill-run-folder", "version": 1}
+FORMAT = "corpusmill-written"
+SHOWN = 20  # names in a message
+ROWS = re.compile(r".+-[0-9a-f]{32}")  # a folder of documents that were in memory
+# Folder of a run -> the names of what is in it.
+INSIDE = {
+    "stages": re.compile(r".+-[0-9a-f]{8}"),
+    "inputs": ROWS,
+    "forget": re.compile(r"\d+\.json"),
+    "find": re.compile(r"stages|\.lock"),
+    "workers": re.compile(r".+\.json"),
+    "leases": re.compile(r".+\.json"),
+}
+
+
+def is_marked(place: str) -> bool:
+    """Whether a folder was made by a run, or taken by one when it was empty."""
+    name = storage.join(place, MARKER)
+    if not storage.size_of(name):
+        return False
+    try:
+        record = json.loads(storage.read_bytes(name))
+    except ValueError:
+        return False
+    return isinstance(record, dict) and record.get("format") == MARK["format"]
+
+
+def mark(place: str) -> None:
+    storage.create_once(storage.join(place, MARKER), (json.dumps(MARK) + "\n").encode())
+
+
+def written(place: str) -> dict[str, str | None]:
+    """Relative name -> SHA-256 where it is known, of what the run has written for others. None where the record is
+    damaged or missing: what it does not name is nobody's to remove."""
+    name = storage.join(place, WRITTEN)
+    try:
+        record = json.loads(storage.read_bytes(name)) if storage.exists(name) else {}
+        files = record["files"] if record.get("format") == FORMAT else {}
+    except (ValueError, KeyError, AttributeError):
+        return {}
+    return dict(files) if isinstance(files, dict) else {}
+
+
+def note_written(place: str, below: str, files: Mapping[str, str | None]) -> None:
+    """Record the files that the run has, or is about to have, in one of its folders, in place of what was there before.
+
+    below   the folder, "" for the run's own
+    files   relative to the run's folder
+    """
+    before = written(place)
+    kept = {name: known for name, known in before.items() if _folder(name) != below}
+    after = dict(sorted((kept | dict(files)).items()))
+    if after != before:
+        record = {"format": FORMAT, "version": 1, "files": after}
+        storage.write_atomic(storage.join(place, WRITTEN), (json.dumps(record, indent=1) + "\n").encode())
+
+
+def strangers(place: str, layout: Iterable[str], folders: Iterable[str]) -> list[str]:
+    """The names of files and folders below a run's folder that are not its own, sorted.
+
+    layout    what a run has at the top of its folder
+    folders   those of them that are folders, and are looked into
+    """
+    own, top = written(place), set(layout)
+    found = []
+    for name in names_in(place):
+        if name in own:
+            if not _is_as_written(storage.join(place, name), own[name]):
+                found.append(name)
+        elif name not in top:
+            found.append(name)
+    for folder in folders:
+        if storage.is_local(place) and Path(storage.local_path(place), folder).is_symlink():
+            found.append(folder)  # where it leads to is another place
+        elif folder in INSIDE:
+            names = names_in(storage.join(place, folder))
+            found += [f"{folder}/{name}" for name in names if not INSIDE[folder].fullmatch(name)]
+        else:
+            found += [name for name in files_below(place, folder) if name not in own]
+    return sorted(found)
+
+
+def names_in(place: str) -> list[str]:
+    """The names in a folder. Of a remote one without its folders that hold nothing, which some stores go on to list."""
+    names = storage.list_dir(place)
+    if storage.is_local(place):
+        return names
+    full = {name: storage.join(place, name) for name in names}
+    return [name for name in names if storage.size_of(full[name]) is not None or storage.list_tree(full[name])]
+
+
+def files_below(place: str, folder: str) -> list[str]:
+    """All files and links below one of the folders of a run, relative to the run, but for unfinished ones."""
+    if not storage.is_local(place):
+        return [f"{folder}/{name}" for name in storage.list_tree(storage.join(place, folder))]
+    root = Path(storage.local_path(place))
+    found = []
+    for above, folders, names in os.walk(root / folder):
+        folders[:] = [name for name in folders if storage.TEMPORARY not in name]
+        links = [name for name in folders if Path(above, name).is_symlink()]
+        found += [Path(above, name).relative_to(root).as_posix() for name in (*names, *links)]
+    return [name for name in found if not name.rpartition("/")[2].startswith(storage.TEMPORARY)]
+
+
+def remove_written(place: str, below: str, keep: Iterable[str] = ()) -> None:
+    """Remove what written.json names in one of the run's folders, and the folders that are empty then."""
+    kept = set(keep)
+    gone = [name for name in written(place) if _folder(name) == below and name not in kept]
+    storage.remove_files([storage.join(place, name) for name in gone])
+    if not storage.is_local(place):
+        return
+    root = Path(storage.local_path(place))
+    above = {folder for name in gone for folder in Path(name).parents if folder != Path()}
+    for folder in sorted(above, key=lambda path: -len(path.parts)):
+        if (root / folder).is_dir() and not any((root / folder).iterdir()):
+            (root / folder).rmdir()
+
+
+def refuse(place: str, found: list[str], why: str) -> None:
+    """Raises RefusedFolder if anything was found that is not the run's own."""
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise RefusedFolder(f"{place}: {why}: {', '.join(found[:SHOWN])}{more}")
+
+
+def _is_as_written(name: str, known: str | None) -> bool:
+    return known is None or hashlib.sha256(storage.read_bytes(name)).hexdigest() == known
+
+
+def _folder(name: str) -> str:
+    """The run's folder that a file is in, "" at the top."""
+    return name.partition("/")[0] if "/" in name else ""

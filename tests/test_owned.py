@@ -1,0 +1,285 @@
+"""A run removes and replaces what its own records name, and nothing else, whatever is in the folder that it is given."""
+
+import json
+import os
+from pathlib import Path
+
+import fsspec
+import pytest
+
+import corpusmill as package
+from corpusmill import owned, storage
+from corpusmill.errors import InputError, RefusedFolder, StorageError
+from corpusmill.execute.serial import Serial
+from corpusmill.export import export
+from corpusmill.forget import find, forget
+from corpusmill.node_cache import NodeCache
+from corpusmill.publish import card, push
+from corpusmill.recipe import Recipe
+from corpusmill.run_folder import RunFolder
+from corpusmill.together import prepare, work
+
+ROWS = [
+    {"text": f"document {number} says a few words of its own", "url": f"https://a.org/{number}"} for number in range(4)
+]
+MINE = "mine, and nobody else's"
+PLANTED = (
+    ["notes.txt", ".git/HEAD"],
+    ["output/mine.txt", "output/jsonl/mine.jsonl", "output/jsonl/.hidden", "output/other/00000.jsonl"],
+    ["stages/mine.txt", "stages/mine/a.txt", "inputs/mine.jsonl"],
+    ["find/mine.txt", "hub/mine.parquet", "forget/mine.txt"],
+)
+UNFINISHED = [".writing-mine", "stages/.writing-mine.txt"]  # begin like our own, and are passed over
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    Path("r.yaml").write_text(
+        "read: {jsonl: in.jsonl}\nwrite: [jsonl, parquet]\nrun: {folder: kept, executor: serial}\n"
+    )
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def made(folder):
+    package.run(Recipe.load("r.yaml"), executor=Serial())
+    return folder
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"/"
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def plant(folder: Path, name: str) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(MINE)
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--restart"], ["check"], ["work"], ["work", "--prepare"]])
+@pytest.mark.parametrize(
+    "there",
+    [
+        {"output/mine.txt": MINE, "notes.txt": MINE},
+        {"run.json": '{"framework": "another"}', ".git/HEAD": MINE, "src/code.py": MINE, "tiny.yaml": MINE},
+        {"run.json": "[1]", "stages.json": "[]", "stages/pass-1-01234567/docs/a.parquet": MINE},
+        {"inputs/mine.jsonl": MINE},
+        {".corpusmill/config": MINE},
+        {".corpusmill": MINE},
+    ],
+    ids=lambda there: "+".join(there)[:40],
+)
+def test_a_folder_that_is_no_runs_is_refused_with_what_it_holds(corpusmill, folder, there, command):
+    for name, content in there.items():
+        plant(folder, name)
+        (folder / name).write_text(content)
+    before = tree(folder)
+    status, _, err = corpusmill(command[0], "r.yaml", *command[1:])
+    assert status == 2 and "is not a run's" in err
+    assert all(name.partition("/")[0] in err for name in there)
+    assert tree(folder) == before
+
+
+@pytest.mark.parametrize("names", PLANTED, ids=lambda names: names[0])
+def test_what_others_put_into_a_runs_folder_outlives_everything(corpusmill, made, names):
+    for name in (*names, *UNFINISHED):
+        plant(made, name)
+
+    def told(*command: str) -> None:
+        status, out, err = corpusmill(*command)
+        assert status == 0 or any(name.partition("/")[0] in err for name in names), (command, out, err)
+        assert all((made / name).read_text() == MINE for name in (*names, *UNFINISHED)), command
+
+    told("run", "r.yaml")
+    told("card", "kept")
+    told("push", "kept", "hf://datasets/me/mine", "--dry-run")
+    Path("urls.txt").write_text(ROWS[0]["url"])
+    told("forget", "kept", "--urls", "urls.txt", "--remove")
+    Path("r.yaml").write_text(Path("r.yaml").read_text().replace("[jsonl, parquet]", "[parquet]"))
+    told("run", "r.yaml")
+    told("work", "r.yaml", "--prepare")
+    Path("urls.txt").write_text(ROWS[1]["url"])
+    told("run", "r.yaml")
+    told("forget", "kept", "--urls", "urls.txt", "--purge", "--remove")
+    told("run", "r.yaml", "--restart")
+    with pytest.raises(RefusedFolder) as refused:
+        RunFolder("kept").forget()
+    shown = str(refused.value)
+    assert all(name in shown or name.partition("/")[0] in shown for name in names)
+
+
+def test_a_page_that_was_edited_is_somebodys_own(corpusmill, made):
+    assert corpusmill("card", "kept")[0] == 0
+    assert RunFolder("kept").is_card_file("croissant.json")
+    (made / "croissant.json").write_text("{}")
+    status, _, err = corpusmill("card", "kept")
+    assert status == 0 and "croissant.json is not as this run has written it" in err
+    with pytest.raises(RefusedFolder, match=r"croissant\.json"):
+        RunFolder("kept").forget()
+    assert (made / "croissant.json").read_text() == "{}"
+
+
+def test_a_start_from_nothing_leaves_nothing_of_the_run(made):
+    card("kept")
+    push("kept", "hf://datasets/me/mine", dry_run=True)
+    list(find("kept", urls=[ROWS[0]["url"]]).documents)
+    RunFolder("kept").forget()
+    assert {path.name for path in made.iterdir()} == {".corpusmill", ".lock"}
+    package.run(Recipe.load("r.yaml"), executor=Serial())
+    assert len(list(package.open("kept").documents())) == len(ROWS)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+def test_a_run_at_work_is_not_removed(made):
+    before = tree(made)
+    with RunFolder("kept").only_driver(), pytest.raises(RefusedFolder, match="at work"):
+        RunFolder("kept").forget()
+    assert tree(made).keys() >= before.keys() - {".lock"}
+
+
+def test_what_is_published_is_named_before_it_is_there(made):
+    """As a process that is killed while it publishes leaves it: some files are there, all of them are named."""
+    names = {name for name in owned.written("kept") if name.startswith("output/")}
+    assert names == {f"output/{path}" for path in tree(made / "output") if "." in path}
+    for name in sorted(names)[::2]:
+        (made / name).unlink()
+    (made / "finished.json").unlink(missing_ok=True)
+    (made / "report.html").unlink()
+    package.run(Recipe.load("r.yaml"), executor=Serial())
+    assert {f"output/{path}" for path in tree(made / "output") if "." in path} == names
+
+
+def test_workers_that_publish_side_by_side_remove_what_the_recipe_no_longer_writes(made):
+    Path("r.yaml").write_text(Path("r.yaml").read_text().replace("[jsonl, parquet]", "[parquet]"))
+    recipe = Recipe.load("r.yaml")
+    prepare(recipe)
+    work(recipe, processes=1, progress=False)
+    assert sorted(os.listdir(made / "output")) == ["parquet"]  # noqa: PTH208
+    assert all(name.startswith("output/parquet/") for name in owned.written("kept"))
+    plant(made, "output/parquet/mine.txt")
+    (made / "finished.json").unlink()
+    with pytest.raises(RefusedFolder, match=r"output/parquet/mine\.txt"):
+        work(recipe, processes=1, progress=False)
+    assert (made / "output/parquet/mine.txt").read_text() == MINE
+
+
+def test_a_run_of_an_earlier_version_says_what_to_do(corpusmill, made):
+    (made / ".corpusmill").unlink()
+    (made / "written.json").unlink()
+    before = tree(made)
+    status, _, err = corpusmill("run", "r.yaml")
+    assert status == 2 and "If an earlier version of corpusmill wrote them, remove" in err
+    assert tree(made) == before
+    os.rename(made / "output", made.parent / "output")  # noqa: PTH104
+    assert corpusmill("run", "r.yaml")[0] == 0
+    assert owned.is_marked("kept") and owned.written("kept")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"files": {"output/jsonl/mine.txt": null}}', "null"])
+def test_a_damaged_list_makes_nothing_the_runs_own(made, content):
+    (made / "written.json").write_text(content)
+    plant(made, "output/jsonl/mine.txt")
+    with pytest.raises(RefusedFolder, match=r"mine\.txt"):
+        RunFolder("kept").remove_output()
+
+
+def test_in_a_store_it_is_the_same(folder):
+    fs = fsspec.filesystem("memory")
+    fs.pipe_file("/owned/taken/output/mine.txt", MINE.encode())
+    recipe = Recipe.load("r.yaml")
+    with pytest.raises(RefusedFolder, match="output"):
+        package.run(recipe, folder="memory://owned/taken", executor=Serial())
+    package.run(recipe, folder="memory://owned/run", executor=Serial())
+    fs.pipe_file("/owned/run/output/jsonl/mine.txt", MINE.encode())
+    for attempt in (
+        lambda: package.run(recipe, folder="memory://owned/run", executor=Serial()),
+        lambda: RunFolder("memory://owned/run").forget(),
+    ):
+        with pytest.raises(RefusedFolder, match=r"mine\.txt"):
+            attempt()
+    assert (
+        fs.cat_file("/owned/taken/output/mine.txt") == fs.cat_file("/owned/run/output/jsonl/mine.txt") == MINE.encode()
+    )
+    fs.rm_file("/owned/run/output/jsonl/mine.txt")
+    RunFolder("memory://owned/run").forget()
+    assert storage.list_dir("memory://owned/run") == [".corpusmill"]
+
+
+def test_a_manifest_is_never_replaced(made):
+    run = RunFolder("kept")
+    names = [Path(run.add_manifest(content)).name for content in (b"first", b"second")]
+    (made / "forget" / names[0]).unlink()  # archived
+    third = Path(run.add_manifest(b"third"))
+    assert third.name == "0003.json" and (made / "forget" / names[1]).read_bytes() == b"second"
+    done = forget("kept", find("kept", urls=[ROWS[0]["url"]]))
+    assert Path(done.path).name == "0004.json"
+    RunFolder("kept").forget()
+    assert sorted(path.name for path in (made / "forget").iterdir()) == ["0002.json", "0003.json", "0004.json"]
+
+
+def test_a_record_that_is_put_away_replaces_none_that_was(made):
+    stage = RunFolder("kept").stage(RunFolder("kept").stage_folders()[0])
+    base = made / stage.name
+    commit = next((base / "commits").iterdir())
+    content = commit.read_bytes()
+    for number in range(3):
+        commit.write_bytes(b"%d" % number)
+        stage.put_away(str(commit))
+    (base / "damaged" / f"{commit.name}.1").unlink()
+    commit.write_bytes(content)
+    stage.put_away(str(commit))
+    left = {path.name: path.read_bytes() for path in (base / "damaged").iterdir()}
+    assert left == {commit.name: b"0", f"{commit.name}.2": b"2", f"{commit.name}.3": content}
+
+
+def test_files_that_are_no_attempts_are_no_orphans(made):
+    folder = RunFolder("kept").stage(RunFolder("kept").stage_folders()[0])
+    plant(made / folder.name, "docs/my-notes.txt")
+    plant(made / folder.name, "docs/0123456789abcdef-deadbeef.parquet")
+    folder.remove_orphans(folder.collect(()))
+    assert (made / folder.name / "docs/my-notes.txt").exists()
+    assert not (made / folder.name / "docs/0123456789abcdef-deadbeef.parquet").exists()
+
+
+def test_an_export_is_made_beside_nobodys_files(made):
+    plant(made.parent, ".lines.part/mine.txt")
+    with pytest.raises(InputError, match="not an export's"):
+        export("kept", "jsonl", "lines")
+    assert (made.parent / ".lines.part/mine.txt").read_text() == MINE
+    (made.parent / ".lines.part/.corpusmill-export").touch()  # of one that was killed
+    export("kept", "jsonl", "lines")
+    assert not (made.parent / ".lines.part").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links want a right on Windows")
+def test_the_cache_of_a_machine_removes_what_it_has_fetched_alone(tmp_path, monkeypatch):
+    fs = fsspec.filesystem("memory")
+    for number in range(3):
+        fs.pipe_file(f"/owned-cache/run/{number}.bin", bytes(100))
+    plant(tmp_path, "photos/0123456789abcdef/1.jpg")
+    root = tmp_path / "cache"
+    plant(root, "files/mine.txt")
+    plant(root, "files/photos/1.jpg")
+    (root / "files" / "0123456789abcdef").symlink_to(tmp_path / "photos" / "0123456789abcdef")
+    cache = NodeCache("memory://owned-cache/run", root, limit=150)
+    for number in range(3):
+        cache.fetch(f"memory://owned-cache/run/{number}.bin")
+    for name in ("photos/0123456789abcdef/1.jpg", "cache/files/mine.txt", "cache/files/photos/1.jpg"):
+        assert (tmp_path / name).read_text() == MINE
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "files").symlink_to(tmp_path / "photos")
+    NodeCache("memory://owned-cache/run", linked, limit=0)._make_room(linked)
+    assert (tmp_path / "photos/0123456789abcdef/1.jpg").exists()
+    import getpass
+
+    monkeypatch.delenv("CORPUSMILL_NODE_CACHE", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "photos"))
+    (tmp_path / "photos" / f"corpusmill-{getpass.getuser()}").symlink_to(tmp_path)
+    with pytest.raises(StorageError, match="is a link, or another user's"):
+        NodeCache.of("memory://owned-cache/run")
