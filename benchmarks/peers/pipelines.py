@@ -67,7 +67,7 @@ SURE = 0.9  # similarity of planted copies that everybody should find
 # FineWeb's steps in datatrove's order: see fineweb.yaml.
 FINEWEB = """
   - filter/url
-  - filter/language: {{languages: [en], min_score: 0.65, windows: 1, window_chars: 1000000}}
+  - filter/language: {{languages: [en], model: lid.176.ftz, min_score: 0.65, windows: 1, window_chars: 1000000}}
   - filter/gopher_repetition
   - filter/gopher_quality
   - filter/c4: {{{c4}}}
@@ -85,7 +85,7 @@ TOKENTURBINE = """
   - filter/basic: {rules: [min_characters], min_characters: 100}
   - filter/code
   - annotate/stats
-  - filter/language: {languages: [en], min_score: 0.65, windows: 1, offset: 0.25}
+  - filter/language: {languages: [en], model: lid.176.ftz, min_score: 0.65, windows: 1, offset: 0.25}
   - redact/pii: {kinds: [email, ip, phone]}
   - filter/toxicity: {rules: [max_share], max_share: 0.001}
   - filter/basic: {rules: [max_special_char_ratio], max_special_char_ratio: 0.3}
@@ -97,7 +97,7 @@ TOKENTURBINE = """
 # The steps of a usual recipe of Data-Juicer, by the rules of ours that come nearest.
 DATA_JUICER = """
   - clean/normalize
-  - filter/language: {languages: [en], min_score: 0.8, windows: 1, window_chars: 1000000}
+  - filter/language: {languages: [en], model: lid.176.ftz, min_score: 0.8, windows: 1, window_chars: 1000000}
   - filter/basic: {rules: [min_words, max_special_char_ratio], min_words: 20, max_special_char_ratio: 0.25}
   - filter/gopher_repetition
   - redact/pii: {kinds: [email, ip]}
@@ -106,7 +106,7 @@ DATA_JUICER = """
 
 # Dolma's taggers, as the nearest rules; what it removes is equal in every byte.
 DOLMA = """
-  - filter/language: {languages: [en], min_score: 0.5, windows: 1, window_chars: 1000000}
+  - filter/language: {languages: [en], model: lid.176.ftz, min_score: 0.5, windows: 1, window_chars: 1000000}
   - filter/gopher_repetition
   - filter/gopher_quality
   - redact/pii: {kinds: [email, ip, phone]}
@@ -116,7 +116,7 @@ DOLMA = """
 """
 
 NEMO = """
-  - filter/language: {languages: [en], min_score: 0.3, windows: 1, window_chars: 1000000}
+  - filter/language: {languages: [en], model: lid.176.ftz, min_score: 0.3, windows: 1, window_chars: 1000000}
   - filter/gopher_repetition
   - filter/gopher_quality
   - tokenize/bpe: {tokenizer: gpt2}

@@ -106,8 +106,8 @@ def names_in(place: str) -> list[str]:
     names = storage.list_dir(place)
     if storage.is_local(place):
         return names
-    full = {name: storage.join(place, name) for name in names}
-    return [name for name in names if storage.size_of(full[name]) is not None or storage.list_tree(full[name])]
+    files = storage.list_sizes(place)
+    return [name for name in names if name in files or storage.list_tree(storage.join(place, name))]
 
 
 def files_below(place: str, folder: str) -> list[str]:
