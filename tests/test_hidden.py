@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpusmill.provenance.hidden import Hidden
+from corpusmill.hidden import Hidden
 
 ENVIRONMENT = {
     "HF_TOKEN": "hf_abcdefgh",
