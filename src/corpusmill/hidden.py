@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 MASK = "***"
 SHORTEST = 8  # characters of a value that is looked for by itself: shorter ones are parts of anything
-WORD = r"(?:passw(?:or)?d|passphrase|secret|token(?!s|iz)|credential|(?:api|access|private)[_-]?key|auth(?!or))"
+WORD = r"(?:passw(?:or)?d|passphrase|secret|token(?!s|iz)|credential|(?:api|access|private)[_-]?key|auth(?!or(?!i[sz])))"
 NAME = re.compile(WORD, re.IGNORECASE)
 OPTION = re.compile(rf"(--?[\w-]*{WORD}[\w-]*)(=.*)?", re.IGNORECASE | re.DOTALL)
 KEY = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")  # how recipes name a key, see `corpusmill.assets`
@@ -30,7 +30,7 @@ CONTAINERS = ("az", "abfs", "abfss")  # az://CONTAINER@ACCOUNT…: what is befor
 # Names of parameters, in lower case and without the marks between their words.
 SECRET = re.compile(
     r"x(?:amz|goog|oss|obs|cos|tos)\w*|q(?:sign\w*|ak|keytime|headerlist|urlparamlist)"  # of providers of stores
-    r"|\w*(?:signature|token(?!s|iz)|secret|credential|session|auth(?!or)|bearer|passw|passphrase|passcode|jwt)\w*"
+    r"|\w*(?:signature|token(?!s|iz)|secret|credential|session|auth(?!or(?!i[sz]))|bearer|passw|passphrase|passcode|jwt)\w*"
     r"|\w*(?:sig|pwd|hmac|creds?|ticket|otp)|pass|pw|sign|code|sas|hdn(?:ts|ea)|phpsessid"
     r"|(?!(?:sort|primary|foreign|partition|object|file|s3|group|row|field|meta)key$)\w*key"
     r"|\w*(?:key(?:pair)?|access)id"
