@@ -36,6 +36,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"assets", "registry"},
     {"hub"},
     {"schema", "facts", "errors", "retry", "leftovers", "termination", "display"},
+    {"hidden"},
 ]
 FRIENDS = {
     ("tokens", "text"),  # the kernel decorator is in text

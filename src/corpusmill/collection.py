@@ -18,11 +18,12 @@ from typing import Any
 
 from corpusmill.engine.inputs import files_of
 from corpusmill.errors import InputError, RecipeError, StorageError, did_you_mean
+from corpusmill.hidden import masked
 from corpusmill.read import NamesFiles
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source, home
 from corpusmill.run_folder import RunFolder
-from corpusmill.storage import FileInfo, is_in, is_local, local_path, printable
+from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
 
 SHOWN = 3  # paths in a message
 NOTHING: Mapping[str, Any] = {"paths": (), "root": "", "exclude": ()}
@@ -168,7 +169,7 @@ def keep(run: RunFolder, change: Change) -> None:
                     "at": at,
                     "verb": change.verb,
                     "source": name,
-                    "paths": [printable(path) for source, path in change.paths if source == name],
+                    "paths": [printable(_shown(path)) for source, path in change.paths if source == name],
                     "files": [printable(path) for source, path in change.files if source == name],
                 }
             )
@@ -183,7 +184,9 @@ def as_collected(recipe: Recipe, run: RunFolder) -> Recipe:
         return recipe
     for source in recipe.read:
         if state := record["sources"].get(source.source):
-            recipe = _with(recipe, replace(source, **state))
+            addresses = {name_of(path): path for path in (*source.paths, *source.exclude)}  # with their secrets
+            paths, exclude = ([addresses.get(name_of(p), p) for p in state[part]] for part in ("paths", "exclude"))
+            recipe = _with(recipe, replace(source, **{**state, "paths": paths, "exclude": exclude}))
     return recipe
 
 
@@ -211,12 +214,12 @@ def refuse_to_drop(recipe: Recipe, run: RunFolder) -> None:
 
 def _undone(recipe: Recipe, record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """What was added that a recipe does not read, and what was removed that it reads."""
-    reads = {source.source: _state(source) for source in recipe.read if isinstance(source, Source)}
+    reads = {source.source: _names(_state(source)) for source in recipe.read if isinstance(source, Source)}
     lost: dict[str, None] = {}
     back: dict[str, None] = {}
     for change in record["changes"]:
-        kept, has = (states.get(change["source"], NOTHING) for states in (record["sources"], reads))
-        for path in (*change["paths"], *change["files"]):
+        kept, has = _names(record["sources"].get(change["source"], NOTHING)), reads.get(change["source"], NOTHING)
+        for path in map(name_of, (*change["paths"], *change["files"])):
             if change["verb"] == ADD and path in kept["paths"] and path not in has["paths"]:
                 lost[path] = None
             elif change["verb"] == REMOVE and (
@@ -267,7 +270,17 @@ def _with(recipe: Recipe, changed: Source) -> Recipe:
 
 
 def _state(source: Source) -> dict[str, Any]:
-    return {"paths": list(source.paths), "root": source.root, "exclude": list(source.exclude)}
+    paths, exclude = (list(map(_shown, some)) for some in (source.paths, source.exclude))
+    return {"paths": paths, "root": name_of(source.root), "exclude": exclude}
+
+
+def _shown(path: str) -> str:
+    return path if is_local(path) else masked(path)
+
+
+def _names(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a source reads, by names that are the same with another signature."""
+    return {part: list(map(name_of, state[part])) for part in ("paths", "exclude")}
 
 
 def _names_kept(source: Source, changed: Source, entries: Sequence[Mapping[str, Any]]) -> Source:

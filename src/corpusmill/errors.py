@@ -25,6 +25,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from corpusmill.hidden import masked
+
 LIBRARIES = (str(Path(__file__).parent), str(Path(traceback.__file__).parent), *site.getsitepackages())
 LISTED = 50  # problems in a message; who has more of them has made one mistake many times
 
@@ -41,6 +43,9 @@ class Problem:
     file: str = ""
     line: int = 0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
+
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.message}" if place else self.message
@@ -50,7 +55,12 @@ class CorpusmillError(Exception):
     """Base of every error raised on purpose.
 
     problems   what is wrong, one by one; the message has a line for each of the first LISTED
+
+    Secrets of URLs are masked in what it says.
     """
+
+    def __init__(self, *said: Any) -> None:
+        super().__init__(*(masked(one) if isinstance(one, str) else one for one in said))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -134,14 +144,17 @@ def of_problems(problems: Iterable[Problem], kind: type[CorpusmillError] = Recip
     ordered = list(dict.fromkeys(sorted(problems, key=lambda problem: (problem.line == 0, problem.line))))
     lines = [str(problem) for problem in ordered]
     more = len(lines) - LISTED
-    error = kind.__new__(kind, "\n".join([*lines[:LISTED], *([f"… and {more} more problems"] if more > 0 else [])]))
+    error = kind.__new__(kind)
+    CorpusmillError.__init__(
+        error, "\n".join([*lines[:LISTED], *([f"… and {more} more problems"] if more > 0 else [])])
+    )
     vars(error)["_problems"] = ordered
     return error
 
 
 def raised(error: BaseException) -> str:
     """An error of somebody else's code in one line: its kind, what it says, and the file and line that raised it."""
-    said = " ".join(str(error).split())
+    said = masked(" ".join(str(error).split()))
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({Path(error.filename).name}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)

@@ -29,6 +29,7 @@ from corpusmill.execute import cpus, warm_start
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.leased import Leased
 from corpusmill.execute.processes import Processes
+from corpusmill.hidden import masked
 from corpusmill.leases import ENDED, LEASES, PUBLISH, WORKERS, Others, new_worker, read_worker, workers
 from corpusmill.provenance import describe
 from corpusmill.provenance.calls import FAILED, FINISHED, SharedCall, write_calls
@@ -186,7 +187,9 @@ def work(
         except BaseException as error:
             call.failed(error)
             asked = isinstance(error, KeyboardInterrupt | SystemExit)
-            how["error"] = "was asked to end" if asked else str(error).partition("\n")[0] or type(error).__name__
+            how["error"] = (
+                "was asked to end" if asked else masked(str(error)).partition("\n")[0] or type(error).__name__
+            )
             raise
         how["error"] = None
         return Worked(run.place, name, at_work.counts, published, False)

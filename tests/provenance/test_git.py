@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
+from corpusmill.hidden import Hidden
 from corpusmill.provenance import git
 from corpusmill.provenance.git import git_state
-from corpusmill.provenance.hidden import Hidden
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 

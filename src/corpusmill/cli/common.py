@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from corpusmill.errors import (
     RecipeError,
     RefusedFolder,
 )
+from corpusmill.hidden import masked
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Folder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, as in runs/demo.", show_default=False)]
@@ -98,6 +100,11 @@ def guarded(app: Callable[..., Any]) -> int:
         context = getattr(error, "ctx", None)
         say(f"See: {context.command_path if context else PROGRAM} --help")
         return status
+
+
+def show_crash(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """`sys.excepthook`: what libraries say of a request has the secrets of its URL."""
+    say(masked("".join(traceback.format_exception(kind, error, trace))).rstrip())
 
 
 def failed(message: str, code: int, kind: str, problems: Sequence[str] = ()) -> int:

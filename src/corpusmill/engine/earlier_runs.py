@@ -27,6 +27,11 @@ def earlier_keys(step: CorpusStep, label: str) -> EarlierKeys:
     """
     kept: list[Kept] = []
     for place in against(step):
+        if storage.name_of(place) != place:
+            raise RecipeError(
+                f"{label}.against: {storage.name_of(place)}: user, password and signature of a URL are not used here, "
+                f"and would be written down. Copy it here first, and name the folder"
+            )
         if storage.exists(storage.join(place, INDEX)):
             kept += _from_index(place, step, label)
         elif RunFolder(place).exists():

@@ -24,7 +24,7 @@ from corpusmill.engine.pass_parts import InputPieces, SourcePieces
 from corpusmill.errors import InputError
 from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
-from corpusmill.storage import FileInfo, is_outside, selected
+from corpusmill.storage import FileInfo, is_outside, refuse_alike, selected
 from corpusmill.units import Planned
 
 MEGABYTE = 1 << 20
@@ -64,7 +64,8 @@ NOTHING = SourceFiles((), {})
 
 
 def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
-    """The files of every source. Raises InputError if one has none."""
+    """The files of every source. Raises InputError if one has none, or if two inputs differ in secrets alone."""
+    refuse_alike(path for source in sources for path in source.paths)
     return tuple(map(find_source, sources))
 
 

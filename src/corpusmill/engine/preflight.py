@@ -38,6 +38,7 @@ from corpusmill.recipe.parts import Source
 from corpusmill.recipe.tree import At
 from corpusmill.run_folder import RunFolder
 from corpusmill.steps import ReadsAssets, UsesCode
+from corpusmill.storage import refuse_alike
 
 NOT_LEFT = "no step before it leaves that"  # as a pass says it
 Places = Mapping[str, Sequence[At]]  # section -> where each of its parts is written
@@ -158,6 +159,8 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     fits = not findings.errors
     with findings.of():
         refuse_itself(recipe, folder)
+    with findings.of():
+        refuse_alike(path for source in recipe.read for path in source.paths)
     inputs = tuple(_files_of(source, index, findings) for index, source in enumerate(recipe.read))
     if not findings.errors and not any(source.size for source in inputs):
         names = (file.path for source in inputs for file in source.files)

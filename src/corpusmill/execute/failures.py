@@ -5,6 +5,7 @@ import traceback
 from dataclasses import dataclass
 
 from corpusmill.errors import CorpusmillError
+from corpusmill.hidden import masked
 from corpusmill.units import At
 
 KILLED, OUT_OF_MEMORY, STEP_FAILED, READER_FAILED = "killed_worker", "out_of_memory", "step_failed", "reader_failed"
@@ -34,7 +35,7 @@ class Ended:
 
 def of_error(error: Exception) -> Ended:
     """An attempt that raised an error. One about files, or on purpose, says nothing about records."""
-    said, trace = last_line(error), "".join(traceback.format_exception(error))
+    said, trace = last_line(error), masked("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError):
         return Ended(said or "MemoryError", trace, OUT_OF_MEMORY, f"memory ran out ({said})")
     if isinstance(error, OSError | CorpusmillError):
@@ -61,7 +62,7 @@ def of_exit(code: int | None) -> Ended:
 
 def last_line(error: BaseException) -> str:
     """`ValueError: …`, as the end of a traceback says it; of a longer message, its first line."""
-    return traceback.format_exception_only(error)[-1].strip().partition("\n")[0]
+    return masked(traceback.format_exception_only(error)[-1].strip().partition("\n")[0])
 
 
 def _signal(code: int | None) -> str:

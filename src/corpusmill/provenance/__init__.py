@@ -10,8 +10,8 @@ from typing import Any
 import corpusmill
 from corpusmill import assets
 from corpusmill.engine.plan import Plan
+from corpusmill.hidden import Hidden
 from corpusmill.keys import FORMAT
-from corpusmill.provenance.hidden import Hidden
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels

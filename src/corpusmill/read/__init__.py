@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from corpusmill import registry
+from corpusmill.hidden import masked
 from corpusmill.read._content import content_of
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
@@ -91,7 +92,7 @@ class ReadCounts:
         self.records += 1
         self.dead_letters += 1
         self.faults += not expected
-        self.letters.append({**address, "kind": kind, "reason": reason, "expected": expected})
+        self.letters.append({**address, "kind": kind, "reason": masked(reason), "expected": expected})
 
     def skip(self, kind: str, count: int = 1) -> None:
         """Count records that could not be documents under their kind."""

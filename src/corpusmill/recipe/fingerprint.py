@@ -14,6 +14,7 @@ from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import described
 from corpusmill.recipe.values import plain
 from corpusmill.steps import UsesCode
+from corpusmill.storage import name_of as name_of_place
 
 if TYPE_CHECKING:
     from corpusmill.recipe.model import Recipe
@@ -33,10 +34,17 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
     """SHA-256 of what a recipe does: seed, sources, steps in order, writers, and which documents it is limited to.
     Neither its name nor anything else in `run:` counts.
 
-    Sources count with their paths as written; what the files hold is for the run to check.
+    Sources count with their paths as written, without user, password and signature of URLs; what the files hold is for
+    the run to check.
     """
     sources = [
-        {**describe(s.reader), "paths": list(s.paths), "source": s.source, "part": [s.subset, s.split], **_files(s)}
+        {
+            **describe(s.reader),
+            "paths": list(map(name_of_place, s.paths)),
+            "source": s.source,
+            "part": [s.subset, s.split],
+            **_files(s),
+        }
         for s in recipe.read
     ]
     chain = digest({"seed": recipe.seed, "read": sources})
@@ -54,7 +62,7 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
 
 def _files(source: "Source") -> dict[str, Any]:
     """What else chooses and names the files of a source; nothing of most."""
-    said = {"root": source.root, "exclude": list(source.exclude)}
+    said = {"root": name_of_place(source.root), "exclude": list(map(name_of_place, source.exclude))}
     return {name: value for name, value in said.items() if value}
 
 

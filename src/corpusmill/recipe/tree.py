@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from corpusmill.errors import CorpusmillError, Problem, RecipeError, of_problems
+from corpusmill.hidden import know_variable
 
 Plain: TypeAlias = bool | int | float | str | None
 
@@ -228,6 +229,7 @@ def expand(scalar: Scalar, problems: Problems) -> Scalar:
             )
             return match[0]
         setting = os.environ.get(name)
+        know_variable(name, setting or "")
         if default is not None:
             return setting or default[2:]
         if setting is None:

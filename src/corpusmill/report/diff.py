@@ -10,6 +10,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.tables import RunTables, placeholders
 from corpusmill.report.views import documents
+from corpusmill.storage import name_of as name_of_place
 
 KEPT = "kept"
 LOST = "lost"  # to an error: the record could not be read, or a step could not process the document
@@ -183,7 +184,8 @@ def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]
         "read": {
             source.source: (
                 name_of(source.reader),
-                _parameters(source.reader) | {"paths": source.paths, "subset": source.subset, "split": source.split},
+                _parameters(source.reader)
+                | {"paths": tuple(map(name_of_place, source.paths)), "subset": source.subset, "split": source.split},
             )
             for source in recipe.read
         },

@@ -7,7 +7,7 @@ from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.tables import RunTables
 from corpusmill.run_folder import RunFolder
-from corpusmill.storage import is_in
+from corpusmill.storage import is_in, name_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,9 @@ def inputs_of(place: str) -> list[Input]:
 def by_path(place: str, files: Sequence[Input]) -> list[Input]:
     """The files together, by the paths of the recipe: each by the last one that names it."""
     run = RunFolder(place)
-    paths = {source.source: source.paths for source in Recipe.parse(run.record()["recipe"], place).read}
+    paths = {
+        source.source: tuple(map(name_of, source.paths)) for source in Recipe.parse(run.record()["recipe"], place).read
+    }
     grouped: dict[tuple[str, str, str | None], list[Input]] = {}
     for file in files:
         of = next((path for path in reversed(paths.get(file.source, ())) if is_in(file.path, path)), file.path)

@@ -29,17 +29,27 @@ from typing import IO
 import xxhash
 
 from corpusmill.storage import local, objects
-from corpusmill.storage.patterns import expand, is_in, is_outside, selected, stat
-from corpusmill.storage.places import BLOCK, FOLDER, TEMPORARY, FileInfo, is_local, join, local_path, printable
+from corpusmill.storage.patterns import expand, is_in, is_outside, refuse_alike, selected, stat
+from corpusmill.storage.places import (
+    BLOCK,
+    FOLDER,
+    TEMPORARY,
+    FileInfo,
+    is_local,
+    join,
+    local_path,
+    name_of,
+    printable,
+)
 from corpusmill.storage.remote import remote
 from corpusmill.storage.trouble import errors_of, is_full
 
 __all__ = [
     "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "download", "exists",
     "expand", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes", "list_tree",
-    "local_path", "make_dir", "move", "open_read", "open_write", "printable", "read_bytes", "read_range", "read_ranges",
-    "remove", "remove_files", "remove_tree", "remove_unfinished", "requests", "selected", "size_of", "stat", "upload",
-    "write_atomic",
+    "local_path", "make_dir", "move", "name_of", "open_read", "open_write", "printable", "read_bytes", "read_range",
+    "read_ranges", "refuse_alike", "remove", "remove_files", "remove_tree", "remove_unfinished", "requests", "selected",
+    "size_of", "stat", "upload", "write_atomic",
 ]  # fmt: skip
 
 BUFFER = 1 << 20  # bytes that readers of small amounts have ahead

@@ -22,7 +22,7 @@ from corpusmill.errors import InputError, StorageError
 from corpusmill.storage import stores
 from corpusmill.storage.asking import ask, may_pass, once, root_of, status_of
 from corpusmill.storage.object_file import ObjectFile
-from corpusmill.storage.places import BLOCK, WILD, Entry, scheme_of
+from corpusmill.storage.places import BLOCK, S3, WILD, Entry, scheme_of
 from corpusmill.storage.trouble import StoreError, errors_of
 
 SCHEMES = stores.EXTRAS.keys()
@@ -381,7 +381,7 @@ def remove_unfinished(path: str, older_s: float) -> None:
 
     Whoever may not list or abort uploads, or whose store does not know of it, goes without: nobody sees them.
     """
-    if scheme_of(path) not in stores.S3:
+    if scheme_of(path) not in S3:
         return
     import boto3
     from botocore.config import Config

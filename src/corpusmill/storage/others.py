@@ -9,7 +9,7 @@ from typing import IO, Any, TypeVar, cast
 
 from corpusmill.errors import InputError, MissingExtraError, StorageError, did_you_mean
 from corpusmill.retry import patiently
-from corpusmill.storage.places import BLOCK, Entry, scheme_of
+from corpusmill.storage.places import BLOCK, Entry, address_of, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line
 
 EXTRAS = {"hf": "hf", "http": "http", "https": "http"}
@@ -33,7 +33,7 @@ def find(path: str) -> tuple[bool, list[Entry]]:
             return False, []
         if info["type"] == "directory":
             return True, _entries(fs, fs.find(inner, detail=True))
-        return False, [Entry(path, _size(fs, inner, info), _mark(info))]
+        return False, [Entry(fs.unstrip_protocol(inner), _size(fs, inner, info), _mark(info))]
 
     return ask(path, look)
 
@@ -212,7 +212,7 @@ def _file_system(path: str) -> tuple[Any, str]:
 
     scheme = scheme_of(path)
     try:
-        fs, inner = fsspec.core.url_to_fs(path)
+        fs, inner = fsspec.core.url_to_fs(address_of(path))
     except ImportError as error:
         raise MissingExtraError(f"reading and writing {scheme}://", EXTRAS.get(scheme, scheme)) from error
     except ValueError as error:

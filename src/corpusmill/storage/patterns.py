@@ -6,20 +6,24 @@ import glob
 import os
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from corpusmill.assets import DEMO
 from corpusmill.errors import InputError, StorageError, did_you_mean
+from corpusmill.hidden import MASK, is_masked
 from corpusmill.storage.places import (
     WILD,
     Entry,
     FileInfo,
+    address_of,
     before_wildcard,
     is_hidden,
     is_local,
     local_path,
+    name_of,
+    named,
     relative,
     scheme_of,
 )
@@ -43,6 +47,7 @@ def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...
         raise InputError("no input: the list of files is empty")
     chosen: Found = {}
     roots = []
+    refuse_alike(map(str, patterns))
     for pattern in map(str, patterns):
         root, files = _expand_one(pattern, suffixes)
         roots.append(root)
@@ -52,12 +57,25 @@ def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...
     return sorted(infos, key=lambda info: info.name)
 
 
+def refuse_alike(places: Iterable[str]) -> None:
+    """Raises InputError if two places have one name: nothing could tell their documents apart."""
+    known: dict[str, str] = {}
+    for place in places:
+        if known.setdefault(name := name_of(place), place) != place:
+            raise InputError(
+                f"{name}: two inputs differ only in what is not written down (user, password, and what of a query is a "
+                f"key or a signature), so that their documents would have the same ids. If they are one, name it once; "
+                f"if not, fetch them, and name the files"
+            )
+
+
 def selected(files: Sequence[FileInfo], root: str = "", exclude: Sequence[str] = ()) -> list[FileInfo]:
     """Of files in order, those that are not in `exclude`, with their names relative to `root`, if that is given.
 
     Those outside of `root` have names that begin with "../", and come after those inside: which other files there are
     changes no name and no order. Of a file that cannot be reached from there, the name is its whole path.
     """
+    root = name_of(root)
     kept = [file for file in files if not any(is_in(file.path, pattern) for pattern in exclude)]
     if not root:
         return kept
@@ -91,7 +109,7 @@ def is_in(path: str, pattern: str) -> bool:
 def _plain(place: str) -> str:
     """A place as it can be compared: the whole path, where it is local."""
     if not is_local(place) or scheme_of(place) == DEMO:
-        return place
+        return name_of(place)
     return os.path.abspath(local_path(place)).replace(os.sep, "/")
 
 
@@ -135,16 +153,28 @@ def _expand_local(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
 
 
 def _expand_remote(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+    if is_masked(pattern):
+        raise InputError(
+            f"{pattern}: {MASK} stands for a secret that was not written down. Write it in its place, or the name of a "
+            f"variable, as in ?token=${{MY_TOKEN}}; of a run, name the recipe that it was made from as well"
+        )
     place = remote(pattern)
-    pattern = place.name(pattern)
-    if WILD & set(pattern):
-        root = before_wildcard(pattern)
-        return root, _shown(place.glob(pattern), root)
-    is_folder, entries = place.find(pattern)
+    address = place.name(pattern)
+    name = named(address)
+    if WILD & set(address):
+        root = before_wildcard(name) if WILD & set(name) else name.rpartition("/")[0]
+        return root, _shown(_named(place.glob(address)), root)
+    is_folder, entries = place.find(address)
     if is_folder:
-        kept = [entry for entry in entries if not suffixes or entry.path.endswith(suffixes)]
-        return pattern.rstrip("/"), _shown(kept, pattern)
-    return pattern.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in entries}
+        kept = [entry for entry in _named(entries) if not suffixes or entry.path.endswith(suffixes)]
+        return name.rstrip("/"), _shown(kept, name)
+    return name.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in _named(entries)}
+
+
+def _named(entries: list[Entry]) -> list[Entry]:
+    """Files by their names, which say no secrets."""
+    refuse_alike(entry.path for entry in entries)
+    return [replace(entry, path=named(entry.path)) for entry in entries]
 
 
 def _shown(entries: list[Entry], root: str) -> Found:
@@ -174,7 +204,7 @@ def _local_files(paths: list[str], root: str | None) -> Found:
 def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
     """The message for a pattern that names nothing."""
     if not is_local(pattern):
-        return _nothing_remote(remote(pattern).name(pattern))
+        return _nothing_remote(name_of(remote(pattern).name(pattern)))
     pattern = local_path(pattern)
     if WILD & set(pattern):
         return f"{pattern}: no file matches. Patterns are relative to {os.getcwd()}."
@@ -189,6 +219,8 @@ def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
 
 
 def _nothing_remote(pattern: str) -> str:
+    if address_of(pattern) != pattern and not WILD & set(pattern):
+        remote(pattern).read_range(pattern, 0, 1)  # whoever wants a key may say of all without it that it is not there
     if WILD & set(pattern):
         return f"{pattern}: no file matches."
     return f"{pattern}: no such file{did_you_mean(os.path.basename(pattern), sorted(_beside(pattern)))}"

@@ -1,27 +1,38 @@
-"""The names of places: local paths, and URLs."""
+"""The names of places: local paths, and URLs.
+
+A remote file has a name and an address. The name is what everything knows it by, and what is written: its URL
+`without_secrets`. The address, with user, password and signature, is in memory alone, and is looked up when a request
+is made. It reaches other processes with the `FileInfo` that is sent to them, and no record of a run.
+"""
 
 # Places are strings, and most of them no local paths; pathlib would rewrite them ("./a" to "a").
 # ruff: noqa: PTH111
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
+from typing import Any
 
 from corpusmill.assets import DEMO, demo_path
+from corpusmill.hidden import USER, know_address, without_secrets
 
 TEMPORARY = ".writing-"  # what names of unfinished local files begin with
 WILD = set("*?[")
 FOLDER = "folder:"  # what fingerprints of folders begin with
 BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object stores
 ODD = re.compile("[\ud800-\udfff]")
+S3, GS, AZURE = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss")
+_addresses: dict[str, str] = {}  # name -> address, of remote files whose address is another
+_users: dict[str, str] = {}  # https://host -> user and password that something of it was last named with
 
 
 @dataclass(frozen=True)
 class FileInfo:
     """One input file, as it was when the run was planned."""
 
-    path: str  # as the recipe's pattern found it: what opens the file; `printable` in what is written
+    path: str  # as the recipe's pattern found it, a URL by its name: what opens it; `printable` in what is written
     name: str  # relative to the folder that all patterns share, with "/": what document ids are made of
     size: int  # bytes
     fingerprint: str  # "mtime:<ns>", or "etag:<value>" in an object store: changes when the content does
@@ -31,6 +42,16 @@ class FileInfo:
     def is_folder(self) -> bool:
         """Whether it is a folder that is read as one input: its fingerprint is that of all files in it."""
         return self.fingerprint.startswith(FOLDER)
+
+    def __reduce__(self) -> tuple[Callable[..., "FileInfo"], tuple[Any, ...]]:
+        """Sent to another process, it can be asked for there."""
+        return _received, (_addresses.get(self.path, ""), *(getattr(self, part.name) for part in fields(self)))
+
+
+def _received(address: str, *parts: Any) -> FileInfo:
+    if address:
+        named(address)
+    return FileInfo(*parts)
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,36 @@ def _escaped(found: re.Match[str]) -> str:
 def is_local(path: str) -> bool:
     """Whether a place is a path on this machine's file systems; demo://NAME is one of the package's data."""
     return scheme_of(path) in ("", "file", "local", DEMO)
+
+
+def name_of(address: str) -> str:
+    """The name of a place. A key in an object store is one as it is: a "?" is a part of it.
+
+    >>> name_of("https://me:pass@host/a.gz?sig=1"), name_of("s3://bucket/page?sig=1"), name_of("data/page?sig=1")
+    ('https://host/a.gz', 's3://bucket/page?sig=1', 'data/page?sig=1')
+    """
+    return address if is_local(address) or scheme_of(address) in (*S3, *GS, *AZURE) else without_secrets(address)
+
+
+def named(address: str) -> str:
+    """The name of a place, which from now on is asked for by this address."""
+    name = name_of(address)
+    if name != address:
+        _addresses[name] = address
+        know_address(address)
+        if user := USER.search(address):
+            _users[_origin(name)] = user[2]
+    return name
+
+
+def address_of(name: str) -> str:
+    """What a remote file is asked for by. One that was never named, but is beside others, is read as the same user."""
+    user = _users.get(_origin(name))
+    return _addresses.get(name) or (name.replace("://", f"://{user}@", 1) if user and name_of(name) == name else name)
+
+
+def _origin(name: str) -> str:
+    return "/".join(name.split("/", 3)[:3])
 
 
 def join(place: str, *parts: str) -> str:

@@ -20,10 +20,10 @@ from functools import lru_cache
 from typing import Any
 
 from corpusmill.errors import InputError, MissingExtraError, StorageError
-from corpusmill.storage.places import scheme_of
-from corpusmill.storage.trouble import AZURE_LOGIN, S3_LOGIN, first_line
+from corpusmill.hidden import is_signed
+from corpusmill.storage.places import AZURE, GS, S3, scheme_of
+from corpusmill.storage.trouble import AZURE_LOGIN, LOGIN, S3_LOGIN, first_line
 
-S3, GS, AZURE = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss")
 EXTRAS = {**dict.fromkeys(S3, "s3"), **dict.fromkeys(GS, "gs"), **dict.fromkeys(AZURE, "az")}
 CONFIGURING = ("AWS_", "AZURE_", "GOOGLE_", "CORPUSMILL_PUBLIC_BUCKETS", "HOME", "MSI_", "IDENTITY_")
 # Of one request, before `patiently` asks anew: a part of a large upload is sent again by itself.
@@ -46,6 +46,12 @@ def connect(path: str) -> tuple[Any, str]:
     bucket, _, key = rest.partition("/")
     if not bucket:
         raise InputError(f"{path}: there is no bucket in it, as in {head}://BUCKET/folder")
+    user, at, _ = bucket.rpartition("@")
+    if is_signed(path) or (at and (":" in user or scheme_of(path) not in AZURE)):
+        raise InputError(
+            f"{path}: keys and signatures in a URL are not used for {head}://, and would be written down with it. "
+            f"{LOGIN[scheme_of(path)]}, and leave them out"
+        )
     asked = {name: value for name, value in os.environ.items() if name.startswith(CONFIGURING)}
     try:
         store = _connected(f"{scheme_of(path)}://{bucket}", frozenset(asked.items()))
