@@ -15,7 +15,9 @@ from urllib.parse import quote, unquote
 
 MASK = "***"
 SHORTEST = 8  # characters of a value that is looked for by itself: shorter ones are parts of anything
-WORD = r"(?:passw(?:or)?d|passphrase|secret|token(?!s|iz)|credential|(?:api|access|private)[_-]?key|auth(?!or(?!i[sz])))"
+WORD = (
+    r"(?:passw(?:or)?d|passphrase|secret|token(?!s|iz)|credential|(?:api|access|private)[_-]?key|auth(?!or(?!i[sz])))"
+)
 NAME = re.compile(WORD, re.IGNORECASE)
 OPTION = re.compile(rf"(--?[\w-]*{WORD}[\w-]*)(=.*)?", re.IGNORECASE | re.DOTALL)
 KEY = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")  # how recipes name a key, see `corpusmill.assets`
