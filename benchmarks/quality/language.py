@@ -18,7 +18,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from benchmarks.common import Figure, row, table
+from benchmarks.quality import language_mixes
 from benchmarks.quality.language_codes import canonical
+from benchmarks.quality.language_mixes import part_of
 from corpusmill.models.language import Identifier
 from corpusmill.models.wide import LID_176, LID_WIDE, UNKNOWN
 
@@ -59,6 +61,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
                 kept.append((name, texts, new))
     print("\nBy canonical code: macrolanguages and the groups bs/hr/sr and ms/id count as one; `exact codes` not.\n")
     beside_english(data)
+    figures += language_mixes.run(data)
     figures += of_known(data)
     figures += unknown(data)
     by_threshold(kept)
@@ -83,11 +86,6 @@ def read(data: Path, name: str, part: str) -> list[Labelled]:
         if part_of(record.get("doc") or record.get("url") or record["text"][:50]) == part
         and sum(map(str.isalpha, record["text"])) > 2
     ]
-
-
-def part_of(key: str) -> str:
-    """Documents that are translations of each other have one key, and are in one part."""
-    return ("dev", "test")[int(hashlib.sha256(key.encode()).hexdigest(), 16) % 2]
 
 
 def short_texts(data: Path, part: str) -> list[Labelled]:

@@ -15,8 +15,11 @@ from corpusmill.errors import AssetError
 from corpusmill.models.close_pairs import compare, make_pair
 from corpusmill.models.language import Identifier
 from corpusmill.models.wide import LID_WIDE, WideModel, prepare
+from corpusmill.models.wide_parts import cut_parts
 from corpusmill.models.wide_score import Wide, score
 from corpusmill.text.buffers import PAD
+from corpusmill.text.scripts import RANGES
+from corpusmill.text.unicode import terminal
 
 letters = st.text(alphabet="aehinrst zäß水и", max_size=300)
 
@@ -90,11 +93,91 @@ def test_a_close_pair_is_judged_by_the_distinct_ngrams_of_words(text, known):
 def test_windows_are_joined_composed_and_in_lower_case_if_all_are_capitals(pieces):
     windows, pieces = 3, pieces[: len(pieces) // 3 * 3]
     data, offsets = packed([piece.encode() for piece in pieces])
-    out, bounds = prepare(data, offsets[:-1], offsets[1:], windows)
+    out, bounds = prepare(data, offsets[:-1], offsets[1:], np.arange(0, len(pieces) + 1, windows))
     for i in range(len(bounds) - 1):
         text = " ".join(piece for piece in pieces[i * windows : (i + 1) * windows] if piece)
         wanted = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
         assert unicodedata.normalize("NFC", out[bounds[i] : bounds[i + 1]].tobytes().decode()) == wanted
+
+
+SPACES = [chr(c) for c in range(0x110000) if chr(c).isspace()] + ["\u200b"]
+UNSEEN = ["\u00ad", "\u2060", "\ufeff"]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+def test_each_white_space_is_a_space(space):
+    data, offsets = packed([f"aé{space}水".encode()])
+    out, bounds = prepare(data, offsets[:1], offsets[1:], np.array([0, 1]))
+    assert out[: bounds[1]].tobytes().decode() == "aé 水"
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(
+        alphabet=st.sampled_from([*SPACES, *UNSEEN, *"aé“–\u200c\u2030\u2062ア\u3001ሀ\u1690\ufec0\U0001f30a\0\x7f"]),
+        max_size=40,
+    )
+)
+def test_all_white_space_becomes_spaces_and_what_is_not_seen_is_left_out(text):
+    data, offsets = packed([text.encode()])
+    out, bounds = prepare(data, offsets[:1], offsets[1:], np.array([0, 1]))
+    wanted = "".join(" " if c in SPACES else "" if c in UNSEEN else c for c in text)
+    assert out[: bounds[1]].tobytes().decode() == unicodedata.normalize("NFC", wanted)
+
+
+def slow_script(c: str) -> str | None:
+    for name, ranges in RANGES.items():
+        for part in ranges.split():
+            low, _, high = part.partition("-")
+            if int(low, 16) <= ord(c) <= int(high or low, 16):
+                return "han" if name in ("hiragana", "katakana", "bopomofo") else name
+    return None
+
+
+def slow_parts(window: str) -> list[str]:
+    """The definition, read aloud: a part ends before a letter of another script, after a line break, after a mark that
+    ends a sentence if white space follows or it is not ASCII, and after 100 characters at white space, or 150."""
+    parts, part = [], ""
+    for i, c in enumerate(window):
+        scripts = {slow_script(x) for x in part} - {None}
+        if slow_script(c) and scripts and slow_script(c) not in scripts:
+            parts.append(part)
+            part = ""
+        part += c
+        following = window[i + 1 : i + 2]
+        if (
+            (c + ".").splitlines()[0] == ""
+            or (c in terminal() and (c > "\x7f" or not following or following.isspace()))
+            or (len(part) >= 100 and c.isspace())
+            or len(part) >= 150
+        ):
+            parts.append(part)
+            part = ""
+    return [part for part in [*parts, part] if any(map(slow_script, part))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                ["a", "é. ", " ", "1", ".", "? ", "。", "日本", "アx", "ж", "\n", "\u2028", "b" * 60, "к " * 40]
+            ),
+            max_size=12,
+        ).map("".join),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_parts_are_where_the_definition_says(windows):
+    windows = windows[: len(windows) // 2 * 2]
+    data, offsets = packed([window.encode() for window in windows])
+    parts = cut_parts(data, offsets[:-1], offsets[1:], 2)
+    actual = [data[a:b].tobytes().decode() for a, b in zip(parts.first, parts.last, strict=True)]
+    wanted = [slow_parts(window) for window in windows]
+    assert actual == [part for of_window in wanted for part in of_window]
+    assert parts.letters.tolist() == [sum(slow_script(c) is not None for c in part) for part in actual]
+    assert np.diff(parts.bounds).tolist() == [len(wanted[i]) + len(wanted[i + 1]) for i in range(0, len(wanted), 2)]
 
 
 def test_a_file_that_is_no_model_is_reported(tmp_path):

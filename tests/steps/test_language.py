@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.models.language import Identifier, average, cut_windows
+from corpusmill.models.language import Identifier, average, cut_windows, spread_windows
 from corpusmill.models.language_groups import GROUPS
 from corpusmill.models.wide import LID_176, LID_WIDE, WideModel
 from corpusmill.steps import Annotate, Filter
@@ -136,6 +136,28 @@ def test_windows_are_where_the_definition_says(texts, windows, window_chars, off
     assert actual == [window for text in texts for window in slow_windows(text, windows, window_chars, offset)]
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(st.text(alphabet="a é水🌊", max_size=400), min_size=1, max_size=3),
+    windows=st.integers(1, 4),
+    window_chars=st.integers(1, 150),
+    offset=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+)
+def test_windows_of_a_second_look_are_at_equal_distances_in_characters(texts, windows, window_chars, offset):
+    text = view(pa.array(["x", *texts], pa.large_string()))
+    rows = np.arange(len(texts), 0, -1)
+    first, last = np.empty((2, len(texts) * windows), np.int64)
+    spread_windows(text.data, text.offsets, rows, windows, window_chars, offset, first, last)
+    wanted = []
+    for one in reversed(texts):
+        final = len(one) - window_chars
+        start = min(int(offset * len(one)), final)
+        begins = [start + (final - start) * w // max(windows - 1, 1) for w in range(windows)]
+        whole = len(one) <= windows * window_chars
+        wanted += [one] + [""] * (windows - 1) if whole else [one[at : at + window_chars] for at in begins]
+    assert [text.data[a:b].tobytes().decode() for a, b in zip(first, last, strict=True)] == wanted
+
+
 def test_a_window_ends_where_64_bytes_hold_its_last_character_exactly():
     text = "水" * 10 + "a" * 200
     one = view(pa.array([text], pa.large_string()))
@@ -253,6 +275,74 @@ def test_a_text_in_none_of_the_languages_is_unknown():
     assert signals["score"][0] == 0 and signals["runner_up"][0] in Identifier().labels()
     assert reasons(Language(), INVENTED) == ["language"]
     assert reasons(Language(languages=("en", "unknown")), INVENTED, ENGLISH * 5, "") == [None, None, "language"]
+
+
+# Of our own, so that no two sentences are alike.
+HARBOUR = (
+    "The ferry leaves the harbour at seven and comes back before noon. Nobody on the island keeps a clock, so people "
+    "count by the tides and by the bells of the small church on the hill. In winter the boat stays away for days, and "
+    "the shop sells what was put by in autumn: dried fish, flour, and the honey of three families. A teacher comes "
+    "twice a week and stays with the baker, whose bread is known along the whole coast. When the wind turns north the "
+    "children carry wood from the beach, and the old men sit behind the boathouse and mend their nets. "
+)
+PUERTO = (
+    "El barco sale del puerto a las siete y vuelve antes del mediodía. Nadie en la isla tiene reloj, así que la gente "
+    "cuenta por las mareas y por las campanas de la pequeña iglesia del cerro. En invierno no hay barco durante días, y "
+    "la tienda vende lo que se guardó en otoño: pescado seco, harina y la miel de tres familias. Una maestra viene dos "
+    "veces por semana y se queda en casa del panadero, cuyo pan se conoce en toda la costa. Cuando el viento cambia, "
+    "los niños traen leña de la playa y los viejos remiendan sus redes detrás del cobertizo. "
+)
+FOREIGN = {
+    "ru": "Паром уходит из гавани в семь утра и возвращается до полудня, если не дует северный ветер. ",
+    "ar": "تغادر العبارة الميناء في الساعة السابعة وتعود قبل الظهر إذا لم تهب الرياح من الشمال. ",
+    "el": "Το πλοίο φεύγει από το λιμάνι στις επτά και γυρίζει πριν από το μεσημέρι, αν δεν φυσάει. ",
+    "he": "המעבורת יוצאת מהנמל בשבע בבוקר וחוזרת לפני הצהריים, אם הרוח אינה נושבת מצפון. ",
+    "hi": "नाव सुबह सात बजे बंदरगाह से निकलती है और दोपहर से पहले लौट आती है, अगर हवा तेज़ न हो। ",
+    "th": "เรือข้ามฟากออกจากท่าเวลาเจ็ดโมงเช้าและกลับมาก่อนเที่ยงถ้าลมไม่พัดมาจากทางเหนือ ",
+    "zh": "渡船早上七点离开港口，中午以前回来，如果没有北风的话。岛上没有人戴手表，大家看潮水和教堂的钟声来计算时间。",
+    "ja": "渡し船は朝七時に港を出て、北風が吹かなければ昼前に戻ってきます。島では誰も時計を持っていません。",
+    "ko": "나룻배는 아침 일곱 시에 항구를 떠나 북풍이 불지 않으면 정오 전에 돌아온다. 섬에는 시계가 없다. ",
+    "de": "Die Fähre verlässt den Hafen um sieben und kommt vor dem Mittag zurück, wenn der Wind nicht dreht. ",
+    "vi": "Chuyến phà rời bến lúc bảy giờ sáng và trở về trước buổi trưa nếu gió bắc không thổi mạnh. ",
+}
+
+
+def beside(main: str, other: str, share: float, place: float) -> str:
+    """`main`, with so large a share of `other` after this share of it."""
+    size = max(round(len(main) * share / (1 - share)), len(other))
+    cut = main.rfind(" ", 0, max(round(place * len(main)), 1)) + 1
+    return main[:cut] + (other * (size // len(other) + 1))[:size] + " " + main[cut:]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.25])
+@pytest.mark.parametrize("other", FOREIGN)
+def test_a_document_keeps_its_language_beside_some_of_another(other, share):
+    texts = [beside(HARBOUR * times, FOREIGN[other], share, at) for times in (2, 6, 20) for at in (0, 0.5, 1)]
+    assert reasons(Language(), *texts) == [None] * 9
+
+
+@pytest.mark.parametrize("place", [0, 0.5, 1])
+def test_spanish_keeps_its_language_beside_some_english(place):
+    texts = [beside(PUERTO * times, HARBOUR, share, place) for times in (5, 20) for share in (0.1, 0.15, 0.25)]
+    assert columns(AnnotateLanguage(), *texts)["label"] == ["es"] * 6
+
+
+def test_a_quarter_that_takes_half_of_the_bytes_is_still_a_quarter():
+    text = beside(HARBOUR * 20, FOREIGN["th"], 0.25, 0.3)
+    assert len(text.encode()) > 1.4 * len(text)
+    assert columns(AnnotateLanguage(), text)["label"] == ["en"]
+
+
+def test_what_is_left_without_a_main_language_is_unknown():
+    mixed = "".join(FOREIGN.values())
+    assert columns(AnnotateLanguage(), mixed, INVENTED * 4)["label"] == ["unknown", "unknown"]
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u2009", "\u200b", "\u2028", "\t", "\n", "\r\n"], ids=ascii)
+def test_any_white_space_between_words_will_do(space):
+    texts = [HARBOUR, GERMAN * 4, HARBOUR.replace(" ", space), (GERMAN * 4).replace(" ", space)]
+    signals = columns(AnnotateLanguage(), *texts)
+    assert signals["label"] == ["en", "de", "en", "de"] and min(signals["score"]) > 0.9
 
 
 def test_a_group_keeps_all_its_languages_by_the_sum_of_their_scores():

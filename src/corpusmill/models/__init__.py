@@ -17,7 +17,8 @@ Classifiers:
 
     language             the language of a document, by one of the models that follow
     wide                 our own, of 227 languages; `wide_score` has its kernels, `wide_file` its tables,
-                         `close_pairs` tells neighbours apart, `common_words` knows words of languages it lacks
+                         `wide_parts` the parts of a text, `close_pairs` tells neighbours apart, `common_words`
+                         knows words of languages it lacks
     fineweb2             FineWeb2's bounds and stop words by language and script
     language_groups      languages that are mistaken for each other, as groups
     quality              how good a document is; `quality_score` has the kernels, `quality_shape` how a text looks

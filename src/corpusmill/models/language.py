@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +21,14 @@ from corpusmill.text.simd import between, masks
 
 WINDOW_CHARS = {True: 200, False: 1000}  # of lid.wide, which gains .002 at most by more; of fastText models
 NAMED = 4  # labels per window: all further ones share less than a fifth, and mostly less than .01
+MORE = 4  # times as many windows are read of a text that may be in several languages
+AGAIN = 256  # such texts looked at in one go, which take some 30 MB
 COLUMNS = {"label": pa.string(), "score": pa.float32(), "runner_up": pa.string(), "runner_up_score": pa.float32()}
 
 continuations = masks(between(0x80, 0xBF))
+
+
+Named = tuple[pa.StringArray, NDArray[np.int32], NDArray[np.float32]]  # names; (texts, 2) of them, -1 none; scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +74,7 @@ class Identifier:
         if not len(texts) and self._wide:
             return {name: pa.array([], type) for name, type in COLUMNS.items()}  # without unpacking 200 MB
         text = view(texts)
-        first = np.empty(len(texts) * self.windows, np.int64)
-        last = np.empty(len(texts) * self.windows, np.int64)
-        window_chars = self.window_chars or WINDOW_CHARS[self._wide]
-        cut_windows(text.data, text.offsets, self.windows, window_chars, self.offset, first, last)
-        named = _by_wide if self._wide else _by_fasttext
-        names, best, mean = named(self.model, text, self.windows, first, last)
+        names, best, mean = self._by_wide(text) if self._wide else self._by_fasttext(text)
         label, runner_up = (names.take(pa.array(column, mask=column < 0)) for column in (best[:, 0], best[:, 1]))
         return {
             "label": label,
@@ -86,38 +87,58 @@ class Identifier:
     def _wide(self) -> bool:
         return assets.load(self.model, is_wide)
 
+    def _by_fasttext(self, text: Text) -> Named:
+        model = assets.load(self.model, FastText.load)
+        labels, scores = model.predict_spans(text.data, *self._cut(text), NAMED)
+        best = np.empty((len(text.offsets) - 1, 2), np.int32)
+        mean = np.empty(best.shape, np.float32)
+        average(labels, scores, self.windows, best, mean)
+        return pa.array(model.labels, pa.string()), best, mean
+
+    def _by_wide(self, text: Text) -> Named:
+        model = assets.load(self.model, WideModel.load)
+        first, last = self._cut(text)
+        shares, unknown, doubtful = model.share(
+            *prepare(text.data, first, last, np.arange(0, len(first) + 1, self.windows))
+        )
+        again = np.flatnonzero(doubtful)
+        for at in range(0, len(again), AGAIN):
+            rows = again[at : at + AGAIN]
+            found, judged = model.main_language(text.data, *self._cut_more(text, rows), MORE * self.windows)
+            shares[rows[found]], unknown[rows[found]] = judged.shares, judged.unknown
+        rows = np.arange(len(shares))
+        best = np.empty((len(shares), 2), np.int32)
+        mean = np.empty(best.shape, np.float32)
+        for rank in range(2):
+            best[:, rank] = shares.argmax(axis=1) if len(rows) else 0
+            mean[:, rank] = shares[rows, best[:, rank]]
+            shares[rows, best[:, rank]] = 0
+        best[mean == 0] = -1
+        best[unknown], mean[unknown] = best[unknown][:, ::-1], mean[unknown][:, ::-1]
+        best[unknown, 0], mean[unknown, 0] = len(model.names), 0
+        return pa.array([*model.names, UNKNOWN], pa.string()), best, mean
+
+    def _cut(self, text: Text) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First and last byte of the windows of each text."""
+        first, last = np.empty((2, (len(text.offsets) - 1) * self.windows), np.int64)
+        cut_windows(text.data, text.offsets, self.windows, self._window_chars, self.offset, first, last)
+        return first, last
+
+    def _cut_more(self, text: Text, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same of MORE windows of some texts, at equal distances in characters."""
+        windows = MORE * self.windows
+        first, last = np.empty((2, len(rows) * windows), np.int64)
+        spread_windows(text.data, text.offsets, rows, windows, self._window_chars, self.offset, first, last)
+        return first, last
+
+    @property
+    def _window_chars(self) -> int:
+        return self.window_chars or WINDOW_CHARS[self._wide]
+
 
 def is_wide(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
-
-
-Named = tuple[pa.StringArray, NDArray[np.int32], NDArray[np.float32]]  # names; (texts, 2) of them, -1 none; scores
-
-
-def _by_fasttext(name: str, text: Text, windows: int, first: NDArray[np.int64], last: NDArray[np.int64]) -> Named:
-    model = assets.load(name, FastText.load)
-    labels, scores = model.predict_spans(text.data, first, last, NAMED)
-    best = np.empty((len(text.offsets) - 1, 2), np.int32)
-    mean = np.empty(best.shape, np.float32)
-    average(labels, scores, windows, best, mean)
-    return pa.array(model.labels, pa.string()), best, mean
-
-
-def _by_wide(name: str, text: Text, windows: int, first: NDArray[np.int64], last: NDArray[np.int64]) -> Named:
-    model = assets.load(name, WideModel.load)
-    shares, unknown = model.share(*prepare(text.data, first, last, windows))
-    rows = np.arange(len(shares))
-    best = np.empty((len(shares), 2), np.int32)
-    mean = np.empty(best.shape, np.float32)
-    for rank in range(2):
-        best[:, rank] = shares.argmax(axis=1) if len(rows) else 0
-        mean[:, rank] = shares[rows, best[:, rank]]
-        shares[rows, best[:, rank]] = 0
-    best[mean == 0] = -1
-    best[unknown], mean[unknown] = best[unknown][:, ::-1], mean[unknown][:, ::-1]
-    best[unknown, 0], mean[unknown, 0] = len(model.names), 0
-    return pa.array([*model.names, UNKNOWN], pa.string()), best, mean
 
 
 @kernel
@@ -149,6 +170,51 @@ def cut_windows(
             while load8(data, at) & 0xC0 == 0x80:
                 at -= 1
             first[spans + w], last[spans + w] = at, characters_on(data, at, end, window_chars)
+
+
+@kernel
+def spread_windows(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    windows: int,
+    window_chars: int,
+    offset: float,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+) -> None:
+    """What `cut_windows` writes, for the documents `rows` alone and with positions counted in characters: a part in
+    letters of three bytes is not read more often than one of as many characters in ASCII."""
+    for i in range(len(rows)):
+        begin, end = offsets[rows[i]], offsets[rows[i] + 1]
+        spans = i * windows
+        total: Any = count_characters(data, begin, end)
+        if total <= windows * window_chars:
+            first[spans], last[spans] = begin, end
+            first[spans + 1 : spans + windows] = begin
+            last[spans + 1 : spans + windows] = begin
+            continue
+        final = total - window_chars
+        start: Any = min(np.int64(offset * total), final)
+        at: Any = begin
+        before: Any = np.int64(0)
+        for w in range(windows):
+            position: Any = start + (final - start) * w // max(windows - 1, 1)
+            at = characters_on(data, at, end, position - before)
+            before = position
+            first[spans + w], last[spans + w] = at, characters_on(data, at, end, window_chars)
+
+
+@kernel
+def count_characters(data: NDArray[np.uint8], at: int, end: int) -> int:
+    found = 0
+    while at + 64 <= end:
+        found += 64 - count_bits(continuations(data, at)[0])
+        at += 64
+    while at < end:
+        found += load8(data, at) & 0xC0 != 0x80
+        at += 1
+    return found
 
 
 @kernel

@@ -18,6 +18,7 @@ from corpusmill.models.common_words import MOST, NO_GROUP, CommonWords, count_wo
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.wide_file import COMMON, NOTHING, Tables, read_card, read_tables
+from corpusmill.models.wide_parts import cut_parts
 from corpusmill.models.wide_score import COUNTS, NO_NAME, UNIT, Wide, gather, name_texts, score
 from corpusmill.text.buffers import PAD
 
@@ -44,6 +45,12 @@ MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
 MISFIT_COMMON = 1.0
 LEAD, LEAD_SHARE, OWN = 2 * MOST + 1, 0.1, 3  # by three different words or more
 
+# Text that fits its class so many times worse than expected may be in more than one language; so may text that is in
+# none, or that lid.176 calls something else. The main one has MAIN of the letters, in the parts of which it has a share
+# of OF_MAIN: a sentence of English may well be nearer to Scots.
+TIMES_DOUBTFUL = 1.5
+MAIN, OF_MAIN = 0.6, 0.01
+
 
 class Scored(NamedTuple):
     """What `score` says of texts; see there."""
@@ -52,6 +59,17 @@ class Scored(NamedTuple):
     scores: NDArray[np.float32]
     weights: NDArray[np.int64]
     best: NDArray[np.float32]
+
+
+class Judged(NamedTuple):
+    """shares     (texts, names) of each language, all 0 for a text without words
+    unknown    (texts,) whether the text is in none
+    doubtful   (texts,) whether part of it may be in another language than the rest
+    """
+
+    shares: NDArray[np.float32]
+    unknown: NDArray[np.bool_]
+    doubtful: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -98,13 +116,55 @@ class WideModel:
         common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
         return cls(names, pairs, np.array([place[label] for label in also]), model, common, group)
 
-    def share(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """(texts, names) the share of each language, all 0 for a text without words; and whether the text is in none.
+    def share(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Judged:
+        """What each text is in.
 
         data   readable for PAD bytes after the last text
         """
+        texts = len(offsets) - 1
+        scored, shares, misfit, expected = self._scored(data, offsets)
+        short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
+        self._look_twice(data, offsets, short, shares)
+        asked = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
+        theirs = self._by_lid_176(data, offsets[:-1][asked], offsets[1:][asked])
+        self._blend(asked[short[asked]], theirs[short[asked]], scored, shares)
+        agreed = theirs[np.arange(len(asked)), best_of(shares[asked])] >= AGREED
+        against = ~agreed & np.isin(best_of(shares[asked]), self._known_to_lid_176)
+        unknown = np.zeros(texts, np.bool_)
+        limit = self._limit(expected[asked], shares[asked], agreed)
+        unknown[asked] = misfit[asked] > limit + np.where(short[asked], MISFIT_SHORT, 0)
+        doubtful = ~short & (misfit > np.maximum(MISFIT_COMMON, TIMES_DOUBTFUL * expected))
+        doubtful[asked] |= ~short[asked] & (against | unknown[asked])
+        looked_at = shares.any(axis=1) & ~short & (unknown | (misfit > MISFIT_COMMON))
+        self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
+        return Judged(shares, unknown, doubtful)
+
+    def main_language(
+        self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int
+    ) -> tuple[NDArray[np.int64], Judged]:
+        """Which texts have a main language, and what their parts in it are in, all others left out: where these are
+        doubtful, too, the text has none.
+
+        first, last   (texts * windows,) spans of `data`, which is readable for PAD bytes after the last one
+        """
+        parts = cut_parts(data, first, last, windows)
+        texts = np.flatnonzero(np.diff(parts.bounds))
+        begin = parts.bounds[:-1][texts]
+        of_text = np.repeat(np.arange(len(texts)), np.diff(parts.bounds)[texts])
+        _, shares, _, _ = self._scored(*prepare(data, parts.first, parts.last, np.arange(len(parts.first) + 1)))
+        main = best_of(sums(shares * parts.letters[:, None], begin))
+        in_main = shares[np.arange(len(of_text)), main[of_text]] >= OF_MAIN
+        enough = sums(parts.letters * in_main, begin) >= MAIN * sums(parts.letters, begin)
+        kept = np.flatnonzero(in_main & enough[of_text])
+        bounds = np.searchsorted(of_text[kept], np.append(np.flatnonzero(enough), len(texts)))
+        judged = self.share(*prepare(data, parts.first[kept], parts.last[kept], bounds))
+        sound = ~judged.doubtful
+        return texts[enough][sound], Judged(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
+
+    def _scored(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
+    ) -> tuple[Scored, NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """And shares, misfit and expected misfit by naive Bayes alone."""
         texts = len(offsets) - 1
         shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
         scored = Scored(
@@ -115,18 +175,7 @@ class WideModel:
         )
         score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
         name_texts(*scored, self._model, HEAT, shares, misfit, expected)
-        short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
-        self._look_twice(data, offsets, short, shares)
-        asked = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
-        theirs = self._by_lid_176(data, offsets[:-1][asked], offsets[1:][asked])
-        self._blend(asked[short[asked]], theirs[short[asked]], scored, shares)
-        agreed = theirs[np.arange(len(asked)), best_of(shares[asked])] >= AGREED
-        unknown = np.zeros(texts, np.bool_)
-        limit = self._limit(expected[asked], shares[asked], agreed)
-        unknown[asked] = misfit[asked] > limit + np.where(short[asked], MISFIT_SHORT, 0)
-        looked_at = shares.any(axis=1) & ~short & (unknown | (misfit > MISFIT_COMMON))
-        self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
-        return shares, unknown
+        return scored, shares, misfit, expected
 
     def _look_at_common_words(
         self,
@@ -213,18 +262,26 @@ def best_of(shares: NDArray[np.float32]) -> NDArray[np.int64]:
     return shares.argmax(axis=1) if len(shares) else np.empty(0, np.int64)
 
 
+def sums(values: NDArray[Any], begin: NDArray[np.int64]) -> NDArray[Any]:
+    """Of the rows from each of `begin` to the next; none is empty."""
+    return np.add.reduceat(values, begin, axis=0) if len(begin) else values[:0]
+
+
 def lid_176() -> FastText:
     return assets.load(LID_176, FastText.load)
 
 
 def prepare(
-    data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int
+    data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], bounds: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The windows of each text, joined by spaces: in NFC, and in lower case if all letters are capitals."""
-    texts = len(first) // windows
+    """The spans of each text, joined by spaces: in NFC, and in lower case if all letters are capitals.
+
+    bounds   (texts + 1,) the spans of text i are bounds[i] to bounds[i + 1]
+    """
+    texts = len(bounds) - 1
     room = int((last - first).sum()) + len(first)
     out, offsets, odd = np.zeros(room + PAD, np.uint8), np.empty(texts + 1, np.int64), np.empty(texts, np.bool_)
-    gather(data, first, last, windows, out, offsets, odd)
+    gather(data, first, last, bounds, out, offsets, odd)
     changed = {int(i): plain(out[offsets[i] : offsets[i + 1]].tobytes()) for i in np.flatnonzero(odd)}
     changed = {i: new for i, new in changed.items() if new != out[offsets[i] : offsets[i + 1]].tobytes()}
     if not changed:

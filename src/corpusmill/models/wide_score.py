@@ -6,7 +6,7 @@ An automaton reads one byte at a time and names at most one n-gram per position:
 there. Source: Lui and Baldwin 2011 (langid.py), ACL I11-1062, whose model py3langid 0.4 trains with these counts.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ BLOCK = 256  # n-grams summed in 32 bits: 256 * 7098 * 127 < 2**31
 NO_NAME = -1
 LEAST = -20  # log of the smallest share that is counted
 FIRST_CAPITALS, LAST_CAPITALS = 0xC3, 0xD6  # lead bytes of Latin, Greek, Cyrillic and Armenian letters
+BLANK = np.uint8(0x20)
 STARTS = 4  # places of a text that are read at once: one byte waits for the one before, and the memory is slow
 
 
@@ -55,14 +56,15 @@ def gather(
     data: NDArray[np.uint8],
     first: NDArray[np.int64],
     last: NDArray[np.int64],
-    windows: int,
+    bounds: NDArray[np.int64],
     out: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     odd: NDArray[np.bool_],
 ) -> None:
-    """Write the windows of each text after each other, a space between them.
+    """Write the spans of each text after each other, a space between them, and all white space as spaces.
 
-    first, last   (texts * windows,) spans of `data`; empty ones are left out
+    first, last   (spans,) of `data`; empty ones are left out
+    bounds        (texts + 1,) the spans of text i are bounds[i] to bounds[i + 1]
     out           written; has room for all spans and a byte for each
     offsets       (texts + 1,) written: text i is out[offsets[i]:offsets[i + 1]]
     odd           (texts,) written: may have decomposed letters, or be in capitals
@@ -71,17 +73,55 @@ def gather(
     offsets[0] = 0
     for i in range(len(odd)):
         begin = at
-        for w in range(i * windows, (i + 1) * windows):
+        for w in range(bounds[i], bounds[i + 1]):
             if last[w] == first[w]:
                 continue
             if at > begin:
-                out[at] = 32
+                out[at] = BLANK
                 at += 1
-            size = last[w] - first[w]
-            out[at : at + size] = data[first[w] : last[w]]
-            at += size
+            at = put_spaced(data, first[w], last[w], out, at)
         offsets[i + 1] = at
         odd[i] = has_marks(out[begin:at]) or may_be_capitals(out[begin:at])
+
+
+@inlined
+def put_spaced(data: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.uint8], p: int) -> Any:
+    """Write data[begin:end] at out[p:], each white space of Unicode and U+200B, the zero-width space, as a space, and
+    without U+00AD, U+2060 and U+FEFF, which are not seen; returns its end."""
+    at = begin
+    while at < end:
+        lead = load8(data, at)
+        size, blank, unseen = 1, False, False
+        if lead <= 0x20:
+            blank = lead == 0x20 or 0x09 <= lead <= 0x0D or lead >= 0x1C
+        elif lead >= 0xC2:
+            second, third = load8(data, at + 1), load8(data, at + 2)
+            if lead == 0xC2:
+                size = 2
+                blank = second in (0x85, 0xA0)
+                unseen = second == 0xAD
+            elif lead == 0xE2 and second == 0x80:
+                size = 3
+                blank = third <= 0x8B or third in (0xA8, 0xA9, 0xAF)
+            elif lead == 0xE2 and second == 0x81:
+                size = 3
+                blank = third == 0x9F
+                unseen = third == 0xA0
+            elif (lead == 0xE3 and second == 0x80) or (lead == 0xE1 and second == 0x9A):
+                size = 3
+                blank = third == 0x80
+            elif lead == 0xEF and second == 0xBB:
+                size = 3
+                unseen = third == 0xBF
+        if blank:
+            out[p] = BLANK
+            p += 1
+        elif not unseen:
+            for k in range(size):
+                out[p + k] = load8(data, at + k)
+            p += size
+        at += size
+    return p
 
 
 @inlined

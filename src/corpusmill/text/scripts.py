@@ -5,12 +5,14 @@ but single letters of ASCII and Latin-1. Everything else (digits, punctuation, s
 Blocks: Unicode 15, Blocks.txt.
 """
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text.buffers import Text, view
-from corpusmill.text.compile import kernel
+from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
 
 RANGES: dict[str, str] = {
@@ -113,18 +115,24 @@ def _count(
                     | (load8(text.data, at + 3) & 0x3F)
                 )
                 at += 4
-            if not first[at_range] <= point < stop[at_range]:
-                low, high = 0, len(first)
-                while low < high:
-                    middle = (low + high) // 2
-                    if first[middle] <= point:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == 0 or point >= stop[low - 1]:
-                    continue
-                at_range = low - 1
-            counts[d, script[at_range]] += 1
+            at_range = range_of(point, at_range, first, stop)
+            if first[at_range] <= point < stop[at_range]:
+                counts[d, script[at_range]] += 1
+
+
+@inlined
+def range_of(point: Any, at_range: Any, first: NDArray[np.int32], stop: NDArray[np.int32]) -> Any:
+    """The range that has this code point, or `at_range` if none has: that of the last letter, which is tried first."""
+    if first[at_range] <= point < stop[at_range]:
+        return at_range
+    low, high = 0, len(first)
+    while low < high:
+        middle = (low + high) // 2
+        if first[middle] <= point:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1 if low > 0 and point < stop[low - 1] else at_range
 
 
 def warm_up() -> None:

@@ -1,0 +1,91 @@
+"""The parts of a text that are in one language each, as far as sentences, line breaks and scripts tell.
+
+A page quotes, cites, and greets in two languages. Naive Bayes over all of it finds neither language: the n-grams of the
+quotation speak against the main language in full, and for whichever class is mildest about n-grams that it never saw.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpusmill.text.compile import kernel
+from corpusmill.text.scripts import FIRST, SCRIPT, SCRIPTS, STOP, range_of
+from corpusmill.text.unicode import BREAK, SPACE, TERMINAL, Classes, class_of, classes, decode
+
+LONG = 100  # characters after which a part ends at the next white space, and half as many more without one
+NO_SCRIPT = -1
+# Japanese is written in several.
+ONE_SCRIPT = dict.fromkeys(("hiragana", "katakana", "bopomofo"), "han")
+_script = np.array([SCRIPTS.index(ONE_SCRIPT.get(SCRIPTS[number], SCRIPTS[number])) for number in SCRIPT], np.int32)
+
+
+class Parts(NamedTuple):
+    """first, last   (parts,) span of each, in the order of the text; each has a letter
+    letters       (parts,) how many it has
+    bounds        (texts + 1,) the parts of text i are bounds[i] to bounds[i + 1]
+    """
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    letters: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+
+
+def cut_parts(data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int) -> Parts:
+    """The parts of data[first:last]; a text is `windows` spans one after the other, and a part is in one of them."""
+    room = int((last - first).sum())
+    begin, end, letters = np.empty((3, room), np.int64)
+    parts = Parts(begin, end, letters, np.zeros(len(first) // windows + 1, np.int64))
+    _cut(data, first, last, windows, classes(), FIRST, STOP, _script, parts)
+    found = parts.bounds[-1]
+    return Parts(begin[:found], end[:found], letters[:found], parts.bounds)
+
+
+@kernel
+def _cut(
+    data: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    windows: int,
+    classes: Classes,
+    range_first: NDArray[np.int32],
+    range_stop: NDArray[np.int32],
+    range_script: NDArray[np.int32],
+    parts: Parts,
+) -> None:
+    found = 0
+    near = 0
+    for w in range(len(first)):
+        at, end = first[w], last[w]
+        begin, characters, letters, script = at, 0, 0, NO_SCRIPT
+        while at < end:
+            point, size = decode(data, at)
+            near = range_of(point, near, range_first, range_stop)
+            its_script = range_script[near] if range_first[near] <= point < range_stop[near] else NO_SCRIPT
+            if its_script != NO_SCRIPT and script not in (NO_SCRIPT, its_script):
+                parts.first[found], parts.last[found], parts.letters[found] = begin, at, letters
+                found += 1
+                begin, characters, letters = at, 0, 0
+            if its_script != NO_SCRIPT:
+                letters += 1
+                script = its_script
+            characters += 1
+            at += size
+            kind = class_of(classes, point)
+            ends = at >= end or kind & BREAK != 0 or characters >= LONG + LONG // 2
+            ends |= characters >= LONG and kind & SPACE != 0
+            if kind & TERMINAL != 0 and not ends:
+                ends = point >= 0x80 or class_of(classes, decode(data, at)[0]) & SPACE != 0
+            if ends:
+                if letters > 0:
+                    parts.first[found], parts.last[found], parts.letters[found] = begin, at, letters
+                    found += 1
+                begin, characters, letters, script = at, 0, 0, NO_SCRIPT
+        if (w + 1) % windows == 0:
+            parts.bounds[(w + 1) // windows] = found
+
+
+def warm_up() -> None:
+    """Compile all of this file."""
+    cut_parts(np.zeros(64, np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64), 1)
