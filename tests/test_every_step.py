@@ -24,6 +24,8 @@ from corpusmill import steps
 from corpusmill.engine.batch import Batch
 from corpusmill.errors import MissingExtraError
 from corpusmill.keys import Keys
+from corpusmill.recipe.names import name_of
+from corpusmill.recipe.order import BEFORE_TEXT, Part, misplaced
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform, UsesCode, needs_of
 from corpusmill.steps.describe import describe, kinds
@@ -357,3 +359,43 @@ def test_another_process_with_another_hash_seed_and_locale_answers_the_same(pyte
     one = printed("1", "C")
     assert one.count(b"\n") == 2 * len(of_kind(*SEE_A_BATCH))
     assert one == printed("2", "C.UTF-8")
+
+
+BODIES = [f"A page of {number}, and of its own words. " * 9 for number in ("one", "two", "three", "four")]
+OTHERS = ["def f(x):\n    return {x: [x + 1]}\n" * 9, LINES[7] * 3, LINES[8] * 3, LINES[0] + " CC BY-SA 4.0 "]
+OTHERS[3] += "This work is licensed under the Creative Commons Attribution-ShareAlike 4.0 International License."
+
+
+def of_pages(step: Any, *texts: str | None) -> str:
+    """What a step says of pages that are the same, but for the text that was extracted."""
+    pages = [f"<p>This is page number {number}.</p>".encode() for number in range(len(texts))]
+    urls = [f"http://example.org/{number}" for number in range(len(texts))]
+    documents = docs(*texts, url=urls, raw=pages, charset=["utf-8"] * len(texts))
+    if isinstance(step, CorpusStep):
+        ready = measured(documents, step)
+        made = step.keys(documents, ready.needed("step", step.needs))
+        arrays = {"bands": made.bands, "documents": made.documents, **made.arrays, **made.payload}
+        return repr([(name, np.asarray(array).tolist()) for name, array in arrays.items()])
+    return comparable({name: value for name, value in judged(step, documents).items() if name != "text"})
+
+
+@pytest.mark.parametrize("step", of_kind("Transform", "Annotate", "Filter", "CorpusStep"))
+def test_what_reads_text_cannot_come_before_text_is_extracted(step):
+    """A recipe with a step that would make nothing of a page, or drop it, above the extraction is refused."""
+    name = name_of(step)
+    if name.partition("/")[0] in ("extract", "mix"):
+        return
+    parts = [
+        Part("read", 0, "warc", None),
+        Part("steps", 0, name, type(step)),
+        Part("steps", 1, "extract/blocks", None),
+    ]
+    if name in BEFORE_TEXT:
+        assert not misplaced(parts)
+    else:
+        ((part, message),) = misplaced(parts)
+        assert part.name == name and message.startswith("reads text, and read/warc gives HTML pages")
+    of_signals = any("." in need for need in getattr(step, "needs", ()))
+    if not of_signals and name not in ("filter/function", "map/function"):  # what these look at is others' affair
+        said = {of_pages(step, *texts) for texts in (BODIES, OTHERS, [None] * 4)}
+        assert (len(said) == 1) == (name in BEFORE_TEXT)

@@ -1,6 +1,5 @@
 """The inspector: every address, without a browser. What a browser shows is in test_inspect_page.py."""
 
-import asyncio
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import urllib.request
 from importlib.resources import files
 from pathlib import Path
 from random import Random
-from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow as pa
@@ -41,11 +39,10 @@ from corpusmill.shards import open_shards
 from corpusmill.steps import C4
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.steps.verdict import COMPARE
+from inspected import TOKEN, asking
 from made_run import HOSTILE, HOSTILE_URL, SHORT, made_corpus, made_run, records
 
 pytest.importorskip("starlette", reason="the extra inspect is not installed")
-TOKEN = "t0ken"
-HERE = b"127.0.0.1:8000"
 
 
 @pytest.fixture(scope="module")
@@ -66,29 +63,7 @@ def ask(inspector):
     """Ask the application as a browser does: status, headers, content. `asked` is sent as JSON."""
     from corpusmill.inspect.app import app
 
-    application = app(inspector, TOKEN)
-
-    def request(path, asked=None, /, host=HERE, **query):
-        body = b"" if asked is None else asked if isinstance(asked, bytes) else json.dumps(asked).encode()
-        scope = {"type": "http", "http_version": "1.1", "method": "GET" if asked is None else "POST", "path": path}
-        scope |= {"raw_path": path.encode(), "query_string": urlencode(query).encode(), "headers": [(b"host", host)]}
-        scope |= {"scheme": "http", "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), "root_path": ""}
-        sent = []
-        told = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-        async def receive():
-            if message := next(told, None):
-                return message
-            return await asyncio.Event().wait()  # it does not leave
-
-        async def send(message):
-            sent.append(message)
-
-        asyncio.run(application(scope, receive, send))
-        headers = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-        return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
-
-    return request
+    return asking(app(inspector, TOKEN))
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,30 @@ import pyarrow.compute as pc
 from corpusmill.display import table
 from corpusmill.engine import preflight
 from corpusmill.engine.changes import Preview, preview
+from corpusmill.engine.drops_all import DropsAll, drops_all
+from corpusmill.engine.drops_all import in_words as drops_all_in_words
 from corpusmill.engine.forecast import Forecast, forecast
 from corpusmill.engine.inputs import SourceFiles
 from corpusmill.engine.look import MANY, Seen, spread
+from corpusmill.engine.passes import Pass
+from corpusmill.engine.plan import Plan
 from corpusmill.engine.stored_rows import given, stored, with_inputs
 from corpusmill.execute import cpus
+from corpusmill.facts import Facts
 from corpusmill.read import ReadCounts
+from corpusmill.recipe.advice import strip_html
 from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, remarks
-from corpusmill.recipe.order import gives_pages
-from corpusmill.report.figures.markup import STEP, in_words
+from corpusmill.report.figures.markup import in_words
 from corpusmill.report.numbers import size
 from corpusmill.run_folder import RunFolder
 from corpusmill.steps.markup import is_markup
 from corpusmill.storage import FileInfo, is_local
+from corpusmill.text import compile as compiled
 
 LEAST = 1 << 20  # bytes of a piece that a sample begins with
+TRIED = 100  # documents of a source that are put through the first pass
 PIECES = 16  # that a file is cut into at most
 
 
@@ -48,6 +56,8 @@ class Checked:
     ahead     units of a run, and what of it is done already in its folder
     needs     memory and disk that a run will take, roughly
     remarks   (label, what a step says about its parameters); a warning begins with "warning: "
+    tried     documents of the input that were put through the first pass: none where its code is not compiled yet
+    drops_all the steps that dropped all of these that they saw
     warnings  what is probably wrong, judged by a sample of the input where it is local
     """
 
@@ -63,6 +73,8 @@ class Checked:
     read_as: dict[str, str]
     remarks: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    tried: int = 0
+    drops_all: tuple[DropsAll, ...] = ()
 
     def __repr__(self) -> str:
         counted = [*self._counts(), (len(self.stages), "stage"), (len(self.warnings), "warning")]
@@ -104,6 +116,8 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     workers = recipe.run.workers or cpus.usable()
     ahead = preview(folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
+    documents, lost = tried(recipe, plan, ready.seen)
+    said = [drops_all_in_words(one, of=" of a sample of the input") for one in lost]
     return Checked(
         recipe,
         {source.source: (len(found.files), found.size) for source, found in zip(recipe.read, plan.inputs)},
@@ -116,7 +130,9 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
         {source.source: int(found.text_size) for source, found in zip(recipe.read, plan.inputs)},
         dict(ready.read_as),
         tuple(remarks(recipe.steps)),
-        (*ready.warnings, *warnings(recipe, plan.inputs, ready.seen), *_room(folder, needs, ahead)),
+        (*said, *ready.warnings, *warnings(recipe, plan.inputs, ready.seen), *_room(folder, needs, ahead)),
+        documents,
+        tuple(lost),
     )
 
 
@@ -132,27 +148,49 @@ def _room(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:
 
 
 def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[Seen]) -> list[str]:
-    """A sentence for each source whose texts hold HTML that clean/html does not strip, by a sample of its documents.
+    """A sentence for each source whose texts hold HTML that no step strips, by a sample of its documents.
 
     seen   the first documents of each source: all that is looked at where there are many sources
     """
-    if STEP in labels(recipe.steps):
-        return []
     counted = []
     for source, found, first in zip(recipe.read, inputs, seen):
-        if not gives_pages(source.reader):
-            texts = sample(source.reader, source.source, found.files) if len(recipe.read) <= MANY else []
-            texts = texts or [batch["text"] for batch in first.batches]
+        if strip_html(recipe, [source.source]):
+            some = sample(source.reader, source.source, found.files) if len(recipe.read) <= MANY else []
+            texts = [batch["text"] for batch in some or first.batches]
             held = pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
             tagged = held.filter(pc.match_substring(held, "<"))  # or a sample of plain text would load the kernels
             markup = pc.sum(is_markup(tagged)).as_py() or 0 if len(tagged) else 0
             counted.append((source.source, len(held), markup))
-    return in_words(counted, "before the first step, in a sample of the input")
+    return in_words(recipe, counted, "before the first step, in a sample of the input")
 
 
-def sample(reader: Any, source: str, files: Sequence[FileInfo]) -> list[pa.LargeStringArray]:
-    """The texts of the first batch of each of a few pieces: none of remote files."""
+def tried(recipe: Recipe, plan: Plan, seen: Sequence[Seen]) -> tuple[int, list[DropsAll]]:
+    """How many documents of the input were put through the first pass, and the steps of it that drop all they see.
+
+    None are where its kernels are not compiled: `check` does not wait for minutes.
+    """
+    work: Any = plan.stages[0].work
+    if not isinstance(work, Pass) or not work.steps or not compiled.is_warm(compiled.imported_kernels()):
+        return 0, []
+    facts: Facts = {}
+    documents = 0
+    for source, found, first in zip(recipe.read, plan.inputs, seen):
+        some = sample(source.reader, source.source, found.files, TRIED) if len(recipe.read) <= MANY else []
+        batches = some or first.batches
+        each = -(-TRIED // max(len(batches), 1))
+        for batch in batches:
+            documents += min(len(batch), each)
+            work.try_on(batch.slice(0, each), facts)
+    return documents, drops_all(plan.passes[0].labels, facts)
+
+
+def sample(reader: Any, source: str, files: Sequence[FileInfo], rows: int | None = None) -> list[pa.RecordBatch]:
+    """The first batch of each of a few pieces: none of remote files.
+
+    rows   of a batch, about; None: as in a run
+    """
     local = spread([file for file in files if file.size and is_local(file.path)])
     cut = [reader.split([file], max(LEAST, file.size // PIECES)) for file in local]
-    batches = [next(iter(reader.read(piece, source, ReadCounts())), None) for pieces in cut for piece in spread(pieces)]
-    return [batch["text"] for batch in batches if batch is not None]
+    counts = ReadCounts if rows is None else partial(ReadCounts, batch_rows=rows)
+    batches = [next(iter(reader.read(piece, source, counts())), None) for pieces in cut for piece in spread(pieces)]
+    return [batch for batch in batches if batch is not None]

@@ -70,7 +70,18 @@ def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> st
         ),
         (
             recipe(reader="warc", steps="filter/url filter/gopher_quality extract/resiliparse"),
-            "web.yaml:5: filter/gopher_quality measures text, but comes before extract/resiliparse; move it below",
+            "web.yaml:5: filter/gopher_quality reads text, and read/warc gives HTML pages, which have none before "
+            "extract/resiliparse; move it below extract/resiliparse",
+        ),
+        (
+            recipe(reader="warc", steps="clean/html extract/blocks"),
+            "web.yaml:4: clean/html reads text, and read/warc gives HTML pages, which have none before extract/blocks; "
+            "move it below extract/blocks",
+        ),
+        (
+            recipe(reader="mediawiki", steps="dedup/exact extract/wikitext"),
+            "web.yaml:4: dedup/exact reads text, and read/mediawiki gives pages in wikitext, which have none before extract/wikitext; "
+            "move it below extract/wikitext",
         ),
         (
             recipe(steps="recipe_parts:Letters recipe_parts:Everything"),

@@ -92,7 +92,9 @@ def test_pages_must_be_extracted_in_each_source():
     with pytest.raises(RecipeError) as error:
         Recipe.parse(PAGES + "  - extract/resiliparse: {only: web}", "web.yaml")
     assert str(error.value).startswith("web.yaml:3: html gives HTML pages, and no step extracts their text")
-    with pytest.raises(RecipeError, match="measures text, but comes before extract/resiliparse; move it below"):
+    said = "reads text, and read/html gives HTML pages, which have none before extract/resiliparse; "
+    said += 'move it below extract/resiliparse, or name the other sources in "only"'
+    with pytest.raises(RecipeError, match=said):
         Recipe.parse(PAGES + "  - filter/gopher_quality: {only: [jsonl, site]}\n  - extract/resiliparse", "web.yaml")
 
 

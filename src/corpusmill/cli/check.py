@@ -40,6 +40,7 @@ def check(
         training: dict[str, Any] = {"training": [stage._asdict() for stage in outline(checked.recipe)]}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
         said |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
+        said |= {"tried": checked.tried, "drops_all": [asdict(one) for one in checked.drops_all]}
         needs = {name: {"from": low, "to": high} for name, (low, high) in asdict(checked.needs).items()}
         record |= training if checked.recipe.stages else {}
         print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | said)
@@ -65,6 +66,8 @@ def check(
         print(f"  {label}: {remark}")
     for line in _to_do(ahead):
         print(f"  {line}")
+    if not checked.tried and checked.recipe.steps:
+        print("  steps: not tried on documents, as their code is not compiled yet (`corpusmill warm` does that)")
     for warning in checked.warnings:
         print(f"warning: {warning}")
 

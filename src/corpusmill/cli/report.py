@@ -24,6 +24,7 @@ def report(run: Folder, json: Json = False) -> None:
         print_warnings,
         print_waterfall,
     )
+    from corpusmill.report.figures import drops_all
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.clusters import clusters
     from corpusmill.report.figures.domains import domains
@@ -68,6 +69,7 @@ def report(run: Folder, json: Json = False) -> None:
                 "leaks": [asdict(step) for step in contamination],
                 "mix": [asdict(mix) for mix in drawn],
                 "markup": [asdict(source) for source in markup(tables)],
+                "drops_all": [asdict(one) for one in drops_all.drops_all(tables)],
             }
         )
     else:
@@ -76,5 +78,5 @@ def report(run: Folder, json: Json = False) -> None:
         print_leaks(contamination)
         print_mixes(drawn)
         print_resources(stages)
-        print_warnings(warnings(tables))
+        print_warnings([*drops_all.warnings(tables), *warnings(tables)])
         print(f"\nreport: {path}")

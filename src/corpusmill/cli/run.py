@@ -94,7 +94,7 @@ def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None
 
     more   added to the JSON object
     """
-    from corpusmill.report.figures import emptied
+    from corpusmill.report.figures import drops_all, emptied
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
@@ -126,6 +126,7 @@ def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None
             "mix": [asdict(mix) for mix in drawn],
             "markup": [asdict(source) for source in markup(tables)],
             "emptied": [asdict(one) for one in emptied.emptied(tables)],
+            "drops_all": [asdict(one) for one in drops_all.drops_all(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),
             **(more or {}),
         }
@@ -140,7 +141,7 @@ def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None
             print_waterfall(done.waterfall)
             print_mixes(drawn)
             print_packing(done.waterfall, in_words(engine_check(tables)))
-        print_warnings([*warnings(tables), *emptied.warnings(tables), *limited])
+        print_warnings([*drops_all.warnings(tables), *warnings(tables), *emptied.warnings(tables), *limited])
         print(closing(done))
 
 

@@ -4,13 +4,14 @@ import contextlib
 import hashlib
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.engine.clock import Clock
 from corpusmill.engine.damage import Repaired, Repairs, differences, not_the_same
+from corpusmill.engine.drops_all import drops_all, in_words
 from corpusmill.engine.meter import BeatListener, Meter
 from corpusmill.engine.plan import Plan
 from corpusmill.engine.workers import too_few_units
@@ -26,6 +27,7 @@ from corpusmill.unit_io import StageTask, Upstream
 from corpusmill.units import Aside, Commit, Results, Stage, Unit
 
 LATE = 30  # seconds that a listing is waited for that lacks what is there
+FIRST = 16  # units of a pass that are looked at as they are done: those after them cannot be saved
 EARLY = 10_000  # records after which a run that loses too many stops at once, not at the end of the pass
 
 
@@ -232,7 +234,7 @@ def _do(
         meter.stage(number, units, list(missing.values()))
     _describe_plan(stage, units, listener)
     before = _of_passes(plan, progress)
-
+    warn = _warns_of_loss(plan, stage, folder.run, listener)
     other: list[str] = []
 
     def on_commit(commit: Commit) -> None:
@@ -243,6 +245,7 @@ def _do(
         if meter:
             meter.commit(commit)
         other.extend(differences(commit, earlier.get(commit.key)))
+        warn(collected.facts)
         if stage.name in _passes(plan):
             check_budget(plan.recipe, folder.run, total([before, _of_records(collected.facts)]), early=True)
 
@@ -302,6 +305,7 @@ def _do_together(
         meter.stage(number, units, list(missing.values()))
     _describe_plan(stage, units, listener)
     before, own = _of_passes(plan, progress), Collected(folder.name, keys)
+    warn = _warns_of_loss(plan, stage, folder.run, listener)
 
     def on_commit(commit: Commit) -> None:
         own.add(commit)
@@ -309,6 +313,7 @@ def _do_together(
         listener.commit(stage, commit)
         if meter:
             meter.commit(commit)
+        warn(own.facts)
         if stage.name in _passes(plan):
             check_budget(plan.recipe, folder.run, total([before, _of_records(own.facts)]), early=True)
 
@@ -332,6 +337,25 @@ def _do_together(
         return folder.finish(name, collected, keys)
 
     return executor.once(f"{folder.name}/{LEASES}", RESULTS, partial(folder.results, name), put_together)
+
+
+def _warns_of_loss(plan: Plan, stage: Stage, run: RunFolder, listener: ProgressListener) -> Callable[[Facts], None]:
+    """Says, once of each, which steps of a pass have dropped all they have seen, while its first units are done."""
+    labels = next((info.labels for info in plan.passes if info.stage == stage.name), ())
+    draws = [label for label in labels if any(one.name == f"{label}-draw" for one in plan.stages)]
+    said: set[tuple[str, str | None]] = set()
+    left = FIRST if labels else 0
+
+    def warn(facts: Facts) -> None:
+        nonlocal left
+        if left:
+            left -= 1
+            for one in drops_all(labels, facts, draws):
+                if (one.step, one.source) not in said:
+                    said.add((one.step, one.source))
+                    listener.note(f"warning: {in_words(one, str(run.place), ' until now')}")
+
+    return warn
 
 
 def _on_aside(

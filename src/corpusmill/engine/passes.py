@@ -175,6 +175,15 @@ class Pass:
         for request in self.requests:
             self._keys(request, batch, self._stored(batch, self._count(batch)), pa.array([], pa.bool_()))
 
+    def try_on(self, docs: pa.RecordBatch, facts: Facts) -> None:
+        """Put some documents through the steps, and count what becomes of them, without their tokens."""
+        types = {name: column.type for name, column in self._nothing().signals.items()}
+        for same in self._cut(docs):
+            batch = Batch(same)
+            self._put_through(batch, types, Careful(), {})
+            for part in (batch, *batch.left):
+                self._count_flow(part, pa.nulls(len(part.docs), pa.int64()), facts)
+
     def signal_names(self) -> list[str]:
         """What the steps leave beside the documents. Raises RecipeError as `check` does."""
         return list(self._nothing().signals)

@@ -59,11 +59,12 @@ class Inspector:
 
     def read_ahead(self) -> None:
         """What takes seconds the first time, so that nobody waits for it who comes to it: code that marks a text, which
-        is compiled or loaded, and the signals of all passes."""
+        is compiled or loaded, and the signals of all passes. What cannot be read is said to who asks for it."""
         with contextlib.suppress(RecipeError, AssetError):  # of steps that cannot be imported from here
             steps = self.tables.files.recipe.steps
             marks(EXAMPLE, {"url": None}, steps, steps)
-        self.thresholds.read_ahead()
+        with contextlib.suppress(*expected()):
+            self.thresholds.read_ahead()
 
     def run(self) -> dict[str, Any]:
         """The run's name and passes, what can be filtered by, and which signals its rules judge by."""
@@ -182,7 +183,7 @@ def _post(token: str, of: Answer) -> Callable[[Request], Any]:
         except orjson.JSONDecodeError:
             asked = None
         if not isinstance(asked, dict):
-            return _json({"error": "a question is a JSON object"}, 400)
+            return _json({"error": "a question is a JSON object, and JSON has no NaN and no infinity"}, 400)
         return await _answered(of, asked)
 
     return answer
@@ -195,8 +196,8 @@ def _stream(token: str, of: Callable[[Any], Iterator[bytes]]) -> Callable[[Reque
         lines = of(dict(request.query_params))
         try:
             first = await run_in_threadpool(next, lines, b"")  # an error in the question is found here
-        except CorpusmillError as error:
-            return _json({"error": str(error)}, 400)
+        except expected() as error:
+            return _refused(error)
         headers = HEADERS | {"Content-Disposition": 'attachment; filename="documents.jsonl"'}
         return StreamingResponse(_after(first, lines), headers=headers, media_type="application/jsonlines")
 
@@ -211,8 +212,23 @@ def _after(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 async def _answered(of: Answer, asked: Any) -> Response:
     try:
         return _json(await run_in_threadpool(of, asked))
-    except CorpusmillError as error:
+    except expected() as error:
+        return _refused(error)
+
+
+def expected() -> tuple[type[Exception], ...]:
+    """What is raised if a question is wrong, or a file of the run is gone."""
+    import duckdb
+
+    return CorpusmillError, OSError, duckdb.IOException
+
+
+def _refused(error: Exception) -> Response:
+    """What is wrong with a question, or that what it asks for is no longer there."""
+    if isinstance(error, CorpusmillError):
         return _json({"error": str(error)}, 400)
+    first = str(error).splitlines()[0]
+    return _json({"error": f"a file of the run cannot be read: was it run again, or moved? Start anew. ({first})"}, 410)
 
 
 def _allowed(request: Request, token: str) -> bool:
@@ -247,9 +263,7 @@ def _tokens(asked: str) -> tuple[int, int] | None:
 
 def _moved(asked: Mapping[str, Any]) -> dict[str, float | None]:
     moved = asked.get("moved", {})
-    if not isinstance(moved, dict) or not all(
-        value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in moved.values()
-    ):
+    if not isinstance(moved, dict):
         raise InputError('what is moved is an object of thresholds, as in {"gopher_quality.min_words": 30}')
     return moved
 

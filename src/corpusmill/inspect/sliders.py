@@ -9,6 +9,7 @@ What a document would meet that an earlier rule dropped is known as far as the r
 this is an estimate, and `what_if` counts exactly.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,7 +66,8 @@ class Slider:
         codes = np.arange(CODES)
         if threshold is None:
             return np.zeros(CODES, bool)
-        at = int(np.argmin(np.abs(self.edges - threshold)))
+        with np.errstate(over="ignore"):  # from one end of what a double can be to the other
+            at = int(np.argmin(np.abs(self.edges - threshold)))
         hit = codes <= at if self.drops in ("<", "<=") else codes > at
         hit[NONE] = False
         return np.asarray(hit)
@@ -78,15 +80,9 @@ class Signals:
     """
 
     def __init__(self, tables: RunTables, number: int) -> None:
-        self.stage, own = tables.passes[number]
-        steps = dict(zip(labels(tables.files.recipe.steps), tables.files.recipe.steps))
+        self.stage, _ = tables.passes[number]
         there = tables.columns(number)
-        rules = [
-            (f"{label}.{rule.parameter}", f"{label}.{rule.signal}", rule.drops, getattr(steps[label], rule.parameter))
-            for label in own
-            for rule in rules_of(steps[label])
-        ]
-        rules = [each for each in rules if each[1] in there and _is_number(each[3])]
+        rules = numeric_rules(tables, number)
         paths = tables.files.paths("signals", number)
         names = list(dict.fromkeys(signal for _, signal, _, _ in rules))
         self.sliders = []
@@ -122,7 +118,8 @@ class Signals:
         known = [slider.key for slider in self.sliders]
         for key in moved:
             if key not in known:
-                raise InputError(f'{self.stage} has no numeric rule "{key}"{did_you_mean(key, known) or "."}')
+                near = did_you_mean(key, known) or "."
+                raise InputError(f'{self.stage} has no numeric rule "{key}" that is on{near}')
         return self.estimate(tuple(sorted(moved.items())))
 
     def _estimate(self, moved: tuple[tuple[str, float | None], ...]) -> dict[str, Any]:
@@ -146,8 +143,23 @@ class Signals:
         }
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def numeric_rules(tables: RunTables, number: int) -> list[tuple[str, str, str, int | float]]:
+    """`step.parameter`, the signal, how it compares and the threshold of each rule of a pass that a slider can move:
+    those that are on, at a finite number, and whose signal the run has saved."""
+    steps = dict(zip(labels(tables.files.recipe.steps), tables.files.recipe.steps))
+    _, own = tables.passes[number]
+    ruled = [(label, rule, getattr(steps[label], rule.parameter)) for label in own for rule in rules_of(steps[label])]
+    there = tables.columns(number) if any(is_threshold(at) for _, _, at in ruled) else {}
+    return [
+        (f"{label}.{rule.parameter}", f"{label}.{rule.signal}", rule.drops, at)
+        for label, rule, at in ruled
+        if is_threshold(at) and f"{label}.{rule.signal}" in there
+    ]
+
+
+def is_threshold(value: Any) -> bool:
+    """Whether a value of a parameter is a number that can be drawn and moved."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _read(paths: Sequence[str], names: Sequence[str]) -> dict[str, pa.Array]:

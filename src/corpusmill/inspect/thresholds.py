@@ -5,12 +5,13 @@ from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
+import orjson
+
 from corpusmill.errors import AssetError, InputError, RecipeError
-from corpusmill.inspect.sliders import Signals
+from corpusmill.inspect.sliders import Signals, is_threshold, numeric_rules
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if
-from corpusmill.steps.verdict import rules_of
 
 EXAMPLES = 5  # documents at the border, for each reason
 Moved = Mapping[str, float | None]  # `step.parameter` -> threshold; None: the rule is off
@@ -25,13 +26,13 @@ class Thresholds:
         self._reading, self._counting = Lock(), Lock()
 
     def stages(self) -> list[str]:
-        """The passes with numeric rules; none where the recipe's own steps cannot be imported from here."""
+        """The passes with numeric rules that are on; none where the recipe's own steps cannot be imported from here."""
         try:
-            steps = self.tables.files.recipe.steps
+            _ = self.tables.files.recipe
         except (RecipeError, AssetError):
             return []
-        ruled = {label for label, step in zip(labels(steps), steps) if rules_of(step)}
-        return [stage for stage, own in self.tables.passes if ruled & set(own)]
+        passes = enumerate(self.tables.passes)
+        return [stage for number, (stage, _) in passes if numeric_rules(self.tables, number)]
 
     def read_ahead(self) -> None:
         """Read the signals of all passes, and count once."""
@@ -45,6 +46,7 @@ class Thresholds:
         return {"stage": stage, "sliders": own, "counts": signals.count({})}
 
     def estimate(self, stage: str, moved: Moved) -> dict[str, Any]:
+        check(moved)
         return self._of(stage).count(moved)
 
     def exact(self, moved: Moved) -> dict[str, Any]:
@@ -68,14 +70,25 @@ class Thresholds:
 
     def _settings(self, moved: Moved) -> list[str]:
         """For --set: whole numbers for thresholds that are whole numbers in the run."""
+        check(moved)
         steps = self.tables.files.recipe.steps
         by_label = dict(zip(labels(steps), steps))
         settings = []
         for key, value in moved.items():
             label, _, parameter = key.partition(".")
             now = getattr(by_label.get(label), parameter, None)
-            if not isinstance(now, int | float):
-                raise InputError(f'{self.tables.folder}: the run has no numeric rule "{key}"')
+            if not is_threshold(now):
+                raise InputError(f'{self.tables.folder}: the run has no numeric rule "{key}" that is on')
             whole = isinstance(now, int) and value is not None
+            if whole and abs(value or 0) >= 2**63:
+                raise InputError(f"{key}: a threshold of whole numbers has at most 64 bits, got {value:g}")
             settings.append(f"{key}={'null' if value is None else round(value or 0) if whole else value}")
         return settings
+
+
+def check(moved: Moved) -> None:
+    """Raises InputError if a threshold is neither a finite number nor null."""
+    for key, value in moved.items():
+        if value is not None and not is_threshold(value):
+            said = orjson.dumps(value, default=str).decode()
+            raise InputError(f"{key}: a threshold is a finite number, or null for none, got {said}")

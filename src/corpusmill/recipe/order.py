@@ -28,9 +28,15 @@ PAGES = {
     "epub": ("HTML pages", "extract/blocks"),
     "latex": ("LaTeX sources", "extract/latex"),
     "stackexchange": ("HTML pages", "extract/blocks"),
-    "mediawiki": ("wikitext", "extract/wikitext"),
+    "mediawiki": ("pages in wikitext", "extract/wikitext"),
 }
 HTML = PAGES["html"]
+# Steps on text that have something to do with a page, too, before its text is extracted: they look at its address, its
+# bytes, its metadata, or at what other steps have left. All others would drop it, or pass it unseen.
+BEFORE_TEXT = {
+    *("annotate/bucket", "annotate/licence", "annotate/metadata", "annotate/rights", "dedup/url"),
+    *("filter/function", "filter/keep_where", "filter/pareto", "filter/rights", "filter/top", "filter/url"),
+}
 FOLDERS: dict[str, Kind] = {
     "extract": "extract",
     "clean": "text",
@@ -39,6 +45,7 @@ FOLDERS: dict[str, Kind] = {
     "redact": "text",
     "dedup": "text",
     "decontaminate": "text",
+    "map": "text",
     "mix": "mix",
     "tokenize": "tokenize",
     "pack": "pack",
@@ -117,11 +124,6 @@ def _of_tokens(recipe: "Recipe | Sections") -> list[tuple[int, str]]:
         variant = Sections("", 0, [], own, [writer], recipe.run, [None] * len(own), [])
         said += [(number, f"{part.name} {message}") for part, message in cuts_parts(variant, parts)]
     return said
-
-
-def gives_pages(reader: Any) -> bool:
-    """Whether a reader gives HTML pages, without their text."""
-    return name_of(reader) in PAGES or _reads_column(reader)
 
 
 def _reads_column(reader: Any) -> bool:
@@ -244,8 +246,13 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
             mistakes.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
         elif kind == "pack" and tokenizer is None:
             mistakes.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
-        elif _measures_text(part) and (extractor := _later_extractor(part, pages, extractors)):
-            mistakes.append((part, f"measures text, but comes before {extractor.name}; move it below"))
+        elif _reads_text(part, kind) and (found := _later_extractor(part, pages, extractors)):
+            page, extractor = found
+            what, _ = PAGES.get(page.name, HTML)
+            others = any(one.section == "read" and one not in pages and part.meets(one) for one in parts)
+            some = ', or name the other sources in "only"' if others else ""
+            message = f"reads text, and read/{page.name} gives {what}, which have none before {extractor.name}"
+            mistakes.append((part, f"{message}; move it below {extractor.name}{some}"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer
         mix = part if kind == "mix" else mix
@@ -292,16 +299,19 @@ def kind_of(part: Part) -> Kind | None:
     return next((kind for member, kind in MEMBERS.items() if hasattr(part.cls, member)), None)
 
 
-def _later_extractor(part: Part, pages: Sequence[Part], extractors: Sequence[Part]) -> Part | None:
-    """The first extractor of pages that a step applies to, if it comes after that step; None: the text is there."""
+def _later_extractor(part: Part, pages: Sequence[Part], extractors: Sequence[Part]) -> tuple[Part, Part] | None:
+    """Pages that a step applies to, and their first extractor, if it comes after that step; None: the text is there."""
     for page in filter(part.meets, pages):
         first = next(filter(page.meets, extractors), None)
         if first and part.index < first.index:
-            return first
+            return page, first
     return None
 
 
-def _measures_text(part: Part) -> bool:
+def _reads_text(part: Part, kind: Kind | None) -> bool:
+    """Whether a step works on text: of the user's own it is known where they ask for measures of it."""
+    if ":" not in part.name:
+        return kind == "text" and part.name not in BEFORE_TEXT
     needs = getattr(part.cls, "needs", ())
     if isinstance(needs, property) and part.cls is not None:  # by parameters: those that are the default tell as well
         with suppress(Exception):  # without parameters that must be given, nothing can be said

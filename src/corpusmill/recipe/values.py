@@ -238,13 +238,20 @@ def _scalar(node: Node, want: Any) -> Any:
             return want(node.text)
         if node.untyped and isinstance(value, str):  # quotes around ${N} do not turn a number into text
             value = read_scalar(value)
-        if want is float and type(value) is int:
-            return float(value)
         if want is float and isinstance(value, float) and math.isnan(value):
+            raise _mismatch(node, want)
+        if want is float and type(value) is int:
+            return float(value)  # of at most 100 digits, see `read_scalar`
+        if want is int and type(value) is int and _is_too_large(value):
             raise _mismatch(node, want)
         if type(value) is want or (value is None and want is None):
             return value
     raise _mismatch(node, want)
+
+
+def _is_too_large(value: int) -> bool:
+    """Whether a whole number is beyond 64 bits. Seeds are unsigned."""
+    return not -(2**63) <= value < 2**64
 
 
 def _one_of(node: Node, want: Any) -> Any:
@@ -300,6 +307,8 @@ def _anything(node: Node) -> Any:
 
 
 def _mismatch(node: Node, want: Any) -> Mismatch:
+    if isinstance(node, Scalar) and type(node.value) is int and _is_too_large(node.value):
+        return Mismatch(node.at, f"wants {words(want)}, of at most 64 bits, got {found(node)}")
     return Mismatch(node.at, f"wants {words(want)}, got {found(node)}{_advice(node, want)}")
 
 

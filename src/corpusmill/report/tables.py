@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from corpusmill.engine.pass_documents import ROW
 from corpusmill.errors import AssetError, RecipeError, ResumeError
-from corpusmill.recipe.names import remarks
+from corpusmill.recipe.names import labels, remarks
 from corpusmill.report.rules import bounds
 from corpusmill.report.run_files import RunFiles
 from corpusmill.run_folder import RunFolder
@@ -43,6 +43,15 @@ class RunTables:
         self.labels = self.files.labels
         self.drawn: dict[Hashable, Any] = {}  # what was drawn of the tables, for who asks for it again
         self.rows_read: dict[tuple[str, int], dict[str, Any]] = {}  # rows of files, by PLACE, that were read ahead
+
+    @cached_property
+    def steps(self) -> dict[str, Any]:
+        """label -> step. Empty where the recipe's own steps cannot be imported from here."""
+        try:
+            steps = self.files.recipe.steps
+        except (RecipeError, AssetError):
+            return {}
+        return dict(zip(labels(steps), steps))
 
     @cached_property
     def remarks(self) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ COMPARE: dict[str, Callable[..., pa.Array]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+MOST = 2**63 - 1  # no signal is above it
 COMPARED = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 
 
@@ -77,7 +78,10 @@ def failing(step: Any, rules: tuple[Rule, ...], signals: Columns) -> pa.Array:
         threshold = getattr(step, rule.parameter)
         if threshold is not None:
             # Without a type, pyarrow looks for optional packages for every number: 50 µs each time.
-            bound = pa.scalar(threshold, pa.float64() if isinstance(threshold, float) else pa.int64())
+            if isinstance(threshold, float):
+                bound = pa.scalar(threshold, pa.float64())
+            else:
+                bound = pa.scalar(min(threshold, MOST), pa.int64())
             hits[rule.parameter] = COMPARE[rule.drops](signals[rule.signal], bound)
     return join_reasons(**hits) if hits else pa.nulls(len(next(iter(signals.values()))), pa.string())
 

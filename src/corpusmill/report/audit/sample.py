@@ -1,6 +1,6 @@
 """What a run does not record, measured on a sample of its output."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from corpusmill.report import samples
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.personal_data import NAMED, find
+from corpusmill.steps.redact._redaction import without_own
 from corpusmill.text.fold import fold
 from corpusmill.text.tags import has_markup
 
@@ -44,10 +45,13 @@ def has_html(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
     return has_markup(texts) | entities
 
 
-def personal_data(texts: pa.LargeStringArray) -> dict[str, NDArray[np.bool_]]:
+def personal_data(texts: pa.LargeStringArray, steps: Iterable[object] = ()) -> dict[str, NDArray[np.bool_]]:
     """kind -> (documents,) which of them have personal data of the kind, as redact/pii finds it. Without postal
-    addresses: in a crawl most are those of offices and shops."""
-    data = find(texts, tuple(kind for kind in NAMED if kind != "address"), public_only=True)
+    addresses: in a crawl most are those of offices and shops.
+
+    steps   of the recipe: what they put in place of personal data is none
+    """
+    data = find(without_own(texts, steps), tuple(kind for kind in NAMED if kind != "address"), public_only=True)
     has = {}
     for number, kind in enumerate(data.kinds):
         has[kind] = np.zeros(len(texts), bool)

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.recipe.advice import strip_html
+from corpusmill.recipe.model import Recipe
 from corpusmill.report.numbers import share
 from corpusmill.report.tables import RunTables
 
 WORTH = 0.01  # of a source's documents: fewer are texts about HTML as a rule, which show some
-STEP = "html"  # the label of clean/html: what it leaves are tags that a text shows to its readers
 
 
 @dataclass(frozen=True)
@@ -28,21 +30,24 @@ def markup(tables: RunTables) -> list[Markup]:
 
 
 def warnings(tables: RunTables) -> list[str]:
-    """A sentence for each source with so much markup that a step is missing."""
-    if STEP in tables.labels:
+    """A sentence for each source with so much markup that a step is missing; none where the recipe's own steps cannot
+    be imported from here, so that nobody can tell."""
+    try:
+        recipe = tables.files.recipe
+    except (RecipeError, AssetError):
         return []
-    return in_words([(one.source, one.documents, one.markup) for one in markup(tables)], "after the last step")
+    counted = [(one.source, one.documents, one.markup) for one in markup(tables)]
+    return in_words(recipe, counted, "after the last step")
 
 
-def in_words(counted: Sequence[tuple[str, int, int]], when: str) -> list[str]:
-    """`counted` is source, documents, and those of them that hold markup.
+def in_words(recipe: Recipe, counted: Sequence[tuple[str, int, int]], when: str) -> list[str]:
+    """A sentence for each source whose texts hold markup, and that no step extracts or strips.
 
-    >>> in_words([("web", 1000, 123), ("books", 1000, 9)], "after the last step")
-    ['12.3 % of the documents of source web hold HTML markup after the last step: add clean/html as the first step']
+    counted   source, documents, and those of them that hold markup
     """
+    found = [each for each in counted if each[2] and each[2] >= WORTH * each[1]]
     return [
-        f"{share(found, documents)} of the documents of source {source} hold HTML markup {when}: "
-        "add clean/html as the first step"
-        for source, documents, found in counted
-        if found and found >= WORTH * documents
+        f"{share(markup, documents)} of the documents of source {source} hold HTML markup {when}: {change}"
+        for source, documents, markup in found
+        for change in strip_html(recipe, [source])
     ]

@@ -117,7 +117,7 @@ def _flow(tables: RunTables, stage: str, labels: tuple[str, ...]) -> tuple[tuple
     if not ends:  # a recipe without steps
         facts = tables.files.facts(stage)
         texts = facts.get("lengths", {}).get("bytes", {}).values()
-        documents = sum(source["documents"] for source in facts.get("read", {}).values())
+        documents = sum(source.get("documents", 0) for source in facts.get("read", {}).values())
         ends = [(documents, sum(side["total"] for side in texts))] * 2
     (first, last) = ends
     return (first[0], first[1]), (last[0], last[1])

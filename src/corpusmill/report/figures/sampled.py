@@ -6,7 +6,7 @@ that dropped it. So the input is sampled after the steps that cleaned or redacte
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from corpusmill.models.toxicity import Rater
 from corpusmill.report import samples
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.personal_data import NAMED, count_of, find
+from corpusmill.steps.redact._redaction import without_own
 
 SAMPLE = 1000  # documents of a side
 AT_ONCE = 100  # of them measured at a time
@@ -106,7 +107,8 @@ def sampled(tables: RunTables) -> Sampled | None:
     sample = draw(tables)
     if not len(sample.texts["input"]):
         return None
-    measured = {side: measure(texts) for side, texts in sample.texts.items()}
+    steps = tuple(tables.steps.values())
+    measured = {side: measure(texts, steps) for side, texts in sample.texts.items()}
 
     def compared(column: str) -> tuple[Share, Share]:
         return (
@@ -143,15 +145,19 @@ def sides(tables: RunTables) -> dict[str, list[tuple[str, int]]]:
     return {"input": [*output, *dropped], "output": output}
 
 
-def measure(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
-    """language (string), and whether each text is toxic, has words of the list, has personal data of each kind."""
-    parts = [_measure_some(texts.slice(start, AT_ONCE)) for start in range(0, max(len(texts), 1), AT_ONCE)]
+def measure(texts: pa.LargeStringArray, steps: Iterable[object] = ()) -> dict[str, pa.Array]:
+    """language (string), and whether each text is toxic, has words of the list, has personal data of each kind.
+
+    steps   of the recipe: what they put in place of personal data is none
+    """
+    own = tuple(steps)
+    parts = [_measure_some(texts.slice(start, AT_ONCE), own) for start in range(0, max(len(texts), 1), AT_ONCE)]
     return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
 
 
-def _measure_some(texts: pa.LargeStringArray) -> dict[str, pa.Array]:
+def _measure_some(texts: pa.LargeStringArray, steps: Iterable[object]) -> dict[str, pa.Array]:
     rated = Rater().columns(texts, False)
-    personal = find(texts, NAMED, True).columns(False)
+    personal = find(without_own(texts, steps), NAMED, True).columns(False)
     columns = {
         "language": pc.fill_null(Identifier().columns(texts)["label"], "none"),
         "toxic": pc.fill_null(pc.greater_equal(rated["score"].cast(pa.float64()), TOXIC), False),

@@ -2,8 +2,10 @@
 
 import shlex
 
+from corpusmill.engine.drops_all import in_words
 from corpusmill.report.figures.amounts import Amount, amounts
 from corpusmill.report.figures.calls import calls, command_in_words
+from corpusmill.report.figures.drops_all import drops_all
 from corpusmill.report.figures.packing import packing
 from corpusmill.report.html.markup import Html, Inside, join, tag
 from corpusmill.report.html.paths import without_folders
@@ -22,6 +24,7 @@ def header(tables: RunTables) -> Html:
         tag("h1", files.name),
         tag("p", made_by, class_="soft"),
         tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
+        *(tag("p", tag("b", f"{in_words(one, 'RUN')}."), class_="warning") for one in drops_all(tables)),
         run(tables),
         tiles(tables, amount),
     )

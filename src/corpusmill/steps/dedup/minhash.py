@@ -120,15 +120,12 @@ class Minhash:
         said += f" ({bands} bands × {rows} rows)"
         if found >= FEW:
             return (said,)
-        better = solve(self.threshold)
-        if meets(self.threshold, *better) >= FEW:
-            advice = (
-                f"leave out bands and rows, then they are {better[0]} × {better[1]} and the probability is "
-                f"{meets(self.threshold, *better):.2f}"
-            )
-        else:
-            advice = f"give rows: 1 and more than {LANES} bands, or a higher threshold"
-        return (f"warning: {said}, so {1 - found:.0%} of such pairs are missed; {advice}",)
+        missed = f"so {1 - found:.0%} of such pairs are missed"
+        if self.bands is not None or self.rows is not None:  # as published recipes have it: chosen, and no mistake
+            best = meets(self.threshold, *solve(self.threshold))
+            return (f"{said}, {missed}, as its bands and rows ask for; without them the probability is {best:.2f}",)
+        enough = math.ceil(math.log1p(-MEETS) / math.log1p(-self.threshold))
+        return (f"warning: {said}, {missed}; give it a higher threshold, or rows: 1 and bands: {enough}",)
 
     @property
     def needs(self) -> tuple[str, ...]:

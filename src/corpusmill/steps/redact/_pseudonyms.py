@@ -42,6 +42,18 @@ def pseudonym(kind: str, value: str, key: bytes) -> str:
     return FORMS[kind](value, hashed) if kind in FORMS else f"{kind}-{_letters(hashed)}"
 
 
+# What pseudonyms look like: every one of a kind that would be found as personal data again.
+SHAPES = {
+    "email": r"\buser-[a-p]{15}@example\.com\b",
+    "ip": r"\b198\.1[89]\.[0-9]{1,3}\.[0-9]{1,3}\b|\b2001:db8(?::[0-9a-f]{0,4}){1,6}",
+    "phone": r"(?:\+1-)?\b[2-9][0-9]{2}-555-01[0-9]{2}\b",
+    "ssn": r"\b000[- ]?[0-9]{2}[- ]?[0-9]{4}\b",
+    "card": r"\b9999(?:[- ]?[0-9]){8,15}\b",
+    "iban": r"\bZZ00(?: ?[0-9]){11,30}\b",
+    "mac": r"\b02(?:[:.-]?[0-9a-f]{2}){5}\b",
+}
+
+
 def canonical(kind: str, value: str) -> str:
     """One spelling for all ways to write the value."""
     if kind == "ip":

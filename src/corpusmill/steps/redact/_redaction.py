@@ -1,6 +1,6 @@
 """What every redacting step does: replace personal data in texts, or drop the documents that have it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -12,7 +12,7 @@ from corpusmill import assets
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import PersonalData, check_kinds, count_of
-from corpusmill.steps.redact._pseudonyms import pseudonym
+from corpusmill.steps.redact._pseudonyms import SHAPES, pseudonym
 from corpusmill.steps.verdict import Rule, join_reasons
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import with_text
@@ -73,6 +73,22 @@ def replaced(
         ]
         new = pc.replace_with_mask(new, pa.array(mask), pa.array(texts, pa.large_string()))
     return replace_spans(data.texts, spans, new)
+
+
+def without_own(texts: pa.LargeStringArray, steps: Iterable[object]) -> pa.LargeStringArray:
+    """Texts in which what these steps put in place of personal data is `<EMAIL>`, `<IP>` …, which is none.
+
+    A placeholder may be an address, as that of FineWeb is, and a pseudonym looks like what it replaces.
+    """
+    for step in (step for step in steps if isinstance(step, Redaction)):
+        actions = actions_by_kind(step.kinds, step.action, step.actions)
+        own = {kind: value for kind, value in step.placeholders if value and actions[kind] == "placeholder"}
+        shapes = {kind: SHAPES[kind] for kind in step.kinds if actions[kind] == "pseudonym" and kind in SHAPES}
+        for kind, placeholder in own.items():
+            texts = pc.replace_substring(texts, placeholder, f"<{kind.upper()}>")
+        for kind, shape in shapes.items():
+            texts = pc.replace_substring_regex(texts, shape, f"<{kind.upper()}>")
+    return texts
 
 
 def actions_by_kind(kinds: tuple[str, ...], action: str, actions: ByKind) -> dict[str, str]:

@@ -1,0 +1,133 @@
+"""Changes of a recipe that we advise: as values, so that what is said to people and what it does are one thing.
+
+A test makes each of them come up, changes its recipe as it says, and runs that.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.recipe.selection import applied
+
+Name = Literal[
+    "strip html",
+    "decode entities",
+    "find copies",
+    "find near copies",
+    "compare last",
+    "lower the threshold",
+    "count tokens",
+    "write rows",
+    "pack better",
+    "redact personal data",
+    "redact more kinds",
+    "redact more forms",
+    "look for benchmarks",
+    "drop benchmarks",
+    "leave out a domain",
+    "tell languages",
+    "allow more epochs",
+    "drop stubs",
+    "drop giants",
+    "drop shared lines",
+]
+Do = Literal["add", "set", "move", "replace", "write"]
+END = ("mix", "tokenize", "pack")  # folders of steps before which text is as it will be
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a recipe.
+
+    name         which advice it is part of
+    do           "add" a step; "set" parameters of one; "move" or "replace" one; "write" in one more format
+    step         what is added or written, by its name in a recipe; else the label of the step that changes
+    parameters   of what is added, or those that are set; None switches one off
+    place        of a step: "first", "last", "above LABEL" or "below LABEL"
+    by           the name of what takes its place
+    """
+
+    name: Name
+    do: Do
+    step: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+    by: str = ""
+
+    def __str__(self) -> str:
+        """
+        >>> print(Change("strip html", "add", "clean/html", {"only": ["web"]}, "first"))
+        add `clean/html: {only: [web]}` as the first step
+        >>> print(Change("redact more kinds", "set", "pii", {"kinds": ["email", "ip"], "key": None}))
+        set `kinds: [email, ip]` and `key: null` of pii
+        """
+        values = [f"{name}: {_yaml(value)}" for name, value in self.parameters.items()]
+        place = f"as the {self.place} step" if self.place in ("first", "last") else self.place
+        match self.do:
+            case "add":
+                return f"add {_step(self.step, values)} {place}"
+            case "set":
+                return f"set {' and '.join(f'`{value}`' for value in values)} of {self.step}"
+            case "move":
+                return f"move {self.step} {place}"
+            case "replace":
+                return f"write {_step(self.by, values)} instead of {self.step}"
+            case _:
+                return f"add `{self.step}` to `write`"
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+def in_words(changes: Sequence[Change]) -> str:
+    return ", ".join(map(str, changes))
+
+
+def _step(name: str, values: Sequence[str]) -> str:
+    return f"`{name}: {{{', '.join(values)}}}`" if values else name
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    return "null" if value is None else str(value)
+
+
+def label_of(recipe: Recipe, *names: str) -> str | None:
+    """The label of the first step of one of these names, or of one of these folders ("extract/")."""
+    named = zip(labels(recipe.steps), map(name_of, recipe.steps))
+    return next((label for label, name in named if name in names or f"{name.partition('/')[0]}/" in names), None)
+
+
+def at_the_end(recipe: Recipe) -> str:
+    """The place of a step that is to see text as it will be."""
+    first = label_of(recipe, *(f"{folder}/" for folder in END))
+    return f"above {first}" if first else "last"
+
+
+def before_dedup(recipe: Recipe) -> str:
+    """The place of a step after which copies are to be looked for."""
+    first = label_of(recipe, "dedup/", *(f"{folder}/" for folder in END))
+    return f"above {first}" if first else "last"
+
+
+def without(recipe: Recipe, *names: str) -> list[str]:
+    """The sources that no step of these names or folders is for."""
+    sources = [source.source for source in recipe.read]
+    left = list(sources)
+    for step, selection in zip(recipe.steps, recipe.selections):
+        name = name_of(step)
+        if name in names or f"{name.partition('/')[0]}/" in names:
+            some = applied(selection, sources)
+            left = [] if some is None else [source for source in left if source not in some]
+    return left
+
+
+def strip_html(recipe: Recipe, sources: Sequence[str]) -> tuple[Change, ...]:
+    """For texts of these sources that hold HTML. None for those whose pages are extracted, or that are stripped
+    already: what is left there are tags that a text shows to its readers."""
+    needy = [source for source in without(recipe, "extract/", "clean/html") if source in sources]
+    only = {} if len(needy) == len(recipe.read) else {"only": needy}
+    return (Change("strip html", "add", "clean/html", only, "first"),) if needy else ()

@@ -1,0 +1,18 @@
+"""Steps of a finished run that dropped all they saw."""
+
+from corpusmill.engine import drops_all as engine
+from corpusmill.engine.drops_all import DropsAll, in_words
+from corpusmill.report.tables import RunTables
+
+
+def drops_all(tables: RunTables) -> list[DropsAll]:
+    """In the order of the steps."""
+    draws = [label for label in tables.labels if f"{label}-draw" in tables.files.stages]
+    return [
+        one for stage, labels in tables.passes for one in engine.drops_all(labels, tables.files.facts(stage), draws)
+    ]
+
+
+def warnings(tables: RunTables) -> list[str]:
+    """A sentence for each."""
+    return [in_words(one, str(tables.folder)) for one in drops_all(tables)]
