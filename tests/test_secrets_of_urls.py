@@ -21,7 +21,7 @@ import zstandard
 
 import corpusmill as package
 from corpusmill import storage
-from corpusmill.errors import InputError, RecipeError, StorageError
+from corpusmill.errors import InputError, Problem, RecipeError, StorageError, of_problems
 from corpusmill.execute.failures import of_error
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
@@ -79,7 +79,10 @@ class Signed(fsspec.AbstractFileSystem):  # type: ignore[misc]
         return name
 
     def glob(self, path, **_):
-        return {path: self.info(path)}
+        try:
+            return {path: self.info(path)}
+        except urllib.error.HTTPError:  # as that of http does
+            return {}
 
     def info(self, path, **_):
         return {"name": path, "type": "file", "size": len(self.cat_file(path)), "ETag": "one"}
@@ -241,7 +244,7 @@ def test_the_traceback_of_a_library_does_not_say_them(host, capsys):
     ended = of_error(odd)
     show_crash(ValueError, odd, None)
     said = [ended.error, ended.traceback, ended.cause, capsys.readouterr().err]
-    said += [str(RecipeError(str(odd))), str(StorageError(str(odd))), RecipeError(str(odd)).problems[0].message]
+    said += [str(RecipeError(str(odd))), str(StorageError(str(odd))), of_problems([Problem(str(odd))]).problems[0].message]
     assert all("cannot parse signed://***@" in one for one in said)
     assert leaks({str(number): one.encode() for number, one in enumerate(said)}, "4444") == []
 
