@@ -18,12 +18,13 @@ from corpusmill import progress
 from corpusmill.beats import Beat, Heart
 from corpusmill.engine.meter import BeatListener, StageProgress
 from corpusmill.errors import RecipeError
-from corpusmill.execute import cpus
+from corpusmill.execute import Pulse, cpus, ignored
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.progress.bars import Bars, view
 from corpusmill.progress.json_lines import JsonLines
 from corpusmill.progress.lines import Lines, line
+from corpusmill.trackers import Together
 from corpusmill.units import Stage
 
 HALFWAY = StageProgress(
@@ -174,7 +175,7 @@ class FourMethods:
     """A listener as they were before there were beats."""
 
     def __init__(self):
-        self.commits = 0
+        self.commits, self.notes = 0, []
 
     def compiling(self):
         pass
@@ -186,7 +187,7 @@ class FourMethods:
         self.commits += 1
 
     def note(self, message):
-        pass
+        self.notes.append(message)
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +246,39 @@ def test_beats_come_from_inside_a_unit_and_change_nothing(slow_recipe, tmp_path,
     assert old.commits and not isinstance(old, BeatListener)
     assert len(commits(tmp_path / "serial")) >= 4
     assert commits(tmp_path / "serial") == commits(tmp_path / "parallel") == commits(tmp_path / "without")
+
+
+class Lacks(Serial):
+    """A cluster in which a node is missing for a while, at the checks and in each stage."""
+
+    def check(self, checks):
+        self._say("node with a processor")
+        super().check(checks)
+
+    def run(self, task, units, on_commit, on_aside=ignored):
+        for missing in ("node with a GPU", "node with a GPU", "", "node with a GPU", ""):
+            self._say(missing)
+        return super().run(task, units, on_commit, on_aside)
+
+    def _say(self, missing):
+        assert self.on_pulse is not None
+        self.on_pulse(Pulse(1, [], waits_for=missing))
+
+
+@pytest.mark.parametrize(
+    "listener", [FourMethods(), Heard(), Together(FourMethods())], ids=lambda one: type(one).__name__
+)
+def test_every_listener_is_told_what_a_cluster_lacks_once_as_long_as_it_does(tmp_path, listener):
+    (tmp_path / "in.jsonl").write_text('{"text": "a river"}\n', "utf-8")
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(f"read: {{jsonl: {tmp_path}/in.jsonl}}\nwrite: [jsonl]\n", "utf-8")
+    executor = Lacks()
+    corpusmill.run(recipe, folder=tmp_path / "run", executor=executor, listener=listener)
+    (hears,) = getattr(listener, "listeners", [listener])
+    waits = "no unit can run: the cluster has no node with a {}. Waiting for one; Ctrl-C ends this"
+    said = [note for note in hears.notes if note.startswith("no unit can run")]
+    assert said == [waits.format("processor"), *[waits.format("GPU")] * 4]  # of two stages
+    assert executor.on_pulse is None  # nobody listens any more
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")

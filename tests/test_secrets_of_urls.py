@@ -244,7 +244,11 @@ def test_the_traceback_of_a_library_does_not_say_them(host, capsys):
     ended = of_error(odd)
     show_crash(ValueError, odd, None)
     said = [ended.error, ended.traceback, ended.cause, capsys.readouterr().err]
-    said += [str(RecipeError(str(odd))), str(StorageError(str(odd))), of_problems([Problem(str(odd))]).problems[0].message]
+    said += [
+        str(RecipeError(str(odd))),
+        str(StorageError(str(odd))),
+        of_problems([Problem(str(odd))]).problems[0].message,
+    ]
     assert all("cannot parse signed://***@" in one for one in said)
     assert leaks({str(number): one.encode() for number, one in enumerate(said)}, "4444") == []
 

@@ -142,7 +142,8 @@ def of_token(shards: Shards, shard: int, token: int) -> Traced:
 def _check_shard(shards: Shards, shard: int, what: str = "") -> None:
     last = len(shards.index.shards) - 1
     if shard > last:
-        raise ShardError(f"{shards.folder}: there is no {what}shard {shard}; the folder has shards 0 to {last}.")
+        there = f"has shards 0 to {last}" if last >= 0 else "holds no tokens"
+        raise ShardError(f"{shards.folder}: there is no {what}shard {shard}; the folder {there}.")
 
 
 def origins(shards: Shards, documents: Collection[int]) -> dict[int, dict[str, Any]]:

@@ -5,9 +5,12 @@ import re
 import select
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
+from typer.main import get_command
 
+from corpusmill.cli.app import app
 from corpusmill.cli.completion import recipes, steps
 from corpusmill.cli.help import GROUPS
 from corpusmill.cli.terminal import _console, print_table
@@ -122,6 +125,54 @@ def test_every_verb_says_what_it_takes_in_words(corpusmill, words):
         pytest.skip("no such verb yet")
     assert status == 0 and ("Example:" in out or words == ["train"])
     assert not re.search(r"<\w|list\[|x>=|\{[A-Z]|--no-restart|\\\[", out), out
+
+
+class Rows:
+    """What the help of a verb hands to its formatter: a name and a text for each argument and option."""
+
+    def __init__(self):
+        self.rows = []
+
+    @contextmanager
+    def section(self, title):
+        yield
+
+    def write_dl(self, rows):
+        self.rows += rows
+
+
+def verbs_of(command, *words):
+    for name, verb in getattr(command, "commands", {}).items():
+        yield from verbs_of(verb, *words, name)
+    if not hasattr(command, "commands"):
+        yield words, command
+
+
+VERBS = dict(verbs_of(get_command(app())))
+
+
+@pytest.mark.parametrize("words", VERBS, ids=" ".join)
+def test_the_help_says_the_defaults_that_are_and_leaves_nothing_over(words):
+    verb, given = VERBS[words], Rows()
+    context = verb.context_class(verb, info_name=words[-1])
+    verb.format_options(context, given)
+    takes = [parameter for parameter in verb.get_params(context) if parameter.get_help_record(context)]
+    takes.sort(key=lambda parameter: parameter.param_type_name != "argument")
+    assert len(takes) == len(given.rows)
+    for parameter, (name, text) in zip(takes, given.rows):
+        assert re.fullmatch(r"[A-Z|]+|-{1,2}[-a-z]+(( /|,) -{1,2}[-a-z]+)*( [A-Z=.]+| [\w|]+\|\w+)?", name), name
+        said = re.search(r"\[(default: )?([^][]+)\]$", text)
+        assert text.count("[") == text.count("]") == (said is not None), text
+        default = getattr(parameter.default, "value", parameter.default)
+        if default is None or default is False:
+            # Said in words, as it is nothing that could be given: [default: that of the shards].
+            assert said is None or said[0] == "[required]" or (said[1] and not re.fullmatch(r"[\d.e-]+", said[2])), text
+        elif default is True:
+            assert said and said[1] and f"--{said[2]}" == parameter.opts[0], text
+        else:
+            assert said and said[1] and type(default)(said[2]) == default, text
+    usage = verb.collect_usage_pieces(context)
+    assert len(set(usage)) == len(usage) and "…" not in " ".join(usage)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

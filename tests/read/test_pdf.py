@@ -2,8 +2,9 @@
 
 import orjson
 import pytest
-from made_pdf import made_pdf
 from reading import briefly, read_all, save
+
+from made_pdf import made_pdf
 
 pytest.importorskip("pypdfium2")
 

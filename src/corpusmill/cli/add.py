@@ -33,7 +33,7 @@ def add(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="INPUT…",
+            metavar="INPUT",
             help="Files, folders, patterns or URLs, as in `paths`; none to go on with a run that was stopped.",
             show_default=False,
         ),

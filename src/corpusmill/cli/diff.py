@@ -1,4 +1,4 @@
-"""corpusmill diff RUN RUN"""
+"""corpusmill diff BEFORE AFTER"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Json, print_json
 from corpusmill.cli.terminal import lines_of, paint, print_lines
 from corpusmill.report.numbers import number, plural
 
@@ -21,8 +21,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def diff(
-    before: Folder,
-    after: Folder,
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="The folder of a run.", show_default=False)],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="That of the other run.", show_default=False)],
     count: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Example documents per transition.")] = 2,
     json: Json = False,
 ) -> None:

@@ -16,7 +16,8 @@ GROUPS = {
     "Reference and setup": ("steps", "schema", "warm", "completion"),
 }
 OTHERS = "Verbs"  # those that are in no group
-RANGE = re.compile(r"(?:; )?x>=\d+")  # as in [default: 8; x>=1]: what is meant can be seen, and errors say it
+NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+RANGE = re.compile(rf"(?:{NUMBER}<=?)?x(?:[<>]=?{NUMBER})?")  # as in [default: 8; x>=1]: errors say it
 
 
 class Verbal(typer.Typer):
@@ -86,9 +87,18 @@ def _record(name: str, text: str, is_argument: bool) -> tuple[str, str]:
     ('RECIPE', 'A recipe in YAML.')
     >>> _record("-n N", "How many to show.  [default: 5; x>=1]", False)
     ('-n N', 'How many to show.  [default: 5]')
+    >>> _record("--port PORT", "Of the page.  [default: 60.0; 0.5<=x<=65535.0; required]", False)
+    ('--port PORT', 'Of the page.  [default: 60.0; required]')
+    >>> _record("--every SECONDS", "Between two looks.  [x>=0.1]", False)
+    ('--every SECONDS', 'Between two looks.')
     >>> _record("--documents [file|line]", r"How to split.  \[default: file]", False)  # of older versions
     ('--documents file|line', 'How to split.  [default: file]')
     """
     name = name.partition(" <")[0] if is_argument else re.sub(r"[<>\[\]]", "", name)
-    text = RANGE.sub("", text.replace("\\[", "[")).removesuffix("[]").rstrip()
-    return name, text.removesuffix("[required]").rstrip() if is_argument else text
+    text = text.replace("\\[", "[")
+    if found := re.search(r" *\[([^][]*)\]$", text):  # what typer says, of which the range and `required` go
+        said = [
+            part for part in found[1].split("; ") if not (RANGE.fullmatch(part) or (is_argument and part == "required"))
+        ]
+        text = text[: found.start()] + (f"{found[0].partition('[')[0]}[{'; '.join(said)}]" if said else "")
+    return name, text

@@ -45,6 +45,8 @@ def of_run(run: Path | None) -> tuple[dict[str, int] | None, dict[str, float]]:
         return {one.source: one.there for one in mix.sources}, {one.source: one.share for one in mix.sources}
     flow = tables.files.waterfall()
     rows = flow.rows
+    if not flow.documents_in:
+        raise InputError(f"{run}: this run has read no documents, so it has no tokens to plan with.")
     if not flow.counts_tokens:
         raise InputError(f"{run}: this run has counted no tokens. Run its recipe with tokenize/bpe as its last step.")
     last = rows[-1].sources

@@ -18,7 +18,7 @@ def remove(
     patterns: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATTERN…", help="Inputs of the run: files, folders or patterns. They need not exist any more."
+            metavar="PATTERN", help="Inputs of the run: files, folders or patterns. They need not exist any more."
         ),
     ],
     source: ToSource = None,

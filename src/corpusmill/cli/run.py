@@ -172,18 +172,22 @@ def closing(done: "Run") -> str:
         line = f"  {'shards' if name == 'shards' else 'output':<9} {place}"
         said = f"{line}   ({checked})"
         lines += [said] if len(said) <= (room() or len(said)) else [line, f"{'':12}({checked})"]
-        if name == "shards" and run.is_local and not checked.problems:
+        if name == "shards" and run.is_local and not checked.problems and checked.tokens:
+            length = (
+                "" if flow.packed else ", seq_len=1024"
+            )  # rows of a stream have the length that the loader is given
             lines.append(
                 '  load      python -c "import corpusmill.loader as l; '
-                f"print(l.open('{place}').batch(step=0, batch_size=4)['tokens'])\""
+                f"print(l.open('{place}'{length}).batch(step=0, batch_size=4)['tokens'])\""
             )
     if run.is_local and (record := run.training()):
         names = ", ".join(stage["name"] for stage in record["stages"])
-        lines += [
-            f"  stages    {names}",
-            '  load      python -c "from corpusmill.loader.stages import StageLoader; '
-            f"print(StageLoader('{run.place}').at(0)['tokens'])\"",
-        ]
+        lines.append(f"  stages    {names}")
+        if all(checked.tokens for checked in done.checked if checked.format == "shards"):
+            lines.append(
+                '  load      python -c "from corpusmill.loader.stages import StageLoader; '
+                f"print(StageLoader('{run.place}').at(0)['tokens'])\""
+            )
     for label, seconds, share in time_in_functions(run):
         lines.append(f"  function  {label} took {share:.0%} of the time of the workers ({seconds:.1f} s)")
     return "\n".join(lines)

@@ -51,5 +51,5 @@ def lm(
         print_json({"model": str(out), **model.card})
         return
     ngrams = ", ".join(f"{number(count)} of {n}" for n, count in enumerate(model.card["ngrams"], 1))
-    print(f"{plural(model.card['words'], 'word')} in {number(model.card['sentences'])} lines; n-grams: {ngrams}")
+    print(f"{plural(model.card['words'], 'word')} in {plural(model.card['sentences'], 'line')}; n-grams: {ngrams}")
     print(f"{out}: {size(out.stat().st_size)}. In a recipe: annotate/perplexity: {{model: {out}}}")

@@ -25,6 +25,7 @@ def mixture(
     runs: Annotated[
         list[str],
         typer.Argument(
+            metavar="RUN|SHARDS",
             help="Runs or folders of shards with the sources. NAME=FOLDER: everything in it is one source.",
             show_default=False,
         ),

@@ -20,7 +20,7 @@ def verify(
     ],
     tokenizer: Annotated[
         str | None,
-        typer.Option(help="The tokenizer that made the shards: a name or path.", show_default="as they say"),
+        typer.Option(metavar="NAME", help="The tokenizer that made the shards: a name or path. [default: as they say]"),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -61,8 +61,8 @@ def lines(answer: "WhatIf") -> Iterator[str]:
     before, after = answer.kept
     yield ""
     yield (
-        f"kept by {answer.stage}: {both(before.documents, after.documents)} documents, "
-        f"{size(before.bytes)} → {size(after.bytes)}, {both(before.tokens, after.tokens)} tokens"
+        f"kept by {answer.stage}: {both(before.documents, after.documents, 'document')}, "
+        f"{size(before.bytes)} → {size(after.bytes)}, {both(before.tokens, after.tokens, 'token')}"
     )
     for title, groups in (("source", answer.sources), ("language", answer.languages)):
         yield from by(title, groups)
@@ -101,7 +101,7 @@ def by(title: str, groups: "Mapping[str, Kept]") -> Iterator[str]:
     ordered = sorted(moved, key=lambda name: -abs(moved[name][1].documents - moved[name][0].documents))
     for name in ordered[:TOP]:
         before, after = moved[name]
-        yield f"  {title} {name}: {both(before.documents, after.documents)} documents"
+        yield f"  {title} {name}: {both(before.documents, after.documents, 'document')}"
     if rest := ordered[TOP:]:
         yield f"  {len(rest)} more: --json has them all"
 
@@ -122,6 +122,10 @@ def change(before: int, after: int) -> str:
     return "" if before == after else f"{after - before:+,d}"
 
 
-def both(before: int, after: int) -> str:
-    """`964 → 881 (-83)`"""
-    return number(before) if before == after else f"{number(before)} → {number(after)} ({after - before:+,d})"
+def both(before: int, after: int, noun: str = "") -> str:
+    """
+    >>> both(964, 881), both(964, 1, "document"), both(1, 1, "document")
+    ('964 → 881 (-83)', '964 → 1 (-963) documents', '1 document')
+    """
+    counts = number(before) if before == after else f"{number(before)} → {number(after)} ({after - before:+,d})"
+    return f"{counts} {noun}{'s' * (before != 1 or after != 1)}" if noun else counts

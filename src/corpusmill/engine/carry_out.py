@@ -117,7 +117,7 @@ def carry_out(
         progress = Progress()
         meter = Meter(plan, listener.beat) if isinstance(listener, BeatListener) else None
         try:
-            with heard(executor, listener, meter) if meter else contextlib.nullcontext():
+            with heard(executor, listener, meter):
                 _go_through(run, plan, executor, listener, meter, progress, repairs, workers, clock or Clock())
         except Repaired:
             continue

@@ -117,7 +117,8 @@ def documents_of(
 ) -> Iterator[pa.RecordBatch]:
     """The documents of a part as writers get them: how many tokens each has is its `token_count`; and beside their own
     columns are how often each is drawn as `copies`, if a signal of that name is given; the signals that these patterns
-    fit, by their names; and if the part has tokens, `input_ids`.
+    fit, by their names; and if the part has tokens, `input_ids`. Of a part without documents it is one empty batch, so
+    that writers know the columns.
     """
     file = files.parquet(part.docs)
     beside: dict[str, pa.ChunkedArray | pa.Array] = {}
@@ -130,7 +131,8 @@ def documents_of(
     ids = _Ids(*read_ids(files, *part.tokens)) if part.tokens else None
     row = _rows(file, range(part.first))
     groups = range(part.first, part.stop)
-    for batch in read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups):
+    batches = read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups)
+    for batch in batches if groups else [pa.RecordBatch.from_pylist([], schema=COUNTED)]:
         columns = {COUNT if name == TOKENS else name: batch[name] for name in batch.schema.names}
         columns |= {name: _one(column.slice(row, len(batch))) for name, column in beside.items()}
         if ids is not None:

@@ -129,9 +129,8 @@ class PackRows:
         """Says that there are no rows, as a step that packs may have been forgotten."""
         if self.pack is not None:
             return []
-        return [
-            f"no step packs: {len(inputs):,} files of one stream, EOS after each document; the loader makes rows of it"
-        ]
+        files = f"{len(inputs):,} file{'s' * (len(inputs) != 1)}"
+        return [f"no step packs: {files} of one stream, EOS after each document; the loader makes rows of it"]
 
 
 def _documents(plan: ShardPlan, stream: Stream, io: UnitIO) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.export.streams import Progress, chance
 from corpusmill.export.texts import Texts
+from corpusmill.report.numbers import plural
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 ROWS = 1024  # documents in a row group, as nanochat's dev/repackage_data_reference.py has them
@@ -62,9 +63,8 @@ class Nanochat:
         _spill(heaps, waiting)
         for name, here in (("training", count[:-1].sum()), ("validation", count[-1])):
             if count.sum() and not here:
-                raise InputError(
-                    f"with val_fraction {val_fraction} none of {count.sum()} documents is for {name}. Give another."
-                )
+                there = plural(int(count.sum()), "document")
+                raise InputError(f"with val_fraction {val_fraction} none of {there} is for {name}. Give another.")
         numbers = [number for number in range(files) if count[number] or not count.sum()]
         for written, number in enumerate(numbers):  # no number is left out
             _write(heaps / f"{number}.arrows", folder / f"shard_{written:05d}.parquet")

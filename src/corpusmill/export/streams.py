@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import InputError, RecipeError
+from corpusmill.report.numbers import plural
 from corpusmill.shards import Shards
 from corpusmill.shards.documents import Documents, documents
 from corpusmill.shards.layout import stored
@@ -46,8 +47,10 @@ class NanoGPT:
             for file in files.values():
                 file.close()
         for file in files.values():
-            if whole and not Path(file.name).stat().st_size:
-                validation.refuse_empty(Path(file.name).name, whole, "an empty file cannot be mapped")
+            if not Path(file.name).stat().st_size:  # an empty file cannot be mapped
+                if whole:
+                    validation.refuse_empty(Path(file.name).name, whole, "an empty file cannot be mapped")
+                Path(file.name).unlink()
         return whole, written
 
 
@@ -175,9 +178,10 @@ class Validation:
             raise InputError(
                 f"with val_tokens {self.tokens} nothing is left for {name}, and {why}. Give a lower number."
             )
+        there = plural(whole, "document")
         raise InputError(
-            f"with val_fraction {self.fraction} none of {whole} documents goes to {name}, and {why}. Give another "
-            "fraction; 0 for no validation."
+            f"with val_fraction {self.fraction} none of {there} goes to {name}, and {why}. Give another fraction; 0 for "
+            "no validation."
         )
 
 

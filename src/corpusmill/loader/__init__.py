@@ -56,7 +56,10 @@ class Loader:
 
     def __repr__(self) -> str:
         length = self.seq_len or self.shards.index.sequence_length
-        rows = f"{len(Rows(self.shards, length)):,} rows of {length:,}" if length else "no rows: give seq_len"
+        if not len(self.shards):
+            rows = "no rows"
+        else:
+            rows = f"{len(Rows(self.shards, length)):,} rows of {length:,}" if length else "no rows: give seq_len"
         return f"<Loader of {self.shards.folder}: {len(self.shards):,} tokens of {self.shards.index.tokenizer}, {rows}>"
 
     def _repr_html_(self) -> str:

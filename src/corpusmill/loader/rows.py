@@ -20,11 +20,16 @@ __all__ = ["FIELDS", "IGNORE", "Rows", "check_fields", "same_tokenizer"]
 class Rows:
     """The rows of a folder of shards, of `length` tokens each, by default the sequence length of the shards.
 
-    Raises ShardError for a length below 1, for another than the default if packing keeps documents within rows, and for
-    none if the shards were written without packing.
+    Raises ShardError if there are no rows, as the shards hold no tokens; for a length below 1, for another than the
+    default if packing keeps documents within rows, and for none if the shards were written without packing.
     """
 
     def __init__(self, shards: Shards, length: int | None = None) -> None:
+        if not len(shards):
+            raise ShardError(
+                f"{shards.folder}: there are no rows: the shards hold no tokens. The report of the run that wrote them "
+                "says what became of its documents."
+            )
         packed = shards.row_length if length is None else shards.index.sequence_length
         length = None if length is None else whole("sequence_length", length, 1, 1 << 60)
         if length is not None and length != packed and shards.index.whole:
@@ -34,8 +39,6 @@ class Rows:
                 f"{shards.folder}: documents are packed into rows of {packed} tokens ({how}), so rows of {length} "
                 f"would cut them. Use {packed}, or pack again."
             )
-        if not len(shards):
-            raise ShardError(f"{shards.folder}: the shards hold no tokens.")
         self.shards = shards
         self.length: int = length or shards.row_length
         self._edges = shards.edges

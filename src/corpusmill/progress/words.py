@@ -91,7 +91,7 @@ def average(progress: "StageProgress") -> list[str]:
     if not progress.documents:
         return []
     seconds = max(progress.seconds, 1e-3)
-    said = [f"{number(progress.documents)} documents", f"{number(progress.documents / seconds)} documents/s"]
+    said = [count(progress.documents, "document"), f"{number(progress.documents / seconds)} documents/s"]
     if progress.text:
         said.append(f"{size(progress.text / seconds)}/s of text")
     if progress.kept is not None:

@@ -296,8 +296,10 @@ class Outline(NamedTuple):
 
     def __str__(self) -> str:
         of = ", ".join(f"{source} {share:.0%}" for source, share in self.shares.items())
-        rows = f"{self.batch:,d} rows of {self.length:,d} tokens"
-        return f"{self.stage}: {self.steps:,d} steps from {self.first_step:,d} on, of {rows}: {of}"
+        rows = f"{self.batch:,d} row{'s' * (self.batch != 1)} of {self.length:,d} tokens"
+        return (
+            f"{self.stage}: {self.steps:,d} step{'s' * (self.steps != 1)} from {self.first_step:,d} on, of {rows}: {of}"
+        )
 
 
 def outline(recipe: "Recipe") -> list[Outline]:

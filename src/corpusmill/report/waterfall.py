@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from corpusmill.display import table
 from corpusmill.errors import MissingExtraError, RunError
 from corpusmill.facts import Facts, total
+from corpusmill.report.numbers import plural
 from corpusmill.units import Results
 
 if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
@@ -106,7 +107,7 @@ class Waterfall:
     def in_short(self) -> str:
         """Documents in and out, in words."""
         share = 100 * self.documents_out / max(self.documents_in, 1)
-        return f"{self.documents_in:,} documents in, {self.documents_out:,} kept ({share:.1f} %)"
+        return f"{plural(self.documents_in, 'document')} in, {self.documents_out:,} kept ({share:.1f} %)"
 
     def steps_table(self) -> tuple[list[str], list[list[str | int]]]:
         """Head and rows of a table with a row per step; how many documents were dropped for each reason is one

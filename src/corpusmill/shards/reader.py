@@ -173,7 +173,8 @@ class Shards:
                 first = stop
         if missing := [number for number in wanted.tolist() if number not in found]:
             last = self.index.documents - self.index.discarded_documents - 1
-            raise ShardError(f"{self.folder}: no document {missing[0]}; the shards hold 0 to {last}.")
+            there = f"0 to {last}" if last >= 0 else "none"
+            raise ShardError(f"{self.folder}: no document {missing[0]}; the shards hold {there}.")
         return found
 
     def numbers_of(self, ids: Collection[str]) -> dict[str, list[int]]:

@@ -25,7 +25,7 @@ class Controls:
 
     def __str__(self) -> str:
         bos = "" if self.bos is None else f", {self.bos:,} BOS"
-        return f"{self.documents:,} documents{bos}, {self.eos:,} EOS"
+        return f"{self.documents:,} document{'s' * (self.documents != 1)}{bos}, {self.eos:,} EOS"
 
 
 def problems(files: ShardFiles, controls: Controls | None = None, erased: NDArray[np.int64] = NONE) -> Iterator[str]:

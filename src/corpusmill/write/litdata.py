@@ -68,13 +68,15 @@ class Litdata:
         return WriteFacts(number, path.stat().st_size, entry)
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]:
-        """The library's index.json of all files.
+        """The library's index.json of all files; none of no files, as the library opens no such index.
 
         `updated_at`, by which a reader's cache sees that it is stale, is a hash of the content and not the time.
         """
+        if not entries:
+            return {}
         chunks = [entry["chunk"] | {"filename": name} for name, entry in entries.items()]
         sizes = {entry["config"]["chunk_size"] for entry in entries.values()}
-        config = next(iter(entries.values()))["config"] | {"chunk_size": max(sizes)} if entries else {}
+        config = next(iter(entries.values()))["config"] | {"chunk_size": max(sizes)}
         said = json.dumps([chunks, config], sort_keys=True)
         record = {"chunks": chunks, "config": config, "updated_at": hashlib.sha256(said.encode()).hexdigest()[:16]}
         return {"index.json": json.dumps(record, sort_keys=True).encode()}

@@ -89,7 +89,9 @@ class Redpajama:
                 for place, path in files.items()
                 if place in (DOCUMENTS, SIGNALS)
             }
-            tables = {place: stack.enter_context(_table(path)) for place, path in files.items() if place not in lines}
+            tables = {
+                place: stack.enter_context(_table(place, path)) for place, path in files.items() if place not in lines
+            }
             for row, about, measured in documents(batches, self.signals):
                 held = {part: about.pop(part, None) for part in ("quality_signals", "is_duplicate", "minhash")}
                 document = as_document(row, about)
@@ -163,15 +165,15 @@ def _bands(held: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _table(path: Path) -> Iterator[Any]:
-    """What adds a row to a table. All rows have the columns of the first."""
+def _table(place: str, path: Path) -> Iterator[Any]:
+    """What adds a row to the table at a place. All rows have the columns of the first."""
     rows: list[dict[str, Any]] = []
     writer: pq.ParquetWriter | None = None
 
     def flush() -> None:
         nonlocal writer
         if writer is None:
-            writer = pq.ParquetWriter(path, _schema(path, rows), compression="zstd")
+            writer = pq.ParquetWriter(path, _schema(place, rows), compression="zstd")
         writer.write_table(pa.Table.from_pylist(rows, writer.schema))
         rows.clear()
 
@@ -186,9 +188,9 @@ def _table(path: Path) -> Iterator[Any]:
     writer.close()
 
 
-def _schema(path: Path, rows: list[dict[str, Any]]) -> pa.Schema:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if "id_int" not in names:
+def _schema(place: str, rows: list[dict[str, Any]]) -> pa.Schema:
+    if place == DUPLICATES:
         return pa.schema([(name, pa.string()) for name in ("shard_id", "doc_id", "digest")])
     known = {"shard_id": pa.string(), "id": pa.string(), "id_int": pa.uint64()}
+    names = dict.fromkeys([*known, *(name for row in rows for name in row)])
     return pa.schema([(name, known.get(name, pa.list_(pa.binary()))) for name in names])

@@ -241,9 +241,16 @@ def sources_vanished(facts: RunFacts) -> Measured | Unmeasured:
     flow = facts.flow
     last = flow.rows[-1].sources if flow.rows else {}
     read = {name: source["documents"] for name, source in flow.read.items()}
-    gone = [name for name in read if flow.rows and not last.get(name, {}).get("documents_out", 0)]
+    out = {name: last.get(name, {}).get("documents_out", 0) for name in read} if flow.rows else read
+    gone = [name for name in read if not out[name]]
     names = [f"{name} ({plural(read[name], 'document')} read)" for name in gone]
-    seen = _listed(names) if names else f"all of {number(len(read))} sources are in the output"
+    seen = (
+        _listed(names)
+        if names
+        else "the source is in the output"
+        if len(read) == 1
+        else f"all of {number(len(read))} sources are in the output"
+    )
     return Measured(len(gone), seen, "see which step drops them: " + _by_step(facts, gone[0] if gone else "", "source"))
 
 

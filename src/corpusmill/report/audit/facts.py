@@ -9,6 +9,7 @@ from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.audit import sample as sampled
 from corpusmill.report.audit.sample import Sample
 from corpusmill.report.figures.tokens import TokenStatistics, statistics
+from corpusmill.report.numbers import plural
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 
@@ -59,6 +60,5 @@ class RunFacts:
     def of_sample(self) -> str:
         """What shares of the sample are shares of, in words."""
         read, all_of_them = len(self.sample.ids), self.flow.documents_out
-        return (
-            f"all {read:,} documents" if read == all_of_them else f"a sample of {read:,} of {all_of_them:,} documents"
-        )
+        there = plural(all_of_them, "document")
+        return f"all {there}" if read == all_of_them else f"a sample of {read:,} of {there}"
