@@ -180,8 +180,8 @@ class Validation:
             )
         there = plural(whole, "document")
         raise InputError(
-            f"with val_fraction {self.fraction} none of {there} goes to {name}, and {why}. Give another fraction; 0 for "
-            "no validation."
+            f"with val_fraction {self.fraction} none of {there} goes to {name}, and {why}. Give another fraction; 0 "
+            "for no validation."
         )
 
 
