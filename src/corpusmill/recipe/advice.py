@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
+from corpusmill.recipe.order import gives_pages
 from corpusmill.recipe.selection import applied
 
 Name = Literal[
@@ -28,7 +29,6 @@ Name = Literal[
     "drop benchmarks",
     "leave out a domain",
     "tell languages",
-    "allow more epochs",
     "drop stubs",
     "drop giants",
     "drop shared lines",
@@ -95,39 +95,42 @@ def _yaml(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def label_of(recipe: Recipe, *names: str) -> str | None:
-    """The label of the first step of one of these names, or of one of these folders ("extract/")."""
-    named = zip(labels(recipe.steps), map(name_of, recipe.steps))
+def label_of(recipe: Recipe, *names: str, after: int = 0) -> str | None:
+    """The label of the first step of one of these names, or of one of these folders ("extract/").
+
+    after   steps that are passed over
+    """
+    named = list(zip(labels(recipe.steps), map(name_of, recipe.steps)))[after:]
     return next((label for label, name in named if name in names or f"{name.partition('/')[0]}/" in names), None)
 
 
-def at_the_end(recipe: Recipe) -> str:
-    """The place of a step that is to see text as it will be."""
-    first = label_of(recipe, *(f"{folder}/" for folder in END))
+def at_the_end(recipe: Recipe, *before: str) -> str:
+    """The place of a step that is to see text as it will be, and to be above steps of these folders."""
+    extracted = [at for at, step in enumerate(recipe.steps, 1) if name_of(step).startswith("extract/")]
+    first = label_of(recipe, *before, *(f"{folder}/" for folder in END), after=max(extracted, default=0))
     return f"above {first}" if first else "last"
 
 
 def before_dedup(recipe: Recipe) -> str:
     """The place of a step after which copies are to be looked for."""
-    first = label_of(recipe, "dedup/", *(f"{folder}/" for folder in END))
-    return f"above {first}" if first else "last"
+    return at_the_end(recipe, "dedup/")
 
 
 def without(recipe: Recipe, *names: str) -> list[str]:
-    """The sources that no step of these names or folders is for."""
+    """The sources that no step of these names is for."""
     sources = [source.source for source in recipe.read]
     left = list(sources)
     for step, selection in zip(recipe.steps, recipe.selections):
-        name = name_of(step)
-        if name in names or f"{name.partition('/')[0]}/" in names:
+        if name_of(step) in names:
             some = applied(selection, sources)
             left = [] if some is None else [source for source in left if source not in some]
     return left
 
 
 def strip_html(recipe: Recipe, sources: Sequence[str]) -> tuple[Change, ...]:
-    """For texts of these sources that hold HTML. None for those whose pages are extracted, or that are stripped
-    already: what is left there are tags that a text shows to its readers."""
-    needy = [source for source in without(recipe, "extract/", "clean/html") if source in sources]
+    """For texts of these sources that hold HTML. None for pages, whose text is extracted, and what is stripped already:
+    what is left there are tags that a text shows to its readers. A text passes an extraction as it is."""
+    pages = [source.source for source in recipe.read if gives_pages(source.reader)]
+    needy = [source for source in without(recipe, "clean/html") if source in sources and source not in pages]
     only = {} if len(needy) == len(recipe.read) else {"only": needy}
     return (Change("strip html", "add", "clean/html", only, "first"),) if needy else ()

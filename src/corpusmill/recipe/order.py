@@ -220,14 +220,13 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
         return mistakes
     pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
     extractors = [part for part, kind in kinds if kind == "extract"]
-    mistakes += [
-        (
-            part,
-            "gives {}, and no step extracts their text; add {} as the first step".format(*PAGES.get(part.name, HTML)),
-        )
-        for part in pages
-        if not any(map(part.meets, extractors))
-    ]
+    kinds_of_pages = {PAGES.get(part.name, HTML) for part in pages}
+    for part in pages:
+        what, extract = PAGES.get(part.name, HTML)
+        if not any(map(part.meets, extractors)):
+            own = f", with only: {', '.join(part.sources)}" if len(kinds_of_pages) > 1 and part.sources else ""
+            message = f"gives {what}, and no step extracts their text; add {extract} as the first step{own}"
+            mistakes.append((part, message))
     tokenizer: Part | None = None
     packer: Part | None = None
     mix: Part | None = None

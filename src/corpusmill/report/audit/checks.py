@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from corpusmill.report.audit import sample
+from corpusmill.recipe.advice import Change, in_words
+from corpusmill.report.audit import advice, sample
 from corpusmill.report.audit.bounds import Bounds
 from corpusmill.report.audit.facts import RunFacts
 from corpusmill.report.audit.model import Check, Unit
@@ -21,6 +22,7 @@ from corpusmill.report.views import documents as documents_view
 
 NEAR_EMPTY = 100  # bytes
 VERY_LONG = 1_000_000  # bytes: a long book
+MOST = 0.5  # of the documents: what is true of more is how the corpus is, and nothing to drop
 FEW = 20  # documents: that fewer of a language vanish says nothing
 ACTIVE = (
     "extract/",
@@ -35,12 +37,16 @@ HOSTS = 10_000  # with the most documents; a domain of more than a few per cent 
 
 @dataclass(frozen=True)
 class Measured:
-    """seen, advice, examples as in Check; the advice is given only if the value is out of bounds."""
+    """seen, examples and changes as in Check; what to do is said only if the value is out of bounds.
+
+    advice   what to do beside the changes, or where there are none
+    """
 
     value: float
     seen: str
-    advice: str
+    advice: str = ""
     examples: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ class Unmeasured:
 
     why: str
     advice: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,18 +78,20 @@ def judged(name: str, facts: RunFacts, bounds: Bounds | None) -> Check:
     result = rule.measure(facts)
     wanted = rule.bounds if bounds is None else bounds
     about = name, rule.question
+    said = "; ".join(filter(None, [in_words(result.changes), result.advice]))
     if isinstance(result, Unmeasured):
-        return Check(*about, None, rule.unit, wanted, "not measured", result.why, result.advice)
+        return Check(*about, None, rule.unit, wanted, "not measured", result.why, said, changes=result.changes)
     if wanted.hold(result.value):
         return Check(*about, result.value, rule.unit, wanted, "ok", result.seen)
     outside = rule.outside if bounds is None else "red flag"
-    return Check(*about, result.value, rule.unit, wanted, outside, result.seen, result.advice, result.examples)
+    more = result.examples, result.changes
+    return Check(*about, result.value, rule.unit, wanted, outside, result.seen, said, *more)
 
 
 def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
     steps = [step for step in dedup_steps(facts.tables) if step.documents_in]
     if not steps:
-        return Unmeasured("no step looks for duplicates", "add `dedup/exact` and `dedup/minhash` before `tokenize/…`")
+        return Unmeasured("no step looks for duplicates", changes=advice.find_copies(facts.recipe))
     reached = max(step.documents_in for step in steps)
     found = sum(step.dropped or step.documents for step in steps)
     seen = (
@@ -90,8 +99,8 @@ def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
     )
     if not facts.is_web and "duplicates_found" not in facts.chosen:
         return Unmeasured(f"{seen}: the bound is for crawls, and fewer than half of the documents have a web address")
-    advice = "is the dedup too weak? Try `dedup/minhash: {threshold: 0.7}`, and `dedup/line` or `dedup/substring`"
-    return Measured(min(found / reached, 1.0), seen, advice)
+    said = "a sample, one site and what was deduplicated before have few; is it a whole crawl?"
+    return Measured(min(found / reached, 1.0), seen, said, changes=advice.find_near_copies(facts.recipe))
 
 
 def duplicates_left(facts: RunFacts) -> Measured | Unmeasured:
@@ -101,39 +110,42 @@ def duplicates_left(facts: RunFacts) -> Measured | Unmeasured:
     seen = f"{number(found.sum())} near-duplicates (Jaccard similarity 0.8) within {facts.of_sample}"
     if len(found) < facts.flow.documents_out:
         seen += "; in all of the output there are at least as many"
-    advice = "add `dedup/minhash`, after the last step that changes text; if it is there, a lower `threshold`"
-    return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
+    changes = advice.fewer_near_copies(facts.recipe)
+    said = "" if changes else f"look at what was found: corpusmill report {facts.tables.folder}"
+    return Measured(float(found.mean()), seen, said, facts.sample.named(found), changes)
 
 
 def chars_per_token(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.all.tokens:
-        return NO_TOKENS
+        return _no_tokens(facts)
     every = facts.tokens.all
-    advice = (
+    said = (
         "below: the tokenizer does not fit these texts (languages, numbers, noise), train one: `corpusmill train "
         "tokenizer`; above: is the text repetitive?"
     )
     seen = f"{plural(every.characters, 'character')}, {plural(every.tokens, 'token')}"
-    return Measured(every.characters_per_token, seen, advice)
+    return Measured(every.characters_per_token, seen, said)
 
 
 def utilisation(facts: RunFacts) -> Measured | Unmeasured:
     rows = packing(facts.flow)
     if rows is None or not rows.capacity:
-        return Unmeasured("the run wrote no training rows", "add a `pack/…` step and `write: shards`")
+        return Unmeasured("the run wrote no training rows", changes=advice.write_rows(facts.recipe))
     seen = f"{number(rows.tokens)} of {plural(rows.capacity, 'place')} in {plural(rows.rows, 'row')}"
-    return Measured(rows.tokens / rows.capacity, seen, "pack with `pack/best_fit` or `pack/concat`, without `split_at`")
+    changes = advice.pack_better(facts.recipe)
+    said = "" if changes else "the last row of a small corpus is mostly padding"
+    return Measured(rows.tokens / rows.capacity, seen, said, changes=changes)
 
 
 def vocabulary_use(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.vocabulary:
-        return NO_TOKENS
+        return _no_tokens(facts)
     used, there = facts.tokens.distinct, facts.tokens.vocabulary
-    advice = (
+    said = (
         "a smaller vocabulary: `corpusmill train tokenizer RUN --vocab-size 16384 --out tokenizer.json`; or the corpus "
         "is a sample, and small"
     )
-    return Measured(used / there, f"{number(used)} of {number(there)} vocabulary tokens occur", advice)
+    return Measured(used / there, f"{number(used)} of {number(there)} vocabulary tokens occur", said)
 
 
 def residual_html(facts: RunFacts) -> Measured | Unmeasured:
@@ -141,28 +153,30 @@ def residual_html(facts: RunFacts) -> Measured | Unmeasured:
         return NOTHING_LEFT
     found = sample.has_html(facts.sample.texts)
     seen = f"{plural(found.sum(), 'document')} with tags or entities, of {facts.of_sample}"
-    advice = "add `extract/blocks` and `clean/normalize`; texts about HTML may rightly have some"
-    return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
+    changes = advice.strip_html(facts.recipe)
+    return Measured(
+        float(found.mean()), seen, "texts about HTML may rightly have some", facts.sample.named(found), changes
+    )
 
 
 def pii_left(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
         return NOTHING_LEFT
-    by_kind = sample.personal_data(facts.sample.texts)
+    by_kind = sample.personal_data(facts.sample.texts, facts.tables.steps.values())
     found = sample.any_of(list(by_kind.values()), len(facts.sample.ids))
     kinds = {kind: int(has.sum()) for kind, has in by_kind.items() if has.any()}
     counted = ": " + ", ".join(f"{kind} in {n:,}" for kind, n in kinds.items()) if kinds else ""
     seen = f"{plural(found.sum(), 'document')} with personal data or secrets, of {facts.of_sample}{counted}"
-    wanted = ", ".join(dict.fromkeys(["email", "ip", *kinds]))
-    advice = f"redact these kinds, too: `redact/pii: {{kinds: [{wanted}]}}`"
-    return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
+    changes = advice.redact(facts.recipe, list(kinds))
+    said = "" if changes else "the recipe looks for all of these: see in the documents why they are left"
+    return Measured(float(found.mean()), seen, said, facts.sample.named(found), changes)
 
 
 def contamination(facts: RunFacts) -> Measured | Unmeasured:
     found = leaks(facts.tables)
     if not found:
-        advice = "name the benchmarks that you will report: `decontaminate/ngrams: {benchmarks: benchmarks/*.jsonl}`"
-        return Unmeasured("no step looks for questions of benchmarks", advice)
+        said = "name the benchmarks that you will report"
+        return Unmeasured("no step looks for questions of benchmarks", said, advice.look_for_benchmarks(facts.recipe))
     left = 0
     for step in found:
         if getattr(facts.steps.get(step.step, ("", None))[1], "action", "drop") == "mark":
@@ -173,7 +187,7 @@ def contamination(facts: RunFacts) -> Measured | Unmeasured:
             left += count
     have = sum(step.documents for step in found)
     seen = f"{plural(have, 'document')} with questions of benchmarks, {number(left)} of them kept"
-    return Measured(left, seen, "`action: drop` or `action: cut` in `decontaminate/ngrams`")
+    return Measured(left, seen, changes=advice.drop_benchmarks(facts.recipe))
 
 
 def domain_share(facts: RunFacts) -> Measured | Unmeasured:
@@ -198,8 +212,9 @@ def domain_share(facts: RunFacts) -> Measured | Unmeasured:
     parts = share(sums[name][0], all_documents), share(sums[name][1], all_amounts)
     seen = f"{name}: {parts[0]} of the documents, {parts[1]} of their length"
     look = _sql(facts, f"select id, url from documents where kept and url like '%{name}%'")
-    advice = f"look at it: {look}; to leave it out: `filter/url: {{block_domains: [{name}]}}`"
-    return Measured(shares[name], seen, advice)
+    most = shares[name] > MOST
+    said = f"look at it: {look}" + ("; is the crawl of this domain?" if most else "")
+    return Measured(shares[name], seen, said, changes=() if most else advice.leave_out(facts.recipe, name))
 
 
 def step_drops(facts: RunFacts) -> Measured | Unmeasured:
@@ -218,7 +233,7 @@ def step_drops(facts: RunFacts) -> Measured | Unmeasured:
 def languages_vanished(facts: RunFacts) -> Measured | Unmeasured:
     figures = languages(facts.tables)
     if not figures:
-        return Unmeasured("no step identifies languages", "add `annotate/language`")
+        return Unmeasured("no step identifies languages", changes=advice.tell_languages(facts.recipe))
     step = figures[-1].step
     label = identifier(f"{step}.label")
     unwanted = f"list_contains(string_split(coalesce(reasons, ''), ','), '{step}.language')"
@@ -265,7 +280,8 @@ def mix_off_plan(facts: RunFacts) -> Measured | Unmeasured:
         return Unmeasured("no step mixes sources")
     off, one, total = max(drawn, key=lambda each: each[0])
     seen = f"{one.source}: planned {100 * one.share:.1f} %, drawn {share(one.drawn, total)}, {one.epochs:.2f} epochs"
-    return Measured(off, seen, "more of that source, a higher `max_epochs`, or a smaller budget in `mix/sources`")
+    said = "documents are drawn whole: a larger budget comes closer; look at the plan in the report"
+    return Measured(off, seen, said)
 
 
 def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
@@ -300,17 +316,14 @@ def idle_steps(facts: RunFacts) -> Measured | Unmeasured:
 
 
 def near_empty(facts: RunFacts) -> Measured | Unmeasured:
-    return _by_length(
-        facts, f"bytes < {NEAR_EMPTY}", f"shorter than {NEAR_EMPTY} bytes", "`filter/gopher_quality: {min_words: 50}`"
-    )
+    what, changes = f"shorter than {NEAR_EMPTY} bytes", advice.drop_stubs(facts.recipe, NEAR_EMPTY)
+    return _by_length(facts, f"bytes < {NEAR_EMPTY}", what, "is the text in another column?", changes)
 
 
 def very_long(facts: RunFacts) -> Measured | Unmeasured:
-    what = f"longer than {size(VERY_LONG)}"
-    advice = (
-        "are these books, or pages that were not split? `filter/keep_where: {condition: bytes < 1000000}` drops them"
-    )
-    return _by_length(facts, f"bytes > {VERY_LONG}", what, advice, "bytes")
+    what, changes = f"longer than {size(VERY_LONG)}", advice.drop_giants(facts.recipe, VERY_LONG)
+    said = "are these books, or pages that were not split?"
+    return _by_length(facts, f"bytes > {VERY_LONG}", what, said, changes, "bytes")
 
 
 def one_template(facts: RunFacts) -> Measured | Unmeasured:
@@ -318,12 +331,15 @@ def one_template(facts: RunFacts) -> Measured | Unmeasured:
         return NOTHING_LEFT
     found = sample.one_template(facts.sample.texts)
     seen = f"{plural(found.sum(), 'document')} beginning with the same {sample.OPENING} words, of {facts.of_sample}"
-    advice = "pages of one kind? `dedup/line` removes what they share, `filter/url` the sites"
-    return Measured(float(found.mean()), seen, advice, facts.sample.named(found))
+    changes = advice.drop_shared_lines(facts.recipe)
+    return Measured(float(found.mean()), seen, "pages of one kind?", facts.sample.named(found), changes)
 
 
-def _by_length(facts: RunFacts, condition: str, what: str, advice: str, amount: str = "1") -> Measured | Unmeasured:
-    """The share of the output documents, or of their `amount`, that fulfil a condition on their bytes."""
+def _by_length(
+    facts: RunFacts, condition: str, what: str, advice: str, changes: tuple[Change, ...], amount: str = "1"
+) -> Measured | Unmeasured:
+    """The share of the output documents, or of their `amount`, that fulfil a condition on their bytes. The changes,
+    which drop them, are advised if these are not most of the documents."""
     table = facts.tables.table("signals", len(facts.tables.passes) - 1)
     counts = ", ".join(
         f"{what} FILTER ({where})" for where in ("true", condition) for what in ("count(*)", f"sum({amount})")
@@ -335,7 +351,12 @@ def _by_length(facts: RunFacts, condition: str, what: str, advice: str, amount: 
     seen = f"{number(found)} of {plural(documents, 'document')} {'is' if found == 1 else 'are'} {what}"
     if amount != "1":
         seen += f", with {share(part or 0, every)} of the {amount}"
-    return Measured(int(part or 0) / max(int(every), 1), seen, advice, tuple(each for (each,) in ids))
+    drops = changes if found <= MOST * documents else ()
+    return Measured(int(part or 0) / max(int(every), 1), seen, advice, tuple(each for (each,) in ids), drops)
+
+
+def _no_tokens(facts: RunFacts) -> Unmeasured:
+    return Unmeasured("the run counted no tokens", changes=advice.count_tokens(facts.recipe))
 
 
 def _by_step(facts: RunFacts, value: str, column: str) -> str:
@@ -358,9 +379,6 @@ def _listed(names: object) -> str:
     return ", ".join(map(str, names))  # type: ignore[call-overload]
 
 
-NO_TOKENS = Unmeasured(
-    "the run counted no tokens", "add `tokenize/bpe` and a writer of tokens, such as `write: shards`"
-)
 NOTHING_LEFT = Unmeasured("the run kept no documents")
 
 CHECKS = {

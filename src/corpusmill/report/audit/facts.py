@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import Any
 
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.recipe.names import labels, name_of
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import name_of
 from corpusmill.report.audit import sample as sampled
 from corpusmill.report.audit.sample import Sample
 from corpusmill.report.figures.tokens import TokenStatistics, statistics
@@ -41,13 +42,17 @@ class RunFacts:
         return statistics(self.tables)
 
     @cached_property
+    def recipe(self) -> Recipe | None:
+        """None where one of its steps cannot be made here: then no change of it is advised."""
+        try:
+            return self.tables.files.recipe
+        except (RecipeError, AssetError):
+            return None
+
+    @cached_property
     def steps(self) -> dict[str, tuple[str, Any]]:
         """label -> name and step of the recipe; empty where one of its steps cannot be made here."""
-        try:
-            steps = self.tables.files.recipe.steps
-        except (RecipeError, AssetError):
-            return {}
-        return {label: (name_of(step), step) for label, step in zip(labels(steps), steps)}
+        return {label: (name_of(step), step) for label, step in self.tables.steps.items()}
 
     @cached_property
     def is_web(self) -> bool:

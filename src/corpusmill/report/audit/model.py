@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from corpusmill.display import table
+from corpusmill.recipe.advice import Change
 from corpusmill.report.audit.bounds import Bounds
 from corpusmill.report.numbers import measured, number
 
@@ -21,6 +22,7 @@ class Check:
                good reason. Outside a bound that the user has set, it is always a red flag
     seen       what was counted, in words; why, if nothing was measured
     advice     what to change, as a line of a recipe or a command; empty if the verdict is ok
+    changes    the same as values, as far as it is about the recipe
     examples   ids of documents that show it
     """
 
@@ -33,6 +35,7 @@ class Check:
     seen: str
     advice: str = ""
     examples: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     @property
     def shown(self) -> str:

@@ -1,0 +1,154 @@
+"""Which change of a recipe the checks advise. Each is one that the recipe does not have yet: none where nothing is left
+to advise, or the recipe cannot be read here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from corpusmill.recipe import advice
+from corpusmill.recipe.advice import Change, at_the_end, before_dedup, label_of
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.steps import Transform
+from corpusmill.steps.personal_data import KNOWN
+
+Changes = tuple[Change, ...]
+LEAST_THRESHOLD = 0.7  # of near deduplication that is advised: below it, different texts are taken for copies
+ROWS = 2048  # tokens of a row
+
+
+def _of(recipe: Recipe | None, name: str) -> list[tuple[str, Any]]:
+    """Label and step of those of a name."""
+    if recipe is None:
+        return []
+    return [(label, step) for label, step in zip(labels(recipe.steps), recipe.steps) if name_of(step) == name]
+
+
+def find_copies(recipe: Recipe | None) -> Changes:
+    if recipe is None:
+        return ()
+    place = at_the_end(recipe)
+    return (Change("find copies", "add", "dedup/exact", {}, place), *find_near_copies(recipe))
+
+
+def find_near_copies(recipe: Recipe | None) -> Changes:
+    if recipe is None or _of(recipe, "dedup/minhash"):
+        return ()
+    return (Change("find near copies", "add", "dedup/minhash", {}, at_the_end(recipe)),)
+
+
+def fewer_near_copies(recipe: Recipe | None) -> Changes:
+    """Near copies are left: where none are looked for, or before text changes, or those that are less alike."""
+    found = _of(recipe, "dedup/minhash")
+    if recipe is None or not found:
+        return find_near_copies(recipe)
+    label, step = found[-1]
+    every = labels(recipe.steps)
+    after = list(zip(every, recipe.steps))[every.index(label) + 1 :]
+    if changing := [name for name, one in after if isinstance(one, Transform)]:
+        return (Change("compare last", "move", label, {}, f"below {changing[-1]}"),)
+    if step.threshold <= LEAST_THRESHOLD or step.mark:
+        return ()
+    solved = {name: None for name in ("bands", "rows") if getattr(step, name) is not None}
+    return (Change("lower the threshold", "set", label, {"threshold": LEAST_THRESHOLD, **solved}),)
+
+
+def count_tokens(recipe: Recipe | None) -> Changes:
+    if recipe is None:
+        return ()
+    tokenizer = () if label_of(recipe, "tokenize/") else (Change("count tokens", "add", "tokenize/bpe", {}, "last"),)
+    return (*tokenizer, *_shards(recipe, "count tokens"))
+
+
+def write_rows(recipe: Recipe | None) -> Changes:
+    if recipe is None:
+        return ()
+    tokenizer = () if label_of(recipe, "tokenize/") else (Change("write rows", "add", "tokenize/bpe", {}, "last"),)
+    packed = label_of(recipe, "pack/")
+    rows = () if packed else (Change("write rows", "add", "pack/concat", {"length": ROWS}, "last"),)
+    return (*tokenizer, *rows, *_shards(recipe, "write rows"))
+
+
+def _shards(recipe: Recipe, name: advice.Name) -> Changes:
+    return () if any(name_of(writer) == "shards" for writer in recipe.write) else (Change(name, "write", "shards"),)
+
+
+def pack_better(recipe: Recipe | None) -> Changes:
+    label = label_of(recipe, "pack/") if recipe else None
+    if recipe is None or label is None:
+        return ()
+    step = dict(zip(labels(recipe.steps), recipe.steps))[label]
+    if name_of(step) == "pack/best_fit" or (name_of(step) == "pack/concat" and step.split_at is None):
+        return ()
+    return (Change("pack better", "replace", label, {"length": step.length}, by="pack/best_fit"),)
+
+
+def strip_html(recipe: Recipe | None) -> Changes:
+    """Of sources that are neither extracted nor stripped; then entities, where nothing decodes them."""
+    if recipe is None:
+        return ()
+    if changes := advice.strip_html(recipe, [source.source for source in recipe.read]):
+        return changes
+    if any(step.entities for _, step in _of(recipe, "clean/normalize")):
+        return ()
+    return (Change("decode entities", "add", "clean/normalize", {}, before_dedup(recipe)),)
+
+
+def redact(recipe: Recipe | None, kinds: Sequence[str]) -> Changes:
+    """What of the kinds that are left no step of the recipe looks for."""
+    if recipe is None:
+        return ()
+    found = _of(recipe, "redact/pii")
+    if not found:
+        wanted = [kind for kind in KNOWN if kind in ("email", "ip", *kinds)]
+        return (Change("redact personal data", "add", "redact/pii", {"kinds": wanted}, before_dedup(recipe)),)
+    label, step = found[-1]
+    looked_for = {kind for _, one in found for kind in one.kinds}
+    if missing := [kind for kind in kinds if kind not in looked_for]:
+        wanted = [kind for kind in KNOWN if kind in (*step.kinds, *missing)]
+        return (Change("redact more kinds", "set", label, {"kinds": wanted}),)
+    if kinds and all(one.forms == "plain" for _, one in found):
+        return (Change("redact more forms", "set", label, {"forms": "any"}),)
+    return ()
+
+
+def look_for_benchmarks(recipe: Recipe | None) -> Changes:
+    if recipe is None:
+        return ()
+    benchmarks = {"benchmarks": "benchmarks/*.jsonl"}
+    return (Change("look for benchmarks", "add", "decontaminate/ngrams", benchmarks, at_the_end(recipe)),)
+
+
+def drop_benchmarks(recipe: Recipe | None) -> Changes:
+    marking = [label for label, step in _of(recipe, "decontaminate/ngrams") if step.action == "mark"]
+    return tuple(Change("drop benchmarks", "set", label, {"action": "drop"}) for label in marking)
+
+
+def leave_out(recipe: Recipe | None, domain: str) -> Changes:
+    found = _of(recipe, "filter/url")
+    if found:
+        label, step = found[0]
+        if isinstance(step.block_domains, str):  # a file of them
+            return ()
+        return (Change("leave out a domain", "set", label, {"block_domains": [*step.block_domains, domain]}),)
+    blocked = {"block_domains": [domain]}
+    return (Change("leave out a domain", "add", "filter/url", blocked, "first"),) if recipe else ()
+
+
+def tell_languages(recipe: Recipe | None) -> Changes:
+    return (Change("tell languages", "add", "annotate/language", {}, before_dedup(recipe)),) if recipe else ()
+
+
+def drop_stubs(recipe: Recipe | None, size: int) -> Changes:
+    shorter = {"rules": ["min_bytes"], "min_bytes": size}
+    return (Change("drop stubs", "add", "filter/basic", shorter, at_the_end(recipe)),) if recipe else ()
+
+
+def drop_giants(recipe: Recipe | None, size: int) -> Changes:
+    longer = {"condition": f"bytes <= {size}"}
+    return (Change("drop giants", "add", "filter/keep_where", longer, at_the_end(recipe)),) if recipe else ()
+
+
+def drop_shared_lines(recipe: Recipe | None) -> Changes:
+    if recipe is None or _of(recipe, "dedup/line"):
+        return ()
+    return (Change("drop shared lines", "add", "dedup/line", {}, at_the_end(recipe)),)
