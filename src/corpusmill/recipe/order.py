@@ -126,6 +126,11 @@ def _of_tokens(recipe: "Recipe | Sections") -> list[tuple[int, str]]:
     return said
 
 
+def gives_pages(reader: Any) -> bool:
+    """Whether a reader gives HTML pages, without their text."""
+    return name_of(reader) in PAGES or _reads_column(reader)
+
+
 def _reads_column(reader: Any) -> bool:
     return isinstance(getattr(reader, "html", None), str)
 

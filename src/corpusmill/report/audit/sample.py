@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corpusmill.report import samples
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.personal_data import NAMED, find
-from corpusmill.steps.redact._redaction import without_own
+from corpusmill.steps.redact.pii import without_own
 from corpusmill.text.fold import fold
 from corpusmill.text.tags import has_markup
 

@@ -18,7 +18,7 @@ from corpusmill.models.toxicity import Rater
 from corpusmill.report import samples
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.personal_data import NAMED, count_of, find
-from corpusmill.steps.redact._redaction import without_own
+from corpusmill.steps.redact.pii import without_own
 
 SAMPLE = 1000  # documents of a side
 AT_ONCE = 100  # of them measured at a time
