@@ -215,6 +215,19 @@ def test_batches_and_threads_change_no_score(folder):
         assert (scored(folder, texts, window=64, **parameters) == alone).all(), parameters
 
 
+def test_a_tokenizer_with_dropout_gives_one_score(folder, tmp_path):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = {word: number for number, word in enumerate(["[UNK]", *"abcdehr", "th", "the", "ha", "har"])}
+    merges = [("t", "h"), ("th", "e"), ("h", "a"), ("ha", "r")]
+    made = Tokenizer(models.BPE({**words, "t": 12}, merges, dropout=0.5, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    for name in ("model.onnx", "config.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    made.save(str(tmp_path / "tokenizer.json"))
+    assert len(set(scored(tmp_path, ["the hard heart " * 30] * 20, window=64))) == 1
+
+
 def test_windows_of_a_long_document(folder):
     """Its beginning is menu, and the rest prose."""
     text = " ".join(MENU * 10 + PROSE * 40)

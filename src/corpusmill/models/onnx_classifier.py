@@ -266,6 +266,8 @@ def _tokenizer(files: Files, settings: Settings) -> Any:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
     except Exception as error:  # the library raises bare Exception
         raise AssetError(f"{files.tokenizer}: the tokenizers library cannot load it: {error}") from error
+    if getattr(tokenizer.model, "dropout", None):
+        tokenizer.model.dropout = None  # or a document would have another score each time
     room = settings.window - tokenizer.num_special_tokens_to_add(False)
     if settings.overlap >= room:
         raise RecipeError(f"overlap: {settings.overlap} leaves nothing of a window of {room} tokens; use less")

@@ -20,6 +20,9 @@ from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
 EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in order of preference
 FILES = ("tokenizer.json", "tokenizer.model")  # in a folder, in order of preference
 MOST = 2**32  # ids are 32 bits wide
+# What in a model makes the reference draw at random: BPE's dropout (Provilkov et al. 2020, arXiv:1910.13267), and the
+# sampling of Unigram (Kudo 2018, arXiv:1804.10959), which tokenizers 0.23 neither writes nor reads.
+AT_RANDOM = ("dropout", "alpha", "nbest_size")
 BYTES = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
 
 
@@ -111,10 +114,10 @@ class Definition:
         Control tokens are no longer added tokens, which are matched in raw text first. In the vocabulary they get a
         leading space: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ,
         SentencePiece ▁), so no text can match them there, and every id is unchanged. Nothing is added at either end of
-        a text.
+        a text. Nothing is drawn at random: a text has one sequence of ids.
         """
         controls = self.controls(*ends)
-        model = dict(self.json["model"])
+        model = {name: value for name, value in self.json["model"].items() if name not in AT_RANDOM}
         names = {token: f" {token}" if token in controls else token for token in self.ids}
         if isinstance(model["vocab"], list):
             scores = dict(model["vocab"])
@@ -127,6 +130,11 @@ class Definition:
         keep = [token for content, token in self.added.items() if content not in controls]
         changed = {"model": model, "added_tokens": keep, "post_processor": None, "truncation": None, "padding": None}
         return json.dumps(self.json | changed, ensure_ascii=False)
+
+    @property
+    def at_random(self) -> dict[str, float]:
+        """What the file says of draws at random, which are switched off here: `{"dropout": 0.1}`."""
+        return {name: value for name in AT_RANDOM if (value := self.json.get("model", {}).get(name))}
 
     @cached_property
     def byte_level(self) -> bool:

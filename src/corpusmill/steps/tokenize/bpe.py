@@ -11,7 +11,7 @@ from corpusmill.models.fill_in import Fim, sentinel_ids
 from corpusmill.models.token_engines import EngineName
 from corpusmill.models.tokenizer import Tokenizer, load
 from corpusmill.models.tokenizer_file import Definition
-from corpusmill.models.tokenizer_name import asset_of
+from corpusmill.models.tokenizer_name import SHIPPED, asset_of
 from corpusmill.models.url_prefix import UrlPrefix, marks
 from corpusmill.shards.loss import Loss
 from corpusmill.tokens.breaks import SplitAt
@@ -35,6 +35,7 @@ class Bpe:
                 {share, seed}
 
     Text that looks like a special token is encoded as ordinary characters (Radford et al. 2019 for byte-level BPE).
+    BPE dropout is switched off, which Hugging Face's library leaves on: a text has the same ids each time.
     """
 
     tokenizer: str = "gpt2"  # gpt2, or the path of a tokenizer.json, tiktoken or SentencePiece file
@@ -52,6 +53,14 @@ class Bpe:
     @property
     def assets(self) -> tuple[str, ...]:
         return (asset_of(self.tokenizer),)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        if self.tokenizer in SHIPPED:
+            return ()
+        drawn = assets.load(asset_of(self.tokenizer), Definition.read).at_random
+        said = ", ".join(f"{name} {value}" for name, value in drawn.items())
+        return (f"{self.tokenizer} draws tokens at random ({said}); that is switched off",) if drawn else ()
 
     def open(self) -> Tokenizer:
         """The tokenizer, loaded once per process. Raises AssetError if it cannot be used."""
