@@ -12,7 +12,7 @@ import pytest
 
 import corpusmill
 from conftest import docs
-from corpusmill import Recipe, Source, assets
+from corpusmill import Recipe, Source
 from corpusmill.engine.identity import identity
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.execute.processes import Processes
@@ -257,7 +257,6 @@ def test_parts_that_do_not_fit_together_are_reported(folder, tmp_path):
     with pytest.raises(AssetError, match=r"output of shape \[1, 2\] for 1 texts, and config.json has 3 labels"):
         Classifier(model=str(tmp_path)).signals(docs("a"))
     (tmp_path / "config.json").write_text('{"id2label": {"0": "a", "1": "b"}, "max_position_embeddings": 100}')
-    assets._loaded.clear()
     with pytest.raises(RecipeError, match="window: 512 tokens are more than the 100 that"):
         Classifier(model=str(tmp_path)).signals(docs("a"))
     with pytest.raises(RecipeError, match='provider: the installed onnxruntime has no "tpu"'):

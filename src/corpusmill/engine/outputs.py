@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
+from corpusmill import extras
+from corpusmill.recipe.names import name_of
 from corpusmill.run_folder import RunFolder
 from corpusmill.sums import SUMS
 from corpusmill.units import Results
@@ -20,6 +22,8 @@ class ChecksLibrary(Protocol):
 
 def check_writer(writer: object) -> None:
     """Raises MissingExtraError if a writer's library is not installed."""
+    for extra in extras.missing(writer):
+        raise extra.error(name_of(writer))
     if isinstance(writer, ChecksLibrary):
         writer.check()
 

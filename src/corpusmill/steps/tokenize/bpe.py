@@ -6,12 +6,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.extras import Extra
 from corpusmill.models.arranged import Arranged, arrange
 from corpusmill.models.fill_in import Fim, sentinel_ids
 from corpusmill.models.token_engines import EngineName
 from corpusmill.models.tokenizer import Tokenizer, load
 from corpusmill.models.tokenizer_file import Definition
-from corpusmill.models.tokenizer_name import SHIPPED, asset_of
+from corpusmill.models.tokenizer_name import SHIPPED, asset_of, assets_of, extras_of
 from corpusmill.models.url_prefix import UrlPrefix, marks
 from corpusmill.shards.loss import Loss
 from corpusmill.tokens.breaks import SplitAt
@@ -24,7 +25,7 @@ class Bpe:
     tokenizer   "gpt2" or "bytes", which are built in; or the path of a Hugging Face tokenizer.json, a SentencePiece
                 .model (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first
                 two; or the name of a repository of the Hugging Face hub, org/name or org/name@revision, which is read
-                from the hub's cache on this machine and, with the extra `hf`, downloaded into it
+                from the hub's cache on this machine, or downloaded into it
     engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
                 .model); or "auto": gigatoken where it gives the same ids, else the reference
     eos         the token that ends a document; looked up among the usual names if not given
@@ -52,7 +53,11 @@ class Bpe:
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (asset_of(self.tokenizer),)
+        return assets_of(self.tokenizer) if self.eos is None else (asset_of(self.tokenizer),)
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        return extras_of(self.tokenizer, self.engine)
 
     @property
     def remarks(self) -> tuple[str, ...]:
