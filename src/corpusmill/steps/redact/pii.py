@@ -8,7 +8,7 @@ from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import KNOWN, FormsOf, Kind, check_countries, find
 from corpusmill.steps.phone_regions import PhoneRegions
 from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
-from corpusmill.steps.redact._redaction import without_own as without_own  # for the report
+from corpusmill.steps.redact._redaction import without_own as without_own  # noqa: PLC0414 - for the report
 
 
 @dataclass(frozen=True, kw_only=True)
