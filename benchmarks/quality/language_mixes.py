@@ -10,8 +10,10 @@ import hashlib
 import json
 import re
 import zipfile
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import mean
@@ -113,9 +115,15 @@ def mixes(data: Path, part: str) -> Iterator[Mixed]:
 
 def cut(text: str, draw: int, size: int) -> str:
     """`size` characters from the beginning of some sentence on, where there are so many."""
-    starts = [0, *(end.end() for end in ENDS.finditer(text) if len(text) - end.end() >= size)]
-    start = starts[draw % len(starts)]
+    starts = ends_of(text)
+    start = starts[draw % max(bisect_right(starts, len(text) - size), 1)]
     return text[start : start + size].strip()
+
+
+@cache
+def ends_of(text: str) -> list[int]:
+    """Its beginning, and where sentences end."""
+    return [0, *(end.end() for end in ENDS.finditer(text))]
 
 
 def mix(main: str, other: str, place: str, draw: int) -> str:

@@ -135,8 +135,9 @@ def slow_script(c: str) -> str | None:
 
 
 def slow_parts(window: str) -> list[str]:
-    """The definition, read aloud: a part ends before a letter of another script, after a line break, after a mark that
-    ends a sentence if white space follows or it is not ASCII, and after 100 characters at white space, or 150."""
+    """The definition, read aloud: a part ends before a letter of another script; where it has 20 letters, after a line
+    break, and after a mark that ends a sentence if white space follows or it is not ASCII; and after 100 characters at
+    white space, or 150."""
     parts, part = [], ""
     for i, c in enumerate(window):
         scripts = {slow_script(x) for x in part} - {None}
@@ -145,9 +146,10 @@ def slow_parts(window: str) -> list[str]:
             part = ""
         part += c
         following = window[i + 1 : i + 2]
+        long = sum(slow_script(x) is not None for x in part) >= 20
         if (
-            (c + ".").splitlines()[0] == ""
-            or (c in terminal() and (c > "\x7f" or not following or following.isspace()))
+            (long and (c + ".").splitlines()[0] == "")
+            or (long and c in terminal() and (c > "\x7f" or not following or following.isspace()))
             or (len(part) >= 100 and c.isspace())
             or len(part) >= 150
         ):
@@ -161,7 +163,25 @@ def slow_parts(window: str) -> list[str]:
     st.lists(
         st.lists(
             st.sampled_from(
-                ["a", "é. ", " ", "1", ".", "? ", "。", "日本", "アx", "ж", "\n", "\u2028", "b" * 60, "к " * 40]
+                [
+                    "a",
+                    "é. ",
+                    " ",
+                    "1",
+                    ".",
+                    "? ",
+                    "。",
+                    "日本",
+                    "アx",
+                    "ж",
+                    "\n",
+                    "\u2028",
+                    "b" * 60,
+                    "к " * 40,
+                    "word " * 5,
+                    "слово" * 4,
+                    "word " * 5,
+                ]
             ),
             max_size=12,
         ).map("".join),

@@ -21,7 +21,7 @@ from corpusmill.text.simd import between, masks
 
 WINDOW_CHARS = {True: 200, False: 1000}  # of lid.wide, which gains .002 at most by more; of fastText models
 NAMED = 4  # labels per window: all further ones share less than a fifth, and mostly less than .01
-MORE = 4  # times as many windows are read of a text that may be in several languages
+MORE, SHORTER = 3, 0.75  # of a text that may be in several languages: so many times as many windows, and as long
 AGAIN = 256  # such texts looked at in one go, which take some 30 MB
 COLUMNS = {"label": pa.string(), "score": pa.float32(), "runner_up": pa.string(), "runner_up_score": pa.float32()}
 
@@ -125,10 +125,11 @@ class Identifier:
         return first, last
 
     def _cut_more(self, text: Text, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same of MORE windows of some texts, at equal distances in characters."""
+        """The same of more and shorter windows of some texts, at equal distances in characters."""
         windows = MORE * self.windows
         first, last = np.empty((2, len(rows) * windows), np.int64)
-        spread_windows(text.data, text.offsets, rows, windows, self._window_chars, self.offset, first, last)
+        chars = max(int(SHORTER * self._window_chars), 1)
+        spread_windows(text.data, text.offsets, rows, windows, chars, self.offset, first, last)
         return first, last
 
     @property

@@ -46,9 +46,11 @@ MISFIT_COMMON = 1.0
 LEAD, LEAD_SHARE, OWN = 2 * MOST + 1, 0.1, 3  # by three different words or more
 
 # Text that fits its class so many times worse than expected may be in more than one language; so may text that is in
-# none, or that lid.176 calls something else. The main one has MAIN of the letters, in the parts of which it has a share
-# of OF_MAIN: a sentence of English may well be nearer to Scots.
+# none, or that lid.176 calls something else. It is one where some language is so far above the class of what is none,
+# for each byte: more than in code and markup, and less than in prose. The main one has MAIN of the letters, in parts in
+# which it has OF_MAIN of the shares: a sentence of English may well be nearer to Scots.
 TIMES_DOUBTFUL = 1.5
+OVER_NOTHING = 0.75
 MAIN, OF_MAIN = 0.6, 0.01
 
 
@@ -121,8 +123,17 @@ class WideModel:
 
         data   readable for PAD bytes after the last text
         """
+        scored = self._score(data, offsets)
+        judged = self._judge(data, scored)
+        rows = np.flatnonzero(judged.doubtful)
+        judged.doubtful[rows] = self._is_language(scored, rows)
+        return judged
+
+    def _judge(self, data: NDArray[np.uint8], scored: Scored) -> Judged:
+        """See `share`. Text that is not in any language may be doubtful, too."""
+        offsets = scored.offsets
         texts = len(offsets) - 1
-        scored, shares, misfit, expected = self._scored(data, offsets)
+        shares, misfit, expected = self._name(scored)
         short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
         self._look_twice(data, offsets, short, shares)
         asked = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
@@ -151,31 +162,39 @@ class WideModel:
         texts = np.flatnonzero(np.diff(parts.bounds))
         begin = parts.bounds[:-1][texts]
         of_text = np.repeat(np.arange(len(texts)), np.diff(parts.bounds)[texts])
-        _, shares, _, _ = self._scored(*prepare(data, parts.first, parts.last, np.arange(len(parts.first) + 1)))
+        scored = self._score(*prepare(data, parts.first, parts.last, np.arange(len(parts.first) + 1)))
+        shares, _, _ = self._name(scored)
         main = best_of(sums(shares * parts.letters[:, None], begin))
         in_main = shares[np.arange(len(of_text)), main[of_text]] >= OF_MAIN
         enough = sums(parts.letters * in_main, begin) >= MAIN * sums(parts.letters, begin)
         kept = np.flatnonzero(in_main & enough[of_text])
         bounds = np.searchsorted(of_text[kept], np.append(np.flatnonzero(enough), len(texts)))
-        judged = self.share(*prepare(data, parts.first[kept], parts.last[kept], bounds))
+        rest, offsets = prepare(data, parts.first[kept], parts.last[kept], bounds)
+        together = (sums(column[kept], bounds[:-1]) for column in (scored.scores, scored.weights, scored.best))
+        judged = self._judge(rest, Scored(offsets, *together))
         sound = ~judged.doubtful
         return texts[enough][sound], Judged(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
 
-    def _scored(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
-    ) -> tuple[Scored, NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """And shares, misfit and expected misfit by naive Bayes alone."""
+    def _score(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Scored:
         texts = len(offsets) - 1
-        shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
-        scored = Scored(
-            offsets,
-            np.empty((texts, self._model.table.shape[1]), np.float32),
-            np.empty(texts, np.int64),
-            np.empty(texts, np.float32),
-        )
+        scores = np.empty((texts, self._model.table.shape[1]), np.float32)
+        scored = Scored(offsets, scores, np.empty(texts, np.int64), np.empty(texts, np.float32))
         score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
+        return scored
+
+    def _is_language(self, scored: Scored, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether some language fits these texts far better than the class of what is no language."""
+        full = scored.scores[rows, : len(self._model.prior)] + self._model.prior
+        nothing = self._model.name == NO_NAME
+        lead = full[:, ~nothing].max(axis=1, initial=-np.inf) - full[:, nothing].max(axis=1, initial=-np.inf)
+        return np.asarray(lead >= OVER_NOTHING * np.diff(scored.offsets)[rows])
+
+    def _name(self, scored: Scored) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Shares, misfit and expected misfit by naive Bayes alone."""
+        texts = len(scored.weights)
+        shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
         name_texts(*scored, self._model, HEAT, shares, misfit, expected)
-        return scored, shares, misfit, expected
+        return shares, misfit, expected
 
     def _look_at_common_words(
         self,

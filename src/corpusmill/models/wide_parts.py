@@ -14,6 +14,7 @@ from corpusmill.text.scripts import FIRST, SCRIPT, SCRIPTS, STOP, range_of
 from corpusmill.text.unicode import BREAK, SPACE, TERMINAL, Classes, class_of, classes, decode
 
 LONG = 100  # characters after which a part ends at the next white space, and half as many more without one
+LEAST = 20  # letters of a part that a sentence or line may end: menus are not read word by word
 NO_SCRIPT = -1
 # Japanese is written in several.
 ONE_SCRIPT = dict.fromkeys(("hiragana", "katakana", "bopomofo"), "han")
@@ -37,7 +38,7 @@ def cut_parts(data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[n
     room = int((last - first).sum())
     begin, end, letters = np.empty((3, room), np.int64)
     parts = Parts(begin, end, letters, np.zeros(len(first) // windows + 1, np.int64))
-    _cut(data, first, last, windows, classes(), FIRST, STOP, _script, parts)
+    _cut(data, first, last, windows, classes(), FIRST, STOP, _script, LEAST, parts)
     found = parts.bounds[-1]
     return Parts(begin[:found], end[:found], letters[:found], parts.bounds)
 
@@ -52,6 +53,7 @@ def _cut(
     range_first: NDArray[np.int32],
     range_stop: NDArray[np.int32],
     range_script: NDArray[np.int32],
+    least: int,
     parts: Parts,
 ) -> None:
     found = 0
@@ -73,9 +75,10 @@ def _cut(
             characters += 1
             at += size
             kind = class_of(classes, point)
-            ends = at >= end or kind & BREAK != 0 or characters >= LONG + LONG // 2
-            ends |= characters >= LONG and kind & SPACE != 0
-            if kind & TERMINAL != 0 and not ends:
+            ends = at >= end or characters >= LONG + LONG // 2 or (characters >= LONG and kind & SPACE != 0)
+            if letters >= least and not ends:
+                ends = kind & BREAK != 0
+            if letters >= least and kind & TERMINAL != 0 and not ends:
                 ends = point >= 0x80 or class_of(classes, decode(data, at)[0]) & SPACE != 0
             if ends:
                 if letters > 0:
