@@ -219,7 +219,7 @@ def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
 
 
 def _nothing_remote(pattern: str) -> str:
-    if address_of(pattern) != pattern and not WILD & set(pattern):
+    if address_of(pattern) != pattern and not set("*[") & set(pattern):
         remote(pattern).read_range(pattern, 0, 1)  # whoever wants a key may say of all without it that it is not there
     if WILD & set(pattern):
         return f"{pattern}: no file matches."
