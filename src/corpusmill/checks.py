@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from corpusmill.display import table
 from corpusmill.engine import preflight
 from corpusmill.engine.changes import Preview, preview
-from corpusmill.engine.drops_all import DropsAll, drops_all
+from corpusmill.engine.drops_all import FEWEST, DropsAll, drops_all
 from corpusmill.engine.drops_all import in_words as drops_all_in_words
 from corpusmill.engine.forecast import Forecast, forecast
 from corpusmill.engine.inputs import SourceFiles
@@ -167,20 +167,22 @@ def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[Seen]
 def tried(recipe: Recipe, plan: Plan, seen: Sequence[Seen]) -> tuple[int, list[DropsAll]]:
     """How many documents of the input were put through the first pass, and the steps of it that drop all they see.
 
-    None are where its kernels are not compiled: `check` does not wait for minutes.
+    None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
     """
     work: Any = plan.stages[0].work
     if not isinstance(work, Pass) or not work.steps or not compiled.is_warm(compiled.imported_kernels()):
         return 0, []
-    facts: Facts = {}
-    documents = 0
+    some: list[pa.RecordBatch] = []
     for source, found, first in zip(recipe.read, plan.inputs, seen):
-        some = sample(source.reader, source.source, found.files, TRIED) if len(recipe.read) <= MANY else []
-        batches = some or first.batches
-        each = -(-TRIED // max(len(batches), 1))
-        for batch in batches:
-            documents += min(len(batch), each)
-            work.try_on(batch.slice(0, each), facts)
+        drawn = sample(source.reader, source.source, found.files, TRIED) if len(recipe.read) <= MANY else []
+        batches = drawn or first.batches
+        some += [batch.slice(0, -(-TRIED // len(batches))) for batch in batches]
+    documents = sum(map(len, some))
+    if documents < FEWEST:
+        return 0, []
+    facts: Facts = {}
+    for batch in some:
+        work.try_on(batch, facts)
     return documents, drops_all(plan.passes[0].labels, facts)
 
 
